@@ -1,0 +1,183 @@
+"""What every simulator is to the rest of the house: a handbook, tools and a fingerprint.
+
+A simulator package imports nothing else of this project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from jinja2 import Environment, StrictUndefined
+from pydantic import BaseModel, ConfigDict
+from pydantic.fields import FieldInfo
+
+
+class SimulatorError(Exception):
+    """A simulator could not answer: what happened, and what to do about it."""
+
+
+class ArgumentError(SimulatorError):
+    """The arguments of a call are wrong; the text goes back to whoever asked (a user or a model)."""
+
+
+class RunError(SimulatorError):
+    """The arguments were fine and the run failed (time-out, gridlock, a crash of the engine)."""
+
+
+class MissingEngineError(SimulatorError):
+    """A program or file that the simulator needs is not on this machine."""
+
+
+class ToolModel(BaseModel):
+    """Base of tools' arguments and outputs: strict, closed, immutable.
+
+    Units are named in the field name (``_s``, ``_mg``, ``_degc``, ``_percent``) and, for the
+    handbook, in ``json_schema_extra={"unit": ...}``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One thing a simulator can be asked.
+
+    ``template`` is Jinja text over ``arguments`` and ``outputs`` (both the pydantic models) that
+    turns a run into the text context a language model reads.
+    """
+
+    name: str
+    description: str
+    arguments: type[ToolModel]
+    outputs: type[ToolModel]
+    template: str
+
+    def describe(self, arguments: ToolModel, outputs: ToolModel) -> str:
+        """The run as text, in words and numbers with units."""
+        environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 plain text
+        text = environment.from_string(self.template).render(arguments=arguments, outputs=outputs)
+        return re.sub(r"[ \t]*\n[ \t]*", "\n", text).strip()
+
+
+@runtime_checkable
+class Simulator(Protocol):
+    """The protocol behind the entry point ``simulrag.simulators``.
+
+    A registered object is a callable that takes the settings of ``params.yaml`` as keyword
+    arguments and returns a Simulator.
+    """
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        ...
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by name."""
+        ...
+
+    @property
+    def oracle(self) -> bool:
+        """True where evidence is looked up by the question itself, not by tool calls."""
+        ...
+
+    def handbook(self) -> str:
+        """Prose and the generated parameter tables, as Markdown."""
+        ...
+
+    def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+        """Run one tool. Deterministic in (tool, arguments, seed). Raises SimulatorError."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Hash of everything but the arguments that can change a result (code, engine, assets)."""
+        ...
+
+
+def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> ToolModel:
+    """The validated arguments of a call, or an ArgumentError that says what to do."""
+    if tool not in simulator.tools:
+        known = ", ".join(sorted(simulator.tools))
+        raise ArgumentError(f"{simulator.name} has no tool '{tool}'; its tools are: {known}")
+    model = simulator.tools[tool].arguments
+    try:
+        return model.model_validate(dict(arguments))
+    except ValueError as error:
+        errors = getattr(error, "errors", None)
+        problems = errors() if callable(errors) else [{"loc": (), "msg": str(error)}]
+        lines = [f"{'.'.join(map(str, p['loc'])) or 'arguments'}: {p['msg']}" for p in problems]
+        raise ArgumentError(
+            f"{simulator.name}.{tool} refuses its arguments: {'; '.join(lines)}"
+        ) from None
+
+
+def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
+    """The handbook: the prose, then per tool a table of arguments and a table of outputs."""
+    parts = [prose.strip(), "", "## Tools"]
+    for tool in tools.values():
+        parts += ["", f"### {tool.name}", "", tool.description.strip(), "", "Arguments:", ""]
+        parts.append("| name | type | unit | range | default | meaning |")
+        parts.append("| --- | --- | --- | --- | --- | --- |")
+        for name, field in tool.arguments.model_fields.items():
+            schema = tool.arguments.model_json_schema()["properties"][name]
+            default = "required" if field.is_required() else _show(field.default)
+            cells = [name, _type(schema), _unit(field), _range(schema), default, _meaning(field)]
+            parts.append("| " + " | ".join(cells) + " |")
+        parts += ["", "Outputs:", "", "| name | type | unit | meaning |", "| --- | --- | --- | --- |"]
+        for name, field in tool.outputs.model_fields.items():
+            schema = tool.outputs.model_json_schema()["properties"][name]
+            parts.append(f"| {name} | {_type(schema)} | {_unit(field)} | {_meaning(field)} |")
+    return "\n".join(parts) + "\n"
+
+
+def files_fingerprint(paths: list[Path], *extra: str) -> str:
+    """sha256 over the bytes of the files (in the order given) and the extra words."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    for word in extra:
+        digest.update(word.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _show(value: object) -> str:
+    return {None: "none", True: "true", False: "false"}.get(value, str(value)) if isinstance(
+        value, bool | None
+    ) else str(value)
+
+
+def _unit(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    return str(extra.get("unit", "-")) if isinstance(extra, dict) else "-"
+
+
+def _meaning(field: FieldInfo) -> str:
+    return (field.description or "").replace("|", "/").replace("\n", " ")
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    if "const" in schema:
+        return f"one of {schema['const']}"
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return str(schema.get("type", "object"))
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    for part in [schema, *schema.get("anyOf", [])]:
+        low = part.get("minimum", part.get("exclusiveMinimum"))
+        high = part.get("maximum", part.get("exclusiveMaximum"))
+        if low is not None or high is not None:
+            return f"{'' if low is None else low} to {'' if high is None else high}".strip()
+    return "-"

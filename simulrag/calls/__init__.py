@@ -1,0 +1,1 @@
+"""The content-hashed call cache that models and simulators share."""

@@ -1,0 +1,34 @@
+"""The few errors users meet. Each says what happened, with which input, and what to do."""
+
+from __future__ import annotations
+
+
+class SimulRAGError(Exception):
+    """Base of all: one line for the terminal and the exit code it ends with."""
+
+    exit_code = 1
+
+
+class InputError(SimulRAGError):
+    """The user's input is wrong (a question, an argument, a file, params.yaml)."""
+
+    exit_code = 2
+
+
+class EnvironmentFault(SimulRAGError):
+    """The machine is not ready (an unwritable folder, a missing program or key)."""
+
+
+class CacheError(SimulRAGError):
+    """A stored call is corrupt, or replay mode met a call that is not stored."""
+
+
+class ModelError(SimulRAGError):
+    """A model call failed; the text names the task and never holds a key.
+
+    ``kind`` is one of: invalid_reply, refused, truncated, unavailable, timeout.
+    """
+
+    def __init__(self, message: str, kind: str = "invalid_reply") -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -1,0 +1,1 @@
+"""The model gateway: one asynchronous interface to every provider."""

@@ -1,0 +1,95 @@
+"""What goes to a model and what comes back, whoever the provider is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from simulrag.records import Usage
+
+
+class Message(BaseModel):
+    """One message of a conversation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Sampling(BaseModel):
+    """Sampling parameters, part of a call's key. None leaves the provider's own default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model.
+
+    ``task`` names the step for counting and per-task settings; it is not sent to the model and is
+    no part of the call's key. ``schema`` None means free text. ``check`` raises ValueError where a
+    reply is well-formed and still impossible (an index out of range).
+    """
+
+    task: str
+    messages: tuple[Message, ...]
+    schema: type[BaseModel] | None = None
+    sampling: Sampling = Sampling()
+    sample_index: int = 0
+    check: Callable[[Any], None] | None = None
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A validated reply. ``parsed`` is None for free text. ``cached``: nothing was paid now."""
+
+    text: str
+    parsed: Any
+    usage: Usage
+    model_version: str
+    cached: bool
+
+
+@dataclass(frozen=True)
+class ProviderReply:
+    """What a provider returned for one attempt, not yet validated."""
+
+    text: str
+    usage: Usage
+    model_version: str
+
+
+class Provider(Protocol):
+    """One way to reach a model. Providers neither cache, nor validate, nor retry malformed text.
+
+    A failure is raised as ``simulrag.errors.ModelError`` (kind: refused, truncated, unavailable,
+    timeout), never returned.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in params.yaml."""
+        ...
+
+    async def call(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,
+    ) -> ProviderReply:
+        """One attempt. ``schema`` is the JSON schema of the reply, its title the model's name."""
+        ...
+
+    async def close(self) -> None:
+        """Free connections."""
+        ...

@@ -1,0 +1,178 @@
+"""The records that travel between steps and stages, in one place. All are immutable."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Domain = str
+VerdictStatus = Literal["aligned", "contradicted", "indeterminate", "error"]
+LabelValue = Literal["true", "false", "undecided"]
+
+
+class Record(BaseModel):
+    """Base of all records."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Usage(Record):
+    """What a call took. Tokens are the provider's own count."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+        )
+
+
+class ToolCall(Record):
+    """A tool and its arguments."""
+
+    tool: str
+    arguments: dict[str, JsonValue]
+
+
+class Evidence(Record):
+    """One simulator run: the validated call, what came out, and its text for a model."""
+
+    simulator: str
+    call: ToolCall
+    seed: int
+    outputs: dict[str, JsonValue]
+    text: str
+
+
+class ReferenceClaim(Record):
+    """An atomic claim of a reference answer."""
+
+    text: str
+    kind: Literal["quantitative", "qualitative"]
+
+
+class Question(Record):
+    """One question of a benchmark.
+
+    ``scenario_id`` groups questions that share a simulator run (resampling goes by it). ``calls``
+    is the known scenario where the benchmark has one. ``evidence`` and the reference are for
+    generation, labelling and metrics; the answering model is shown ``text`` alone.
+    """
+
+    question_id: str
+    domain: Domain
+    text: str = Field(min_length=1)
+    reference_answer: str
+    reference_claims: tuple[ReferenceClaim, ...] = ()
+    scenario_id: str
+    calls: tuple[ToolCall, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    source: Literal["generated", "published"] = "generated"
+    template_id: str | None = None
+
+
+class Verdict(Record):
+    """What verification of one claim against the context said.
+
+    ``updated_claim`` is set when contradicted alone. ``reason`` names the failure when error.
+    """
+
+    status: VerdictStatus
+    updated_claim: str | None = None
+    reason: str | None = None
+
+
+class Claim(Record):
+    """One claim of the merged set, and everything that was found out about it.
+
+    ``sources``: (answer index, index in that answer's own claims). ``support``: one bool an answer.
+    ``confidence``: centrality before verification, by name. ``boundary``: the simulator could
+    check it (None: not asked). ``verdict`` None: never verified.
+    """
+
+    text: str
+    sources: tuple[tuple[int, int], ...] = ()
+    support: tuple[bool, ...] = ()
+    confidence: dict[str, float] = {}
+    verbalized: float | None = None
+    boundary: bool | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def updated_text(self) -> str:
+        """The text after verification."""
+        if self.verdict is not None and self.verdict.updated_claim is not None:
+            return self.verdict.updated_claim
+        return self.text
+
+
+class Retrieval(Record):
+    """The retrieval interface's result.
+
+    ``status``: "retrieved"; "oracle" (evidence looked up by the question); "not_applicable" (the
+    model found no tool that applies: the answer stays closed-book and unverified); "failed".
+    """
+
+    status: Literal["retrieved", "oracle", "not_applicable", "failed"]
+    evidence: tuple[Evidence, ...] = ()
+    attempts: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> str:
+        """The text that claims are verified against."""
+        return "\n\n".join(item.text for item in self.evidence)
+
+
+class Failure(Record):
+    """Why a question's work stopped."""
+
+    step: str
+    reason: str
+
+
+class Answer(Record):
+    """Everything that was done for one question, kept so that a reader can see why.
+
+    ``selected`` and ``kept`` are indices into ``claims``. ``usage`` counts the calls used, whether
+    paid for now or before, by task name. ``failure`` None: complete.
+    """
+
+    question_id: str
+    domain: Domain
+    retrieval: Retrieval | None = None
+    closed_book: tuple[str, ...] = ()
+    answer_claims: tuple[tuple[str, ...], ...] = ()
+    claims: tuple[Claim, ...] = ()
+    selected: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
+    final: str = ""
+    verified: bool = False
+    usage: dict[str, Usage] = {}
+    simulator_runs: int = 0
+    failure: Failure | None = None
+
+
+class Label(Record):
+    """The judge's word on one claim text of one question."""
+
+    question_id: str
+    claim_hash: str
+    text: str
+    label: LabelValue | None
+    reason: str = ""
+    source: Literal["judge", "human"] = "judge"
+    failure: str | None = None
+
+
+def claim_hash(text: str) -> str:
+    """The key of a claim text within a question: white space and case folded, sha256, 16 digits."""
+    return hashlib.sha256(" ".join(text.split()).casefold().encode()).hexdigest()[:16]
