@@ -22,7 +22,7 @@ class SimulatorError(Exception):
 
 
 class ArgumentError(SimulatorError):
-    """The arguments of a call are wrong; the text goes back to whoever asked (a user or a model)."""
+    """The arguments of a call are wrong; the text goes back to the user or model that asked."""
 
 
 class RunError(SimulatorError):
@@ -129,7 +129,13 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
             default = "required" if field.is_required() else _show(field.default)
             cells = [name, _type(schema), _unit(field), _range(schema), default, _meaning(field)]
             parts.append("| " + " | ".join(cells) + " |")
-        parts += ["", "Outputs:", "", "| name | type | unit | meaning |", "| --- | --- | --- | --- |"]
+        parts += [
+            "",
+            "Outputs:",
+            "",
+            "| name | type | unit | meaning |",
+            "| --- | --- | --- | --- |",
+        ]
         for name, field in tool.outputs.model_fields.items():
             schema = tool.outputs.model_json_schema()["properties"][name]
             parts.append(f"| {name} | {_type(schema)} | {_unit(field)} | {_meaning(field)} |")
@@ -148,9 +154,11 @@ def files_fingerprint(paths: list[Path], *extra: str) -> str:
 
 
 def _show(value: object) -> str:
-    return {None: "none", True: "true", False: "false"}.get(value, str(value)) if isinstance(
-        value, bool | None
-    ) else str(value)
+    return (
+        {None: "none", True: "true", False: "false"}.get(value, str(value))
+        if isinstance(value, bool | None)
+        else str(value)
+    )
 
 
 def _unit(field: FieldInfo) -> str:

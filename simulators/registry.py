@@ -23,7 +23,9 @@ def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
             try:
                 simulator = entry.load()(**(settings or {}))
             except TypeError as error:
-                raise ArgumentError(f"the settings of simulator '{name}' do not fit: {error}") from None
+                raise ArgumentError(
+                    f"the settings of simulator '{name}' do not fit: {error}"
+                ) from None
             if not isinstance(simulator, Simulator):
                 raise ArgumentError(f"'{entry.value}' is no Simulator (see simulators/base.py)")
             return simulator

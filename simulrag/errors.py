@@ -15,7 +15,7 @@ class InputError(SimulRAGError):
     exit_code = 2
 
 
-class EnvironmentFault(SimulRAGError):
+class EnvironmentFault(SimulRAGError):  # noqa: N818 EnvironmentError is a name of Python
     """The machine is not ready (an unwritable folder, a missing program or key)."""
 
 

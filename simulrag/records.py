@@ -154,6 +154,7 @@ class Answer(Record):
     claims: tuple[Claim, ...] = ()
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
+    kappa: float | None = None
     final: str = ""
     verified: bool = False
     usage: dict[str, Usage] = {}
@@ -170,6 +171,15 @@ class Label(Record):
     label: LabelValue | None
     reason: str = ""
     source: Literal["judge", "human"] = "judge"
+    failure: str | None = None
+
+
+class FinalClaims(Record):
+    """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt."""
+
+    question_id: str
+    method: Literal["simulrag", "closed_book"]
+    claims: tuple[str, ...] = ()
     failure: str | None = None
 
 
