@@ -1,1 +1,30 @@
-"""The content-hashed call cache that models and simulators share."""
+"""The content-hashed call cache that models and simulators share: nothing is paid for twice."""
+
+from __future__ import annotations
+
+from simulrag.calls.cache import CacheAnswer, CallCache, Mode
+from simulrag.calls.exchange import ImportReport, export_cache, import_cache
+from simulrag.calls.inspection import CacheStats, VerifyReport, cache_stats, verify_cache
+from simulrag.calls.keys import KEY_VERSION, CallKind, call_key, canonical_json
+from simulrag.calls.making import CallResult
+from simulrag.calls.stored import StageRun, StoredCall
+
+__all__ = [
+    "KEY_VERSION",
+    "CacheAnswer",
+    "CacheStats",
+    "CallCache",
+    "CallKind",
+    "CallResult",
+    "ImportReport",
+    "Mode",
+    "StageRun",
+    "StoredCall",
+    "VerifyReport",
+    "cache_stats",
+    "call_key",
+    "canonical_json",
+    "export_cache",
+    "import_cache",
+    "verify_cache",
+]

@@ -1,0 +1,188 @@
+"""Exports: the calls of a stage as a Parquet file that another clone can start from.
+
+A file holds one call a row, sorted by key, in the columns key, kind, request, response, usage and
+model_version; request, response and usage are canonical JSON text. Times, latencies and prices are
+left out, so that the same calls give the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from simulrag.calls.inspection import read_calls
+from simulrag.calls.keys import canonical_json, plain_request
+from simulrag.calls.rows import Rows
+from simulrag.calls.stored import CALL_PREFIX, StoredCall, corrupt, from_text, parse_json, to_text
+from simulrag.errors import CacheError, EnvironmentFault, InputError
+from simulrag.records import Record
+
+COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
+ROWS_PER_TRANSACTION = 500
+
+
+class ImportReport(Record):
+    """What an import did: rows taken over, rows there already, and "key: why" of those refused."""
+
+    imported: int = 0
+    present: int = 0
+    refused: tuple[str, ...] = ()
+
+
+def export_cache(directory: Path, path: Path) -> int:
+    """Write every call of a cache folder to a Parquet file; their number.
+
+    Raises CacheError for a row that cannot be trusted, EnvironmentFault for an unwritable path.
+    """
+    return _write(read_calls(directory), path)
+
+
+def import_cache(directory: Path, path: Path) -> ImportReport:
+    """Take over the calls of an export that a cache folder does not hold yet.
+
+    Raises InputError for a file that is no export, EnvironmentFault for an unwritable folder.
+    """
+    rows = Rows(directory)
+    try:
+        return import_calls(rows, path)
+    finally:
+        rows.close()
+
+
+def export_calls(rows: Rows, keys: Collection[str], path: Path) -> int:
+    """Write the calls with these keys to a Parquet file; their number.
+
+    Raises CacheError for a row that is gone or corrupt, EnvironmentFault for an unwritable path.
+    """
+    return _write((_stored(rows, key) for key in keys), path)
+
+
+def import_calls(rows: Rows, path: Path) -> ImportReport:
+    """Take over the calls of an export that are not there yet; no row is ever overwritten.
+
+    A row whose key does not belong to its request is refused. Whether its response is what the
+    model said cannot be checked: import from those you trust. Raises InputError for a file that is
+    no export.
+    """
+    calls: list[StoredCall] = []
+    refused: list[str] = []
+    for line in _read(path):
+        try:
+            calls.append(_checked(line))
+        except ValueError as error:
+            refused.append(f"{line['key']}: {error}")
+    imported = 0
+    for start in range(0, len(calls), ROWS_PER_TRANSACTION):
+        imported += _add(rows, calls[start : start + ROWS_PER_TRANSACTION])
+    return ImportReport(imported=imported, present=len(calls) - imported, refused=tuple(refused))
+
+
+def _stored(rows: Rows, key: str) -> StoredCall:
+    row = CALL_PREFIX + key
+    text = rows.patiently_now(lambda: rows.get(row))
+    if text is None:
+        raise CacheError(
+            f"the cache row {row} in {rows.directory} was used by this run and is gone: another "
+            "program removed it. Run the stage again"
+        )
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise corrupt(rows.directory, row, str(error)) from error
+
+
+def _add(rows: Rows, calls: list[StoredCall]) -> int:
+    def work() -> int:
+        added = 0
+        for call in calls:
+            if rows.get(CALL_PREFIX + call.key) is None:
+                rows.set(CALL_PREFIX + call.key, to_text(call))
+                added += 1
+        return added
+
+    return rows.patiently_now(lambda: rows.transact(work))
+
+
+def _write(calls: Iterable[StoredCall], path: Path) -> int:
+    import polars
+
+    ordered = sorted(calls, key=lambda call: call.key)
+    lines = [
+        (
+            call.key,
+            call.kind,
+            canonical_json(call.request),
+            canonical_json(call.response),
+            canonical_json(call.usage),
+            call.model_version,
+        )
+        for call in ordered
+    ]
+    schema = dict.fromkeys(COLUMNS, polars.String)
+    content = io.BytesIO()
+    polars.DataFrame(lines, schema=schema, orient="row").write_parquet(content, compression="zstd")
+    _replace(path, content.getvalue())
+    return len(ordered)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file so that readers see the old one or the whole new one, even after a crash."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with part.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise EnvironmentFault(
+            f"the calls cannot be exported to {path}: {error}. Make its folder writable or name "
+            "another path; the calls are still in the cache"
+        ) from error
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    import polars
+
+    if not path.is_file():
+        raise InputError(f"there is no export at {path}: name a Parquet file of `cache export`")
+    try:
+        frame = polars.read_parquet(io.BytesIO(path.read_bytes()))
+    except (OSError, polars.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} cannot be read as Parquet: {first}. Export it again") from error
+    wrong = [name for name in COLUMNS if frame.schema.get(name) != polars.String]
+    if wrong:
+        raise InputError(
+            f"{path} is no export of calls: it lacks the text columns {', '.join(wrong)}"
+        )
+    return frame.select(COLUMNS).to_dicts()
+
+
+def _checked(line: Mapping[str, Any]) -> StoredCall:
+    """The call of an export's line, its key recomputed from its request. Raises ValueError."""
+    missing = [name for name in COLUMNS if line[name] is None]
+    if missing:
+        raise ValueError(f"empty: {', '.join(missing)}")
+    request = parse_json(line["request"])
+    if not isinstance(request, dict):
+        raise ValueError("its request is no JSON object")
+    content = {
+        "key": line["key"],
+        "kind": line["kind"],
+        "request": plain_request(request),
+        "response": parse_json(line["response"]),
+        "usage": parse_json(line["usage"]),
+        "model_version": line["model_version"],
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+    return from_text(canonical_json(content))

@@ -1,0 +1,242 @@
+"""What a stage sees of the cache: hits, modes, failures, and what is said when it cannot work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import CallCache, CallResult, cache_stats
+from simulrag.errors import CacheError, EnvironmentFault, InputError
+
+REQUEST = {"provider": "p", "endpoint": "e", "model": "m", "messages": [], "sample_index": 0}
+
+
+def result(response: Any, version: str = "") -> Any:
+    async def call() -> CallResult:
+        return CallResult(response, model_version=version)
+
+    return call
+
+
+async def test_the_second_request_is_a_hit_in_this_run_and_the_next(
+    folder: Path, paid: Any
+) -> None:
+    call = paid()
+    with CallCache(folder, stage="answer") as cache:
+        first = await cache.get_or_call("model", REQUEST, call)
+        second = await cache.get_or_call("model", REQUEST, call)
+        assert (first.hit, second.hit) == (False, True)
+        assert first.call == second.call
+        assert (cache.hits, cache.misses) == (1, 1)
+    with CallCache(folder, stage="answer") as cache:
+        third = await cache.get_or_call("model", REQUEST, call)
+        assert third.call == first.call
+        assert cache.counts()["model_hits"] == 1
+        assert cache.misses == 0
+    assert call.made == 1
+    assert first.call.response == {"text": "answer 1"}
+    assert first.call.usage == {"input_tokens": 3}
+    assert first.call.model_version == "rules-1"
+    assert first.call.time.endswith("+00:00")
+
+
+async def test_samples_are_calls_of_their_own(folder: Path, paid: Any) -> None:
+    call = paid()
+    with CallCache(folder, stage="answer") as cache:
+        answers = [
+            await cache.get_or_call("model", {**REQUEST, "sample_index": index}, call)
+            for index in (0, 1, 2, 1)
+        ]
+    assert call.made == 3
+    assert [answer.hit for answer in answers] == [False, False, False, True]
+    assert answers[1].call.response == answers[3].call.response
+
+
+async def test_a_hit_and_a_miss_give_the_same_response(folder: Path) -> None:
+    response = {"emission_mg": 1.0, "runs": (1, 2), "note": "half a pair \ud83d", "none": None}
+    with CallCache(folder, stage="a") as cache:
+        miss = await cache.get_or_call("simulator", {"tool": "t"}, result(response))
+        hit = await cache.get_or_call("simulator", {"tool": "t"}, result("never asked"))
+    assert hit.hit
+    assert hit.call.response == miss.call.response == {**response, "runs": [1, 2]}
+    assert isinstance(hit.call.response, dict)
+    assert isinstance(hit.call.response["emission_mg"], float)
+
+
+async def test_a_failure_is_never_stored(folder: Path, paid: Any) -> None:
+    broken, call = paid(error=ConnectionError("down")), paid()
+    with CallCache(folder, stage="answer") as cache:
+        with pytest.raises(ConnectionError, match="down"):
+            await cache.get_or_call("model", REQUEST, broken)
+        answer = await cache.get_or_call("model", REQUEST, call)
+        assert not answer.hit
+        assert cache.misses == 2
+    assert (broken.made, call.made) == (1, 1)
+    assert cache_stats(folder).entries == 1
+
+
+async def test_a_response_that_json_cannot_hold_is_an_error(folder: Path) -> None:
+    with CallCache(folder, stage="a") as cache:
+        with pytest.raises(CacheError, match=r"tool run.*nothing was stored.*nan at"):
+            await cache.get_or_call("simulator", {"tool": "run"}, result({"co2": math.nan}))
+        with pytest.raises(InputError, match=r"cannot be keyed: nan at \$\.speed"):
+            await cache.get_or_call("simulator", {"speed": math.nan}, result(1))
+    assert cache_stats(folder).entries == 0
+
+
+async def test_replay_names_the_call_that_is_not_stored(folder: Path, paid: Any) -> None:
+    call = paid()
+    with CallCache(folder, stage="a") as cache:
+        stored = await cache.get_or_call("model", REQUEST, call)
+    with CallCache(folder, stage="a", mode="replay") as cache:
+        assert await cache.get_or_call("model", REQUEST, call) == type(stored)(stored.call, True)
+        missing = {**REQUEST, "sample_index": 7}
+        with pytest.raises(CacheError, match=r"model m, sample_index 7.*key [0-9a-f]{64}"):
+            await cache.get_or_call("model", missing, call)
+        assert (cache.hits, cache.misses) == (1, 0)
+    assert call.made == 1
+
+
+async def test_refresh_calls_once_a_key_and_run_and_overwrites(folder: Path, paid: Any) -> None:
+    call = paid()
+    with CallCache(folder, stage="a") as cache:
+        await cache.get_or_call("model", REQUEST, call)
+    with CallCache(folder, stage="a", mode="refresh") as cache:
+        first = await cache.get_or_call("model", REQUEST, call)
+        second = await cache.get_or_call("model", REQUEST, call)
+        assert (first.hit, second.hit) == (False, True)
+    with CallCache(folder, stage="a") as cache:
+        after = await cache.get_or_call("model", REQUEST, call)
+    assert call.made == 2
+    responses = [answer.call.response for answer in (first, second, after)]
+    assert responses == [{"text": "answer 2"}] * 3
+
+
+async def test_several_versions_of_a_model_are_warned_about_once(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CallCache(folder, stage="a") as cache, caplog.at_level(logging.WARNING):
+        for index, version in enumerate(["v1", "v1", "v2", "v3"]):
+            request = {**REQUEST, "sample_index": index}
+            await cache.get_or_call("model", request, result("x", version))
+    assert [record.getMessage() for record in caplog.records] == [
+        "p/e/m answered in several versions (v1, v2): the results mix them. Mode refresh asks "
+        "everything again"
+    ]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(EnvironmentFault, match=r"file/cache cannot be used.*writable"):
+        CallCache(tmp_path / "file" / "cache", stage="a")
+
+
+def test_a_database_that_cannot_be_opened_is_named(folder: Path) -> None:
+    (folder / "cache.db").mkdir(parents=True)
+    with pytest.raises(EnvironmentFault, match=r"cache cannot be used: unable to open"):
+        CallCache(folder, stage="a")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_write_permission_is_named(folder: Path) -> None:
+    folder.mkdir(mode=0o555)
+    with pytest.raises(EnvironmentFault, match="cannot be used"):
+        CallCache(folder, stage="a")
+
+
+def test_a_file_that_is_no_database_is_named(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "cache.db").write_bytes(b"not a database at all, but long enough " * 100)
+    with pytest.raises(CacheError, match=r"cache\.db is damaged or no call cache"):
+        CallCache(folder, stage="a")
+
+
+def _limit_pages(cache: CallCache, pages: int) -> None:
+    """Make the database full for this connection, as a full disk does."""
+    cache._rows._cache._sql(f"PRAGMA max_page_count = {pages}")
+
+
+async def test_a_result_that_a_full_disk_refused_is_kept_and_stored_later(
+    folder: Path, paid: Any
+) -> None:
+    call = paid()
+    huge = "x" * 200_000
+    made = 0
+
+    async def large() -> CallResult:
+        nonlocal made
+        made += 1
+        return CallResult(huge)
+
+    with CallCache(folder, stage="a") as cache:
+        await cache.get_or_call("model", REQUEST, call)
+        _limit_pages(cache, 30)
+        with pytest.raises(EnvironmentFault, match=r"full.*free space.*paid for.*kept in memory"):
+            await cache.get_or_call("model", {"n": 1}, large)
+        again = await cache.get_or_call("model", {"n": 1}, large)  # a new connection: space again
+        assert again.call.response == huge
+    assert made == 1
+    with CallCache(folder, stage="a") as cache:
+        assert (await cache.get_or_call("model", {"n": 1}, large)).hit
+        assert (await cache.get_or_call("model", REQUEST, call)).hit
+    assert (made, call.made) == (1, 1)
+
+
+async def test_a_kept_result_is_stored_at_the_end_of_the_run(folder: Path) -> None:
+    with CallCache(folder, stage="a") as cache:
+        _limit_pages(cache, 30)
+        with pytest.raises(EnvironmentFault):
+            await cache.get_or_call("model", {"n": 1}, result("x" * 200_000))
+    assert cache_stats(folder).entries == 1
+
+
+async def test_another_writer_is_waited_for_without_stopping_the_loop(
+    folder: Path, paid: Any
+) -> None:
+    with CallCache(folder, stage="a") as cache:
+        other = sqlite3.connect(folder / "cache.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        request = asyncio.create_task(cache.get_or_call("model", REQUEST, paid()))
+        gaps = []
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        for _ in range(40):
+            await asyncio.sleep(0.01)
+            gaps.append(loop.time() - last)
+            last = loop.time()
+        assert not request.done()
+        other.execute("COMMIT")
+        other.close()
+        assert not (await request).hit
+    assert max(gaps) < 0.3  # SQLite's own wait is 0.05 s, the rest is a busy test machine
+
+
+async def test_a_closed_cache_refuses_calls(folder: Path, paid: Any) -> None:
+    cache = CallCache(folder, stage="a")
+    cache.close()
+    cache.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await cache.get_or_call("model", REQUEST, paid())
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*")}
+
+
+async def test_nothing_is_ever_dropped(folder: Path) -> None:
+    with CallCache(folder, stage="a") as cache:
+        settings = cache._rows._cache
+        assert settings.eviction_policy == "none"
+        assert settings.cull_limit == 0
+        assert settings.size_limit >= 2**62
+        assert settings._sql("PRAGMA synchronous").fetchall() == [(2,)]
+        assert settings._sql("PRAGMA journal_mode").fetchall() == [("wal",)]
+        await cache.get_or_call("model", REQUEST, result("x" * 100_000))
+    assert _names(folder) <= {"cache.db", "cache.db-wal", "cache.db-shm"}

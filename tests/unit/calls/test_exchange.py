@@ -1,0 +1,140 @@
+"""Exports and imports."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import polars
+import pytest
+
+from simulrag.calls import (
+    CallCache,
+    CallResult,
+    ImportReport,
+    cache_stats,
+    export_cache,
+    import_cache,
+    verify_cache,
+)
+from simulrag.errors import EnvironmentFault, InputError
+
+
+def request(n: int) -> dict[str, object]:
+    return {"provider": "p", "endpoint": "e", "model": "m", "sample_index": n, "t": n / 2}
+
+
+async def fill(folder: Path, numbers: list[int], export: Path | None = None) -> int:
+    """Ask for these calls; the number of those that were made."""
+    made = 0
+
+    async def call() -> CallResult:
+        nonlocal made
+        made += 1
+        return CallResult({"text": "größer", "x": 1.0}, {"output_tokens": 2}, "v1")
+
+    with CallCache(folder, stage="answer") as cache:
+        for n in numbers:
+            await cache.get_or_call("model", request(n), call)  # type: ignore[arg-type]
+        if export is not None:
+            assert cache.export(export) == len(set(numbers))
+    return made
+
+
+async def test_an_import_replaces_every_call_and_exports_the_same_bytes(tmp_path: Path) -> None:
+    one, two = tmp_path / "deep" / "er" / "one.parquet", tmp_path / "two.parquet"
+    await fill(tmp_path / "a", [3, 1, 2, 1], one)
+    with CallCache(tmp_path / "b", stage="answer") as cache:
+        assert cache.import_calls(one) == ImportReport(imported=3)
+        assert cache.import_calls(one) == ImportReport(present=3)
+    assert await fill(tmp_path / "b", [1, 2, 3], two) == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert [path.name for path in one.parent.iterdir()] == ["one.parquet"]
+
+
+async def test_two_clones_export_the_same_bytes(tmp_path: Path) -> None:
+    for name, order in (("a", [1, 2, 3]), ("b", [3, 2, 1])):
+        assert await fill(tmp_path / name, order, tmp_path / f"{name}.parquet") == 3
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+async def test_an_export_holds_this_runs_calls_without_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    await fill(tmp_path / "c", [1, 2, 3])
+    await fill(tmp_path / "c", [4, 2], path)  # one miss, one hit
+    frame = polars.read_parquet(path)
+    assert frame.columns == ["key", "kind", "request", "response", "usage", "model_version"]
+    assert frame["key"].to_list() == sorted(frame["key"])
+    assert {text.partition('"sample_index":')[2][0] for text in frame["request"]} == {"2", "4"}
+    assert set(frame["response"]) == {'{"text":"größer","x":1.0}'}
+    assert set(frame["usage"]) == {'{"output_tokens":2}'}
+
+
+def test_a_run_without_calls_exports_an_empty_table(tmp_path: Path) -> None:
+    path = tmp_path / "empty.parquet"
+    with CallCache(tmp_path / "c", stage="a") as cache:
+        assert cache.export(path) == 0
+        assert cache.import_calls(path) == ImportReport()
+
+
+async def test_a_row_whose_key_is_not_its_requests_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    await fill(tmp_path / "a", [1, 2, 3, 4, 5], path)
+    frame = polars.read_parquet(path)
+    lines = frame.to_dicts()
+    lines[0]["request"] = lines[0]["request"].replace('"model":"m"', '"model":"dear"')
+    lines[1]["response"] = "NaN"
+    lines[2]["usage"] = None
+    lines[3]["request"] = "[1]"
+    polars.DataFrame(lines, schema=frame.schema).write_parquet(path)
+    report = import_cache(tmp_path / "b", path)
+    assert (report.imported, report.present) == (1, 0)
+    assert [text.partition(":")[0] for text in report.refused] == frame["key"].to_list()[:4]
+    assert "does not belong to its request" in report.refused[0]
+    assert cache_stats(tmp_path / "b").entries == 1
+    assert verify_cache(tmp_path / "b").problems == ()
+
+
+async def test_an_import_never_overwrites_and_refresh_imports_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    await fill(tmp_path / "a", [1], path)
+    lines = polars.read_parquet(path).with_columns(response=polars.lit('"forged"'))
+    lines.write_parquet(path)
+    with CallCache(tmp_path / "a", stage="answer") as cache:
+        assert cache.import_calls(path) == ImportReport(present=1)
+    assert export_cache(tmp_path / "a", tmp_path / "all.parquet") == 1
+    assert "forged" not in polars.read_parquet(tmp_path / "all.parquet")["response"][0]
+    with CallCache(tmp_path / "b", stage="answer", mode="refresh") as cache:
+        assert cache.import_calls(path) == ImportReport()
+    assert cache_stats(tmp_path / "b").entries == 0
+
+
+async def test_the_whole_cache_moves(tmp_path: Path) -> None:
+    await fill(tmp_path / "a", list(range(510)))
+    assert export_cache(tmp_path / "a", tmp_path / "all.parquet") == 510
+    assert import_cache(tmp_path / "b", tmp_path / "all.parquet").imported == 510
+    assert export_cache(tmp_path / "b", tmp_path / "again.parquet") == 510
+    assert (tmp_path / "all.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
+
+
+def test_what_is_no_export_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no export at .*nowhere"):
+        import_cache(tmp_path / "c", tmp_path / "nowhere.parquet")
+    text = tmp_path / "text.parquet"
+    text.write_text("hello")
+    with pytest.raises(InputError, match=r"text\.parquet cannot be read as Parquet"):
+        import_cache(tmp_path / "c", text)
+    other = tmp_path / "other.parquet"
+    polars.DataFrame({"key": [1], "kind": ["model"]}).write_parquet(other)
+    with pytest.raises(InputError, match="lacks the text columns key, request, response"):
+        import_cache(tmp_path / "c", other)
+
+
+def test_an_unwritable_export_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "folder").mkdir()
+    asyncio.run(fill(tmp_path / "c", [1]))
+    for path in (tmp_path / "file" / "x.parquet", tmp_path / "folder"):
+        with pytest.raises(EnvironmentFault, match=r"cannot be exported to .*still in the cache"):
+            export_cache(tmp_path / "c", path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "file", "folder"]

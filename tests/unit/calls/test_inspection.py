@@ -1,0 +1,118 @@
+"""Statistics and verification."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import (
+    CacheStats,
+    CallCache,
+    CallResult,
+    VerifyReport,
+    cache_stats,
+    verify_cache,
+)
+from simulrag.errors import CacheError
+
+
+async def test_statistics_count_entries_stages_and_versions(folder: Path, paid: Any) -> None:
+    call = paid()
+
+    async def other_version() -> CallResult:
+        return CallResult("x", model_version="rules-2")
+
+    def request(n: int) -> Any:
+        return {"provider": "p", "endpoint": "e", "model": "m", "n": n}
+
+    with CallCache(folder, stage="answer-urban") as cache:
+        await cache.get_or_call("model", request(1), call)
+        await cache.get_or_call("model", request(2), other_version)
+        await cache.get_or_call("simulator", {"tool": "t"}, call)
+        await cache.get_or_call("simulator", {"tool": "t"}, call)
+    with CallCache(folder, stage="label-urban", mode="replay") as cache:
+        await cache.get_or_call("model", request(1), call)
+    stats = cache_stats(folder)
+    assert stats.entries == 3
+    assert stats.by_kind == {"model": 2, "simulator": 1}
+    assert stats.size_bytes >= 4096
+    answer = stats.stages["answer-urban"]
+    assert (answer.hits, answer.misses, answer.model_misses) == (1, 3, 2)
+    assert (answer.simulator_hits, answer.simulator_misses) == (1, 1)
+    assert stats.stages["label-urban"].model_dump() == {
+        "mode": "replay",
+        "hits": 1,
+        "misses": 0,
+        "model_hits": 1,
+        "model_misses": 0,
+        "simulator_hits": 0,
+        "simulator_misses": 0,
+    }
+    (model,) = stats.models
+    assert (model.provider, model.endpoint, model.model) == ("p", "e", "m")
+    assert model.versions == {"rules-1": 1, "rules-2": 1}
+    assert model.mixed
+
+
+async def test_a_stages_counts_are_those_of_its_last_run(folder: Path, paid: Any) -> None:
+    for _ in range(2):
+        with CallCache(folder, stage="answer") as cache:
+            await cache.get_or_call("model", {"n": 1}, paid())
+    run = cache_stats(folder).stages["answer"]
+    assert (run.hits, run.misses) == (1, 0)
+
+
+def test_no_cache_is_an_empty_one(folder: Path) -> None:
+    empty = CacheStats(entries=0, by_kind={}, size_bytes=0, stages={}, models=())
+    assert cache_stats(folder) == empty
+    assert verify_cache(folder) == VerifyReport(rows=0, problems=())
+    assert not folder.exists()
+
+
+async def test_verification_names_each_bad_row(folder: Path, paid: Any) -> None:
+    with CallCache(folder, stage="a") as cache:
+        for n in range(5):
+            await cache.get_or_call("model", {"n": n}, paid())
+    assert verify_cache(folder) == VerifyReport(rows=6, problems=())
+    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+        keys = [key for (key,) in database.execute("SELECT key FROM Cache WHERE key GLOB 'call/*'")]
+        statements = ("expire_time = 1", "raw = 0", "mode = 4", "key = x'00'", "key = 'what/ever'")
+        for key, statement in zip(keys, statements, strict=True):
+            database.execute(f"UPDATE Cache SET {statement} WHERE key = ?", (key,))
+        database.execute("UPDATE Cache SET value = '{\"hits\":\"x\"}' WHERE key = 'stage/a'")
+    report = verify_cache(folder)
+    assert report.rows == 6
+    assert {problem.key for problem in report.problems} == {
+        *keys[:3],
+        "b'\\x00'",
+        "what/ever",
+        "stage/a",
+    }
+
+
+def test_a_file_that_is_no_database_is_a_problem_and_no_crash(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "cache.db").write_bytes(b"no database, just text " * 1000)
+    (problem,) = verify_cache(folder).problems
+    assert problem.key == "cache.db"
+    assert "not a database" in problem.what
+    with pytest.raises(CacheError, match="Move the folder away"):
+        cache_stats(folder)
+
+
+def _overwrite(path: Path, start: int, content: bytes) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[start : start + len(content)] = content
+    path.write_bytes(whole)
+
+
+async def test_a_damaged_page_is_found(folder: Path, paid: Any) -> None:
+    with CallCache(folder, stage="a") as cache:
+        for n in range(50):
+            await cache.get_or_call("model", {"n": n}, paid())
+    _overwrite(folder / "cache.db", 8192, b"\xa5" * 4096)
+    assert verify_cache(folder).problems != ()

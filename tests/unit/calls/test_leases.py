@@ -1,0 +1,132 @@
+"""Leases: who may call, and what becomes of a claim whose owner died, slept or lied."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import CallCache, CallResult, call_key
+from simulrag.calls.leases import LEASE_S, Lease, Renewals, is_free, release, take
+from simulrag.calls.rows import Rows
+
+KEY = "ab" * 32
+REQUEST = {"model": "m"}
+
+
+def test_a_lease_has_one_owner_who_alone_can_give_it_back(folder: Path) -> None:
+    rows = Rows(folder)
+    mine, theirs = Lease(KEY), Lease(KEY)
+    assert take(rows, mine)
+    assert take(rows, mine)
+    assert not take(rows, theirs)
+    release(rows, theirs)
+    assert not is_free(rows, theirs)
+    release(rows, mine)
+    assert take(rows, theirs)
+
+
+def test_a_lease_ends_by_itself(folder: Path) -> None:
+    rows = Rows(folder)
+    assert take(rows, Lease(KEY, seconds=0.05))
+    assert not is_free(rows, Lease(KEY))
+    time.sleep(0.06)
+    assert take(rows, Lease(KEY))
+
+
+def test_a_lease_from_before_a_reboot_is_dead(folder: Path) -> None:
+    """The monotonic clock starts anew then: no living lease lasts longer than a lease can."""
+    rows = Rows(folder)
+    assert take(rows, Lease(KEY, seconds=LEASE_S + 3600))
+    assert is_free(rows, Lease(KEY))
+
+
+@pytest.mark.parametrize("shift_s", [-86_400.0, 86_400.0])
+def test_the_time_of_day_does_not_matter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, shift_s: float
+) -> None:
+    rows = Rows(folder)
+    assert take(rows, Lease(KEY))
+    now_s = time.time()
+    monkeypatch.setattr(time, "time", lambda: now_s + shift_s)
+    assert not is_free(rows, Lease(KEY))
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[]", '{"owner":"x"}', '{"owner":1,"until_s":{}}'])
+def test_an_unreadable_lease_is_replaced(folder: Path, text: str) -> None:
+    rows = Rows(folder)
+    lease = Lease(KEY)
+    rows.set(lease.row, text)
+    assert take(rows, lease)
+
+
+async def test_renewal_keeps_a_lease_but_not_one_that_was_taken_over(folder: Path) -> None:
+    rows = Rows(folder)
+    renewals = Renewals(rows, lease_s=0.3)
+    lease, other = Lease(KEY, seconds=0.3), Lease(KEY, seconds=0.3)
+    assert take(rows, lease)
+    renewals.begin(lease)
+    for _ in range(12):
+        await asyncio.sleep(0.05)
+        assert not is_free(rows, other)
+    rows.delete(lease.row)
+    assert take(rows, other)
+    await asyncio.sleep(0.2)
+    assert not is_free(rows, lease)
+    renewals.end(lease)
+
+
+async def test_a_lease_is_not_renewed_after_its_end(folder: Path) -> None:
+    rows = Rows(folder)
+    renewals = Renewals(rows, lease_s=0.15)
+    lease = Lease(KEY, seconds=0.15)
+    assert take(rows, lease)
+    renewals.begin(lease)
+    renewals.end(lease)
+    await asyncio.sleep(0.3)
+    assert is_free(rows, Lease(KEY))
+
+
+async def test_a_dead_owners_call_is_taken_over_and_a_living_ones_is_not(
+    folder: Path, paid: Any
+) -> None:
+    key = call_key("model", REQUEST)
+    call = paid()
+    with CallCache(folder, stage="a") as cache:
+        dead = Lease(key, seconds=0.5)
+        assert take(cache._rows, dead)
+        request = asyncio.create_task(cache.get_or_call("model", REQUEST, call))
+        await asyncio.sleep(0.3)
+        assert call.made == 0
+        assert not (await asyncio.wait_for(request, 2)).hit
+    assert call.made == 1
+
+
+async def test_who_slept_past_the_lease_takes_the_row_that_is_there(folder: Path) -> None:
+    """Two calls were paid for then; every stage is still told the same."""
+    with CallCache(folder, stage="a") as cache, CallCache(folder, stage="b") as other:
+        key = call_key("model", REQUEST)
+
+        async def sleeper() -> CallResult:
+            lost = Lease(key)
+            cache._rows.delete(lost.row)  # as if it had ended while this process was suspended
+            answer = await other.get_or_call("model", REQUEST, quick)
+            assert answer.call.response == "first"
+            return CallResult("second")
+
+        async def quick() -> CallResult:
+            return CallResult("first")
+
+        assert (await cache.get_or_call("model", REQUEST, sleeper)).call.response == "first"
+
+
+async def test_a_finished_or_failed_call_leaves_no_lease(folder: Path, paid: Any) -> None:
+    with CallCache(folder, stage="a") as cache:
+        await cache.get_or_call("model", {"n": 1}, paid())
+        with pytest.raises(OSError, match="down"):
+            await cache.get_or_call("model", {"n": 2}, paid(error=OSError("down")))
+        for n in (1, 2):
+            assert cache._rows.get(Lease(call_key("model", {"n": n})).row) is None

@@ -1,0 +1,180 @@
+"""A cache folder is data: whatever is planted in it, no code runs and no file goes."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from diskcache import Cache
+
+from simulrag.calls import CallCache, CallResult, cache_stats, call_key, verify_cache
+from simulrag.calls.rows import Rows
+from simulrag.errors import CacheError
+
+REQUEST = {"provider": "p", "model": "m"}
+KEY = call_key("model", REQUEST)
+
+
+class Bomb:
+    """Unpickling it writes a file."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.write_text, (self.mark, "boom")
+
+
+async def _stored(folder: Path) -> None:
+    async def call() -> CallResult:
+        return CallResult("the answer")
+
+    with CallCache(folder, stage="a") as cache:
+        await cache.get_or_call("model", REQUEST, call)
+
+
+def _tamper(folder: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+        done = database.execute(
+            f"UPDATE Cache SET {statement} WHERE key = ?", (*values, f"call/{KEY}")
+        )
+        assert done.rowcount == 1
+
+
+async def _never() -> CallResult:
+    raise AssertionError("a call was repaid behind the user's back")
+
+
+async def test_a_planted_pickle_is_refused_and_not_run(folder: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    bomb = pickle.dumps(Bomb(mark))
+    await _stored(folder)
+    _tamper(folder, "mode = 4, value = ?", bomb)
+    with (
+        CallCache(folder, stage="a") as cache,
+        pytest.raises(CacheError, match=rf"call/{KEY}.*no inline text.*cache verify"),
+    ):
+        await cache.get_or_call("model", REQUEST, _never)
+    assert len(verify_cache(folder).problems) == 1
+    with pytest.raises(CacheError, match="tampered"):
+        cache_stats(folder)
+    assert not mark.exists()
+    with Cache(str(folder)) as plain:  # the same row does run code in diskcache itself
+        plain.get(f"call/{KEY}")
+    assert mark.exists()
+
+
+async def test_a_pickle_in_a_file_is_refused_and_the_file_left_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    mark, outside = tmp_path / "mark", tmp_path / "outside"
+    outside.write_bytes(pickle.dumps(Bomb(mark)))
+    await _stored(folder)
+    _tamper(folder, "mode = 4, value = NULL, filename = ?", str(outside))
+    with (
+        CallCache(folder, stage="a") as cache,
+        pytest.raises(CacheError, match="no inline text"),
+    ):
+        await cache.get_or_call("model", REQUEST, _never)
+
+    async def call() -> CallResult:
+        return CallResult("fresh")
+
+    with CallCache(folder, stage="a", mode="refresh") as cache:  # overwrites the row
+        await cache.get_or_call("model", REQUEST, call)
+    assert outside.exists()
+    assert not mark.exists()
+    assert verify_cache(folder).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"),
+    [
+        ("mode = 2, filename = ?", "cache.db"),
+        ("mode = 3, filename = ?", "missing.val"),
+        ("mode = 9, value = ?", "{}"),
+        ("value = ?", b"bytes"),
+        ("value = ?", 7),
+        ("value = ?", None),
+        ("value = CAST(? AS TEXT)", b"\xff\xfe"),
+        ("value = ?", ""),
+        ("value = ?", "{"),
+        ("value = ?", "[" * 100_000),
+        ("value = ?", "NaN"),
+        ("value = ?", '{"key":"x"}'),
+        ("value = replace(value, 'the answer', ?)", '"'),
+        ("value = replace(value, '\"m\"', ?)", '"other model"'),
+        ("value = replace(value, '\"request\":{', ?)", '"request":{"x":1,'),
+        ('value = replace(value, \'"kind":"model"\', ?)', '"kind":"simulator"'),
+    ],
+)
+async def test_every_tampered_row_is_an_error(folder: Path, statement: str, value: object) -> None:
+    await _stored(folder)
+    _tamper(folder, statement, value)
+    with (
+        CallCache(folder, stage="a") as cache,
+        pytest.raises(CacheError, match=rf"call/{KEY}.*simulrag cache verify"),
+    ):
+        await cache.get_or_call("model", REQUEST, _never)
+    assert [problem.key for problem in verify_cache(folder).problems] == [f"call/{KEY}"]
+
+
+async def test_a_row_that_holds_another_call_is_an_error(folder: Path) -> None:
+    await _stored(folder)
+    other = call_key("model", {"provider": "p", "model": "other"})
+    _tamper(folder, "key = ?", f"call/{other}")
+    with (
+        CallCache(folder, stage="a") as cache,
+        pytest.raises(CacheError, match="holds another call"),
+    ):
+        await cache.get_or_call("model", {"provider": "p", "model": "other"}, _never)
+
+
+def test_a_setting_that_is_none_of_diskcaches_is_an_error(folder: Path) -> None:
+    Rows(folder).close()
+    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+        database.execute("INSERT INTO Settings VALUES ('disk_opens', 'doors')")
+    with pytest.raises(CacheError, match="corrupt"):
+        Rows(folder)
+
+
+@pytest.mark.parametrize("value", [b"bytes", 1, 1.5, None, ["list"], Path()])
+def test_only_text_is_written(folder: Path, value: Any) -> None:
+    rows = Rows(folder)
+    with pytest.raises(TypeError, match="text"):
+        rows.set("stage/a", value)
+    assert rows.get("stage/a") is None
+
+
+@pytest.mark.parametrize(
+    "use", [lambda rows, key: rows.get(key), lambda rows, key: rows.set(key, "text")]
+)
+def test_only_text_is_a_key(folder: Path, use: Callable[[Rows, Any], object]) -> None:
+    with pytest.raises(TypeError, match="keys are text, not tuple"):
+        use(Rows(folder), ("a", 1))
+
+
+def test_a_failed_transaction_changes_nothing(folder: Path) -> None:
+    rows = Rows(folder)
+
+    def work() -> None:
+        rows.set("stage/a", "1")
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        rows.transact(work)
+    assert rows.get("stage/a") is None
+
+
+def test_a_folder_name_with_a_variable_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELSEWHERE", str(tmp_path / "x"))
+    with pytest.raises(Exception, match="choose a folder without"):
+        Rows(tmp_path / "$ELSEWHERE")
+    assert list(tmp_path.iterdir()) == []

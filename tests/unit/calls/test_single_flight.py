@@ -1,0 +1,122 @@
+"""Many who ask for one call at once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import CallCache, CallResult
+
+REQUEST = {"model": "m", "messages": ["q"]}
+
+
+async def test_a_hundred_requests_make_one_call(folder: Path, paid: Any) -> None:
+    call = paid(0.05)
+    with CallCache(folder, stage="a") as cache:
+        answers = await asyncio.gather(
+            *(cache.get_or_call("model", REQUEST, call) for _ in range(100))
+        )
+        assert (cache.hits, cache.misses) == (99, 1)
+    assert call.made == 1
+    assert len({answer.call.key for answer in answers}) == 1
+    assert [answer.hit for answer in answers].count(False) == 1
+
+
+async def test_different_calls_run_side_by_side(folder: Path, paid: Any) -> None:
+    call = paid(0.2)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    with CallCache(folder, stage="a") as cache:
+        await asyncio.gather(*(cache.get_or_call("model", {"n": n}, call) for n in range(50)))
+    assert call.made == 50
+    assert loop.time() - started < 3  # ten seconds one after another
+
+
+async def test_waiters_see_the_callers_exception(folder: Path, paid: Any) -> None:
+    error = ConnectionError("down")
+    call = paid(0.02, error)
+    with CallCache(folder, stage="a") as cache:
+        outcomes = await asyncio.gather(
+            *(cache.get_or_call("model", REQUEST, call) for _ in range(5)), return_exceptions=True
+        )
+        assert outcomes == [error] * 5
+        assert call.made == 1
+        call.error = None
+        assert not (await cache.get_or_call("model", REQUEST, call)).hit
+
+
+@pytest.mark.parametrize("cancelled", [0, 2])
+async def test_a_cancelled_waiter_leaves_the_others_alone(
+    folder: Path, paid: Any, cancelled: int
+) -> None:
+    call = paid(0.05)
+    with CallCache(folder, stage="a") as cache:
+        waiters = [asyncio.create_task(cache.get_or_call("model", REQUEST, call)) for _ in range(4)]
+        await asyncio.sleep(0.01)
+        waiters[cancelled].cancel()
+        outcomes = await asyncio.gather(*waiters, return_exceptions=True)
+    assert isinstance(outcomes[cancelled], asyncio.CancelledError)
+    rest = [outcome for index, outcome in enumerate(outcomes) if index != cancelled]
+    assert [outcome.call.response for outcome in rest] == [{"text": "answer 1"}] * 3
+    assert call.made == 1
+
+
+async def test_the_last_waiters_cancellation_ends_the_call(folder: Path, paid: Any) -> None:
+    ended = asyncio.Event()
+
+    async def endless() -> CallResult:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return CallResult("late")
+
+    with CallCache(folder, stage="a") as cache:
+        waiters = [
+            asyncio.create_task(cache.get_or_call("model", REQUEST, endless)) for _ in range(3)
+        ]
+        await asyncio.sleep(0.02)
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.gather(*waiters, return_exceptions=True)
+        assert ended.is_set()
+        # The lease is free again at once: no fifteen seconds of waiting.
+        async with asyncio.timeout(2):
+            assert not (await cache.get_or_call("model", REQUEST, paid())).hit
+
+
+async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(
+    folder: Path, paid: Any
+) -> None:
+    async def slow_to_end() -> CallResult:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.1)
+        return CallResult("late")
+
+    call = paid()
+    with CallCache(folder, stage="a") as cache:
+        first = asyncio.create_task(cache.get_or_call("model", REQUEST, slow_to_end))
+        await asyncio.sleep(0.02)
+        first.cancel()
+        await asyncio.sleep(0.02)
+        async with asyncio.timeout(3):
+            answer = await cache.get_or_call("model", REQUEST, call)
+        with pytest.raises(asyncio.CancelledError):
+            await first
+    assert answer.call.response == {"text": "answer 1"}
+
+
+async def test_two_caches_of_one_folder_share_a_call(folder: Path, paid: Any) -> None:
+    call = paid(0.1)
+    with CallCache(folder, stage="a") as one, CallCache(folder, stage="b") as two:
+        answers = await asyncio.gather(
+            one.get_or_call("model", REQUEST, call), two.get_or_call("model", REQUEST, call)
+        )
+    assert call.made == 1
+    assert sorted(answer.hit for answer in answers) == [False, True]
+    assert answers[0].call == answers[1].call
