@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -43,7 +43,7 @@ class Request:
     task: str
     messages: tuple[Message, ...]
     schema: type[BaseModel] | None = None
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     sample_index: int = 0
     check: Callable[[Any], None] | None = None
 
@@ -92,4 +92,20 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Free connections."""
+        ...
+
+
+class Asker(Protocol):
+    """What the method's steps need of a model: a task's prompt rendered, sent and validated."""
+
+    async def ask(
+        self,
+        task: str,
+        schema: type[BaseModel] | None = None,
+        *,
+        sample_index: int = 0,
+        check: Callable[[Any], None] | None = None,
+        **values: object,
+    ) -> Completion:
+        """Render ``prompts/<task>.md.j2`` with ``values`` and complete. Raises ModelError."""
         ...

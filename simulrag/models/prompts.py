@@ -26,10 +26,10 @@ class Prompts:
 
     @cached_property
     def _environment(self) -> Environment:
-        return Environment(  # noqa: S701 plain text, not HTML
+        return Environment(
             loader=FileSystemLoader(self.directory),
             undefined=StrictUndefined,
-            autoescape=False,
+            autoescape=False,  # noqa: S701 plain text, not HTML
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,

@@ -1,0 +1,256 @@
+"""The one way to a model: settings, the call's key, validation, one repair, counting."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from simulrag.calls import CallCache, CallResult
+from simulrag.errors import CacheError, InputError, ModelError
+from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request, Sampling
+from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+from simulrag.models.prompts import Prompts
+from simulrag.records import Usage
+
+REPAIR_PROMPT = "repair"
+_ATTEMPTS = 2
+
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_PLAIN_URL = re.compile(r"https?://[^\s@?#]+")
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+
+
+class ModelSettings(BaseModel):
+    """One section ``llm.*`` of params.yaml: which model does a stage's work, and how.
+
+    ``endpoint`` names the server and is part of a call's key; ``base_url`` says where it is today
+    and is not, so that moving a server repays nothing. ``api_key_env`` is the *name* of the
+    environment variable that holds the key. ``tasks`` overrides single sampling fields by task.
+    """
+
+    # A key pasted into the wrong field must not come back in the error text.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    provider: Name = "offline"
+    endpoint: Name = "default"
+    model: str = Field(min_length=1)
+    base_url: str | None = None
+    api_key_env: str | None = None
+    sampling: Sampling = Sampling()
+    tasks: dict[str, Sampling] = {}
+
+    @model_validator(mode="after")
+    def _nothing_secret(self) -> Self:
+        # Not a field's own pattern: its error would hold the input, which may be a key.
+        if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):
+            raise ValueError(
+                "api_key_env is the name of an environment variable in capitals, not the key itself"
+            )
+        if self.base_url is not None and not _PLAIN_URL.fullmatch(self.base_url):
+            raise ValueError(
+                "base_url must start with http:// or https:// and hold no user, password or query"
+            )
+        if self.base_url is not None and self.provider == "offline":
+            raise ValueError("the offline provider has no base_url; leave it out")
+        return self
+
+    def sampling_of(self, task: str) -> Sampling:
+        """The sampling of a task: the general one with the task's own fields over it."""
+        override = self.tasks.get(task)
+        if override is None:
+            return self.sampling
+        return self.sampling.model_copy(update=override.model_dump(exclude_unset=True))
+
+
+class Gateway:
+    """Every model call goes through here, and through the call cache.
+
+    At most ``concurrency`` attempts are under way at a time, each for at most ``timeout_s``
+    seconds; calls that are stored wait for nobody. ``usage`` sums what the completions took by
+    task, whether paid now or before; ``paid`` sums what this process really asked the provider
+    for, replies that turned out invalid included. One gateway belongs to one event loop.
+
+    Raises InputError for settings that override a task that has no prompt.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        settings: ModelSettings,
+        cache: CallCache,
+        prompts: Prompts,
+        *,
+        concurrency: int = 8,
+        timeout_s: float = 120.0,
+    ) -> None:
+        _prompts_exist(settings, prompts)
+        self.settings = settings
+        self.usage: dict[str, Usage] = {}
+        self.paid: dict[str, Usage] = {}
+        self._provider = provider
+        self._cache = cache
+        self._prompts = prompts
+        self._slots = asyncio.Semaphore(concurrency)
+        self._timeout_s = timeout_s
+
+    async def ask(
+        self,
+        task: str,
+        schema: type[BaseModel] | None = None,
+        *,
+        sample_index: int = 0,
+        check: Callable[[Any], None] | None = None,
+        **values: object,
+    ) -> Completion:
+        """Render ``prompts/<task>.md.j2`` with ``values`` and complete it. See ``complete``."""
+        request = Request(
+            task=task,
+            messages=self._prompts.render(task, **values),
+            schema=schema,
+            sampling=self.settings.sampling_of(task),
+            sample_index=sample_index,
+            check=check,
+        )
+        return await self.complete(request)
+
+    async def complete(self, request: Request) -> Completion:
+        """A validated reply, from the cache or from the provider.
+
+        An invalid reply goes back to the model once with what is wrong. Only a valid reply is
+        stored, under the key of the first request, with the usage of both attempts.
+
+        Raises ModelError (kind invalid_reply after two invalid replies, else the provider's), and
+        CacheError where a stored reply no longer validates: the schema is part of the key, so the
+        row was altered or ``check`` has become stricter; mode ``refresh`` calls again.
+        """
+
+        async def call() -> CallResult:
+            return await self._call(request)
+
+        answer = await self._cache.get_or_call("model", self.key(request), call)
+        stored = answer.call
+        try:
+            text, parsed = _validated(request, stored.response)
+        except InvalidReply as error:
+            raise CacheError(
+                f"a stored reply to '{request.task}' does not validate ({error}); look at it with "
+                "'simulrag cache verify' or run in mode 'refresh' to call again"
+            ) from None
+        usage = Usage.model_validate(stored.usage)
+        _count(self.usage, request.task, usage)
+        return Completion(
+            text=text,
+            parsed=parsed,
+            usage=usage,
+            model_version=stored.model_version or "",
+            cached=answer.hit,
+        )
+
+    def key(self, request: Request) -> dict[str, JsonValue]:
+        """Everything that can change the reply: what the call's key is the hash of.
+
+        Sampling fields that are None are left out, so that a field added later keeps old keys.
+        """
+        return {
+            "provider": self.settings.provider,
+            "endpoint": self.settings.endpoint,
+            "model": self.settings.model,
+            "messages": [
+                {"role": message.role, "content": message.content} for message in request.messages
+            ],
+            "sampling": request.sampling.model_dump(mode="json", exclude_none=True),
+            "schema": None if request.schema is None else reply_schema(request.schema),
+            "sample_index": request.sample_index,
+        }
+
+    async def close(self) -> None:
+        """Free the provider's connections. The cache is its owner's to close."""
+        await self._provider.close()
+
+    async def _call(self, request: Request) -> CallResult:
+        messages = request.messages
+        usage = Usage()
+        problems: list[str] = []
+        for _ in range(_ATTEMPTS):
+            reply = await self._attempt(request, messages)
+            usage += reply.usage
+            try:
+                text, _parsed = _validated(request, reply.text)
+            except InvalidReply as error:
+                problems.append(str(error))
+                messages = self._repair(request.messages, reply.text, problems[-1])
+                continue
+            return CallResult(
+                response=text, usage=usage.model_dump(), model_version=reply.model_version
+            )
+        raise ModelError(
+            f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
+            f"{problems[0]}; then {problems[1]}",
+            kind="invalid_reply",
+        )
+
+    async def _attempt(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        schema = None if request.schema is None else reply_schema(request.schema)
+        async with self._slots:
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    reply = await self._provider.call(
+                        messages, schema, request.sampling, request.sample_index
+                    )
+            except TimeoutError:
+                raise ModelError(
+                    f"'{request.task}': no reply from {self._named()} within "
+                    f"{self._timeout_s:g} s; run again to go on from here",
+                    kind="timeout",
+                ) from None
+            except ModelError as error:
+                raise ModelError(f"'{request.task}': {error}", kind=error.kind) from None
+        counted = reply.usage.model_copy(update={"calls": 1})
+        _count(self.paid, request.task, counted)
+        return replace(reply, usage=counted)
+
+    def _repair(
+        self, messages: tuple[Message, ...], bad_reply: str, problem: str
+    ) -> tuple[Message, ...]:
+        # Providers refuse empty messages, so an empty reply is not quoted.
+        quoted = (Message(role="assistant", content=bad_reply),) if bad_reply.strip() else ()
+        asked = self._prompts.render(REPAIR_PROMPT, problem=problem)
+        return (*messages, *quoted, *asked)
+
+    def _named(self) -> str:
+        return f"{self.settings.provider}:{self.settings.model}"
+
+
+def _prompts_exist(settings: ModelSettings, prompts: Prompts) -> None:
+    for task in sorted(settings.tasks):
+        if not (prompts.directory / f"{task}.md.j2").is_file():
+            known = ", ".join(
+                sorted(
+                    path.name.removesuffix(".md.j2") for path in prompts.directory.glob("*.md.j2")
+                )
+            )
+            raise InputError(f"params.yaml overrides the task '{task}'; there are: {known}")
+
+
+def _validated(request: Request, text: JsonValue) -> tuple[str, Any]:
+    """The reply's text and its parsed form. Raises InvalidReply."""
+    if not isinstance(text, str):
+        raise InvalidReply("the reply is no text")
+    text = plain_text(text)
+    parsed = None if request.schema is None else parse_reply(text, request.schema)
+    if request.check is not None:
+        try:
+            request.check(text if parsed is None else parsed)
+        except ValueError as error:
+            raise InvalidReply(str(error)) from None
+    return text, parsed
+
+
+def _count(usage: dict[str, Usage], task: str, used: Usage) -> None:
+    usage[task] = usage.get(task, Usage()) + used

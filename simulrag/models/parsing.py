@@ -1,0 +1,145 @@
+"""A model's text to a validated reply, and the JSON schema that asked for it.
+
+Strict on purpose: a reply that has to be guessed at is sent back instead. The text may hold one
+JSON object, alone, in a code fence or between prose without brackets.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+_SHOWN_ERRORS = 5
+
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+
+class InvalidReply(ValueError):  # noqa: N818 a finding about the reply, not a fault of ours
+    """The reply does not fit; the text says why, in words that a model can act on."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidReply(f"the key '{key}' appears twice in one object")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidReply(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise InvalidReply(f"the number {text[:20]} is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
+)
+
+
+def find_object(text: str) -> str:
+    """The one JSON object in ``text``, as written.
+
+    Brackets outside it make the reply ambiguous (two objects, a broken outer one, a list), so they
+    are refused. Raises InvalidReply.
+    """
+    start = text.find("{")
+    if start < 0:
+        raise InvalidReply("the reply holds no JSON object")
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()):
+            raise InvalidReply("the JSON is cut off before its end") from None
+        where = error.pos - start
+        raise InvalidReply(f"no valid JSON at character {where}: {error.msg}") from None
+    except UnicodeEncodeError:
+        raise InvalidReply("the JSON holds half of a surrogate pair") from None
+    except RecursionError:
+        raise InvalidReply("the JSON is nested too deeply") from None
+    if set(text[:start] + text[end:]) & set("{}[]"):
+        raise InvalidReply("the reply holds more than one JSON object; return exactly one")
+    return text[start:end]
+
+
+def plain_text(text: str) -> str:
+    """The reply without the white space around it. Raises InvalidReply where nothing is left.
+
+    Half of a surrogate pair is refused too: it has no UTF-8 form, so no table could hold it.
+    """
+    text = text.strip()
+    if not text:
+        raise InvalidReply("the reply is empty")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidReply("the reply holds half of a surrogate pair") from None
+    return text
+
+
+def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
+    """The reply in ``text`` as ``schema``, without coercion ("false" is no boolean).
+
+    Raises InvalidReply.
+    """
+    found = find_object(text)
+    try:
+        return schema.model_validate_json(found, strict=True)
+    except ValidationError as error:
+        raise InvalidReply(_problems(error)) from None
+
+
+def _problems(error: ValidationError) -> str:
+    shown = [
+        f"{'.'.join(str(part) for part in item['loc']) or 'the reply'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_input=False)
+    ]
+    more = len(shown) - _SHOWN_ERRORS
+    return "; ".join(shown[:_SHOWN_ERRORS]) + (f"; and {more} more" if more > 0 else "")
+
+
+@lru_cache(maxsize=256)
+def _schema_text(schema: type[BaseModel]) -> str:
+    return json.dumps(_structure(schema.model_json_schema()))
+
+
+def reply_schema(schema: type[BaseModel]) -> dict[str, JsonValue]:
+    """The JSON schema that a provider is shown: structure alone.
+
+    Docstrings are written for readers of the code, so descriptions are left out: they would be
+    sent to the model and change the call's key with every reworded docstring. The root's title
+    (the model's name) stays, since providers name the schema by it.
+    """
+    structure: dict[str, JsonValue] = json.loads(_schema_text(schema))
+    return structure
+
+
+def _structure(node: dict[str, Any], root: bool = True) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in node.items():
+        if key == "description" or (key == "title" and not root):
+            continue
+        if key in {"properties", "$defs"}:
+            kept[key] = {name: _structure(child, root=False) for name, child in value.items()}
+        else:
+            kept[key] = _nested(value)
+    return kept
+
+
+def _nested(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _structure(value, root=False)
+    if isinstance(value, list):
+        return [_nested(item) for item in value]
+    return value

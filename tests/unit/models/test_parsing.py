@@ -1,0 +1,183 @@
+"""Every task's reply, as models really spoil it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from simulrag.models import replies
+from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+
+TEMPLATE = {
+    "template_id": "speed-limit",
+    "tool": "run_scenario",
+    "situation": "The limit falls by {speed_factor} percent.",
+    "placeholders": [
+        {
+            "argument": "speed_factor",
+            "low": 0.3,
+            "high": 1,
+            "decimals": 2,
+            "wording": "percent_reduction",
+        }
+    ],
+    "fixed": [{"argument": "lanes", "value": 2}, {"argument": "use_priority", "value": False}],
+    "asks": [
+        {
+            "output": "travel_time_s",
+            "words": "mean travel time",
+            "classes": [{"name": "small", "from_magnitude": 0}],
+            "better": "lower",
+        }
+    ],
+}
+
+VALID: dict[type[BaseModel], dict[str, object]] = {
+    replies.ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
+    replies.Decomposition: {"claims": [{"claim": "Travel time rises by 12 %."}]},
+    replies.ClaimPairs: {"pairs": [[0, 1], [2, 0]]},
+    replies.Entailment: {"supported": [True, False]},
+    replies.Verbalized: {"probability": 0.75},
+    replies.Boundary: {"tool_confidence": 1},
+    replies.Verification: {"is_included": True, "should_update": False, "updated_claim": "As is."},
+    replies.Judgement: {"label": "undecided", "reason": "The reference is silent."},
+    replies.Templates: {"templates": [TEMPLATE]},
+    replies.BenchmarkQuestion: {"question": "What happens?", "reference_answer": "It rises."},
+    replies.ReferenceClaims: {"claims": [{"claim": "CO2 falls by 3 %.", "kind": "quantitative"}]},
+}
+
+WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
+    replies.ToolCalls: [{"calls": "run"}, {"calls": [{"tool": "run", "arguments": [0.8]}]}],
+    replies.Decomposition: [{"claims": ["Travel time rises."]}, {"claims": [{"claim": ""}]}],
+    replies.ClaimPairs: [{"pairs": [["0", 1]]}, {"pairs": [[0]]}, {"pairs": [[0.0, 1]]}],
+    replies.Entailment: [{"supported": ["true", "false"]}, {"supported": [1, 0]}],
+    replies.Verbalized: [{"probability": "0.75"}, {"probability": 75}, {"probability": True}],
+    replies.Boundary: [{"tool_confidence": "0"}, {"tool_confidence": 2}, {"tool_confidence": True}],
+    replies.Verification: [
+        {"is_included": "false", "should_update": False, "updated_claim": ""},
+        {"is_included": True, "should_update": False, "updated_claim": None},
+    ],
+    replies.Judgement: [{"label": True, "reason": ""}, {"label": "maybe", "reason": ""}],
+    replies.Templates: [
+        {"templates": []},
+        {"templates": [{**TEMPLATE, "template_id": "No Spaces"}]},
+    ],
+    replies.BenchmarkQuestion: [{"question": "", "reference_answer": "It rises."}],
+    replies.ReferenceClaims: [{"claims": [{"claim": "CO2 falls.", "kind": "number"}]}],
+}
+
+SCHEMAS = sorted(VALID, key=lambda schema: schema.__name__)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_valid_replies_parse(schema: type[BaseModel]) -> None:
+    text = json.dumps(VALID[schema])
+    expected = schema.model_validate(VALID[schema])
+    assert parse_reply(text, schema) == expected
+    assert parse_reply(f"```json\n{text}\n```", schema) == expected
+    assert parse_reply(f"```\n{text}\n```\n", schema) == expected
+    assert parse_reply(f"Here is the result:\n\n{text}\n\nI hope it helps.", schema) == expected
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_reply_cut_off_anywhere_is_refused(schema: type[BaseModel]) -> None:
+    text = json.dumps(VALID[schema])
+    for length in range(len(text)):
+        with pytest.raises(InvalidReply):
+            parse_reply(text[:length], schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reply"),
+    [(schema, reply) for schema in SCHEMAS for reply in WRONG_TYPE[schema]],
+)
+def test_wrong_types_are_not_coerced(schema: type[BaseModel], reply: dict[str, object]) -> None:
+    with pytest.raises(InvalidReply):
+        parse_reply(json.dumps(reply), schema)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_extra_and_missing_keys_are_refused(schema: type[BaseModel]) -> None:
+    with pytest.raises(InvalidReply, match="confidence"):
+        parse_reply(json.dumps({**VALID[schema], "confidence": 1}), schema)
+    for key in VALID[schema]:
+        rest = {name: value for name, value in VALID[schema].items() if name != key}
+        with pytest.raises(InvalidReply, match=key):
+            parse_reply(json.dumps(rest), schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no JSON object"),
+        ("I cannot tell.", "no JSON object"),
+        ('["probability", 0.5]', "no JSON object"),
+        ("{probability: 0.5}", "no valid JSON"),
+        ("{'probability': 0.5}", "no valid JSON"),
+        ('{"probability": 0.5', "cut off"),
+        ('{"probability": 0.5, "probability": 0.6}', "twice"),
+        ('{"probability": NaN}', "NaN is no JSON number"),
+        ('{"probability": -Infinity}', "-Infinity is no JSON number"),
+        ('{"probability": 1e999}', "too large"),
+        ('{"probability": 0.5} or {"probability": 0.6}', "more than one"),
+        ('[{"probability": 0.5}]', "more than one"),
+        ('For {claim}: {"probability": 0.5}', "no valid JSON"),
+        ('{"probability": "\\ud800"}', "surrogate"),
+        ('{"a":' * 100_000, "nested too deeply|cut off"),
+    ],
+)
+def test_what_has_to_be_guessed_at_is_refused(text: str, why: str) -> None:
+    with pytest.raises(InvalidReply, match=why):
+        parse_reply(text, replies.Verbalized)
+
+
+def test_an_inner_object_of_a_broken_reply_is_not_taken_for_the_reply() -> None:
+    broken = '{"claims": [{"claim": "one", "kind": "qualitative"}, {"claim": '
+    with pytest.raises(InvalidReply, match="cut off"):
+        parse_reply(broken, replies.TaggedClaim)
+
+
+def test_contradictory_flags_parse_as_they_are() -> None:
+    """What they mean is the verification step's to say; parsing must not repair them."""
+    text = '{"is_included": false, "should_update": true, "updated_claim": "It falls."}'
+    reply = parse_reply(text, replies.Verification)
+    assert (reply.is_included, reply.should_update) == (False, True)
+
+
+def test_many_problems_are_shortened() -> None:
+    text = json.dumps({"supported": ["yes"] * 30})
+    with pytest.raises(InvalidReply, match=r"supported\.0: .*; and 25 more$"):
+        parse_reply(text, replies.Entailment)
+
+
+def test_plain_text() -> None:
+    assert plain_text("  It rises.\n") == "It rises."
+    with pytest.raises(InvalidReply, match="empty"):
+        plain_text(" \n\t")
+    with pytest.raises(InvalidReply, match="surrogate"):
+        plain_text("It rises \ud83d")
+
+
+class Described(BaseModel):
+    """A docstring for readers of the code."""
+
+    description: str
+    title: list[replies.TaggedClaim]
+
+
+def test_the_schema_holds_structure_alone() -> None:
+    schema = reply_schema(Described)
+    assert schema["title"] == "Described"
+    assert "docstring" not in json.dumps(schema)
+    assert "atomic claim" not in json.dumps(schema).lower()
+    assert schema["properties"] == {
+        "description": {"type": "string"},
+        "title": {"type": "array", "items": {"$ref": "#/$defs/TaggedClaim"}},
+    }
+
+
+def test_a_changed_schema_leaves_the_next_one_alone() -> None:
+    reply_schema(Described).clear()
+    assert reply_schema(Described)["title"] == "Described"

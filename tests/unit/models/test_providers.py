@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, EntryPoints
+
+import pytest
+
+from simulrag.errors import EnvironmentFault, InputError
+from simulrag.models import providers
+from simulrag.models.gateway import ModelSettings
+
+
+def settings(provider: str) -> ModelSettings:
+    return ModelSettings(provider=provider, model="m")
+
+
+@pytest.mark.parametrize("name", ["offline", "openai"])
+async def test_built_in_providers(name: str) -> None:
+    provider = providers.make_provider(settings(name))
+    assert provider.name == name
+    await provider.close()
+
+
+@pytest.mark.parametrize("name", ["anthropic", "local"])
+def test_planned_providers_say_so(name: str) -> None:
+    with pytest.raises(InputError, match=f"'{name}' is not there yet.*offline, openai"):
+        providers.make_provider(settings(name))
+
+
+def test_an_unknown_provider_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match="unknown provider 'opnai'; known are offline, openai"):
+        providers.make_provider(settings("opnai"))
+
+
+class Plugged:
+    """What an entry point may name: a callable that takes the settings."""
+
+    name = "plugged"
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.model = settings.model
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    point = EntryPoint(name=name, value=value, group=providers.ENTRY_POINTS)
+    monkeypatch.setattr(providers, "entry_points", lambda group: EntryPoints([point]))
+
+
+def test_a_provider_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "plugged", f"{__name__}:Plugged")
+    provider = providers.make_provider(settings("plugged"))
+    assert type(provider).__name__ == "Plugged"
+    assert providers.known_providers() == ["offline", "openai", "plugged"]
+
+
+def test_a_broken_entry_point_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "plugged", "no_such_package.models:Provider")
+    with pytest.raises(EnvironmentFault, match=r"'plugged' \(no_such_package"):
+        providers.make_provider(settings("plugged"))
+
+
+def test_an_entry_point_cannot_take_over_a_built_in_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "offline", f"{__name__}:Plugged")
+    assert type(providers.make_provider(settings("offline"))).__name__ == "OfflineProvider"
