@@ -1,0 +1,1 @@
+"""Benchmarks: generated from a simulator and checked, or imported from published files."""

@@ -1,0 +1,167 @@
+"""The published benchmark's files as records, and benchmark files of our own (JSONL)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from simulrag.errors import EnvironmentFault, InputError
+from simulrag.records import Evidence, Question, ToolCall
+
+QUESTIONS = "questions.json"
+EVIDENCE = "simulator_evidence.json"
+
+
+def read_published(folder: str | Path, domain: str | None = None) -> list[Question]:
+    """The questions of a folder in the published format, in file order, none dropped.
+
+    ``domain`` is the folder's name unless given. A question and its evidence belong together by
+    position where both files have the same text there, else by text. Questions that share
+    evidence share a scenario. Raises InputError with file, entry, field and what to do.
+    """
+    folder = Path(folder)
+    domain = domain or folder.resolve().name
+    questions = _entries(folder / QUESTIONS, ("question", "reference_answer"))
+    evidence = _entries(folder / EVIDENCE, ("question", "derived_quantitative_answer"))
+    by_text: dict[str, str] = {}
+    for entry in evidence:
+        by_text.setdefault(entry["question"], entry["derived_quantitative_answer"])
+    seen: Counter[str] = Counter()
+    records = []
+    for index, entry in enumerate(questions):
+        text = entry["question"]
+        if index < len(evidence) and evidence[index]["question"] == text:
+            derived = evidence[index]["derived_quantitative_answer"]
+        elif text in by_text:
+            derived = by_text[text]
+        else:
+            raise InputError(
+                f"{folder / QUESTIONS}, entry {index}: {EVIDENCE} has no entry with this "
+                "'question'; take both files from the same release"
+            )
+        digest = _digest(text, entry["reference_answer"], derived)
+        seen[digest] += 1
+        repeat = f"-{seen[digest]}" if seen[digest] > 1 else ""
+        records.append(
+            Question(
+                question_id=f"{domain}-{digest}{repeat}",
+                domain=domain,
+                text=text,
+                reference_answer=entry["reference_answer"],
+                scenario_id=f"{domain}-{_digest(derived)}",
+                evidence=(_evidence(text, derived),),
+                source="published",
+            )
+        )
+    return records
+
+
+def write_questions(path: str | Path, questions: Sequence[Question]) -> None:
+    """One canonical JSON object a line, written beside the place and moved there when complete."""
+    path = Path(path)
+    lines = [_canonical(question.model_dump(mode="json")) + "\n" for question in questions]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(lines)
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise EnvironmentFault(f"cannot write {path}: {error.strerror}; check the folder") from None
+
+
+def read_questions(path: str | Path) -> list[Question]:
+    """The questions of a benchmark file. Raises InputError with file:line, field and what to do."""
+    path = Path(path)
+    questions: list[Question] = []
+    ids: dict[str, int] = {}
+    for number, line in enumerate(_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            question = Question.model_validate_json(line)
+        except ValidationError as error:
+            raise InputError(
+                f"{path}:{number}: {_first(error)}; import or generate it again"
+            ) from None
+        if question.question_id in ids:
+            raise InputError(
+                f"{path}:{number}: question_id '{question.question_id}' is already on line "
+                f"{ids[question.question_id]}; give every question an id of its own"
+            )
+        ids[question.question_id] = number
+        questions.append(question)
+    if not questions:
+        raise InputError(f"{path} holds no question; import or generate a benchmark first")
+    return questions
+
+
+def _evidence(question: str, derived: str) -> Evidence:
+    return Evidence(
+        simulator="replay",
+        call=ToolCall(tool="published_evidence", arguments={"question": question}),
+        seed=0,
+        outputs={"text": derived},
+        text=derived,
+    )
+
+
+def _entries(path: Path, fields: tuple[str, ...]) -> list[dict[str, str]]:
+    try:
+        entries: Any = json.loads(_text(path))
+    except ValueError as error:
+        raise InputError(f"{path} is no JSON ({error}); take the file from the release") from None
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"{path}: a list of entries with {_names(fields)} is expected")
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise InputError(f"{path}, entry {index}: an object with {_names(fields)} is expected")
+        for field in fields:
+            value = entry.get(field)
+            if field not in entry:
+                raise InputError(f"{path}, entry {index}: '{field}' is missing; add it as text")
+            if not isinstance(value, str) or not value.strip():
+                raise InputError(f"{path}, entry {index}: '{field}' must be text that is not empty")
+    return entries
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; check the path") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 (byte {error.start}); convert it") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    where = ".".join(map(str, problem["loc"]))
+    return f"'{where}': {problem['msg']}" if where else str(problem["msg"])
+
+
+def _names(fields: tuple[str, ...]) -> str:
+    return " and ".join(f"'{field}'" for field in fields)
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]

@@ -1,0 +1,62 @@
+"""The simulator of docs/bring-your-own-simulator.md works as the page says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from simulators.base import ArgumentError, Simulator, validate_call
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def reservoir(tmp_path: Path) -> Simulator:
+    page = (ROOT / "docs" / "bring-your-own-simulator.md").read_text(encoding="utf-8")
+    match = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert match is not None
+    file = tmp_path / "reservoir.py"
+    file.write_text(match[1])
+    spec = importlib.util.spec_from_file_location("reservoir", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    simulator = module.Reservoir(volume_m3=3e6)
+    assert isinstance(simulator, Simulator)
+    return simulator
+
+
+def test_it_runs_and_describes_itself(reservoir: Simulator) -> None:
+    arguments = validate_call(reservoir, "draw_down", {"inflow_m3_per_day": 20000})
+    outputs = reservoir.run("draw_down", arguments, seed=0)
+    assert outputs.model_dump() == {"days_until_empty": 100.0}
+    text = reservoir.tools["draw_down"].describe(arguments, outputs)
+    assert "empty is 100.0 days" in text
+
+
+def test_its_handbook_has_the_tables(reservoir: Simulator) -> None:
+    handbook = reservoir.handbook()
+    row = "| inflow_m3_per_day | number | m3/day | 0 to 1000000.0 | required | inflow from"
+    assert row in handbook
+    assert "| days_until_empty | number | days |" in handbook
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("drain", {}, "no tool 'drain'"),
+        ("draw_down", {}, "inflow_m3_per_day"),
+        ("draw_down", {"inflow_m3_per_day": -1}, "greater than or equal to 0"),
+        ("draw_down", {"inflow_m3_per_day": float("nan")}, "finite"),
+        ("draw_down", {"inflow_m3_per_day": 1, "colour": "red"}, "colour"),
+    ],
+)
+def test_bad_calls_are_refused(
+    reservoir: Simulator, tool: str, arguments: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        validate_call(reservoir, tool, arguments)
