@@ -1,0 +1,1 @@
+"""Algorithm 1 of SimulRAG, one file a step. Records in, records out."""

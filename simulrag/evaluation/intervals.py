@@ -1,0 +1,83 @@
+"""Bootstrap over scenarios, and Holm's correction.
+
+Questions that share a scenario share a simulator run and often a reference, so they are not
+independent: scenarios are drawn, each with all of its questions.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Of resamples in which a metric is undefined (one class drawn) this share is borne.
+_MIN_DEFINED = 0.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval. ``reason`` says why something is missing, or is empty."""
+
+    value: float | None
+    lower_95: float | None = None
+    upper_95: float | None = None
+    reason: str = ""
+
+
+def scenario_weights(scenarios: int, resamples: int, seed: int, stream: str) -> Floats:
+    """How often each scenario is drawn: (1 + resamples) x scenarios, the first row all ones.
+
+    ``stream`` (a domain's name) makes one seed give every domain draws of its own.
+    """
+    observed = np.ones((1, scenarios))
+    if scenarios == 0:
+        return np.ones((1 + resamples, 0))
+    generator = np.random.default_rng([seed, zlib.crc32(stream.encode())])
+    drawn = generator.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=resamples)
+    return np.concatenate([observed, drawn.astype(float)])
+
+
+def estimate(values: Floats, scenarios: int, undefined: str) -> Estimate:
+    """The percentile interval of ``values``: the observed one first, then the resamples.
+
+    ``undefined`` is the reason given where the observed value is NaN.
+    """
+    if not np.isfinite(values[0]):
+        return Estimate(None, reason=undefined)
+    value = float(values[0])
+    if scenarios < 2:
+        return Estimate(value, reason="no interval: one scenario only")
+    resampled = values[1:][np.isfinite(values[1:])]
+    if len(resampled) < _MIN_DEFINED * (len(values) - 1):
+        return Estimate(value, reason="no interval: undefined in most resamples")
+    lower, upper = np.quantile(resampled, [0.025, 0.975])
+    return Estimate(value, float(lower), float(upper))
+
+
+def two_sided_p(differences: Floats) -> float | None:
+    """The bootstrap p of 'no difference': observed first, then resamples; None where undefined.
+
+    Twice the smaller share of resamples on either side of 0, never below 2 / (resamples + 1).
+    """
+    resampled = differences[1:][np.isfinite(differences[1:])]
+    if not np.isfinite(differences[0]) or len(resampled) < _MIN_DEFINED * (len(differences) - 1):
+        return None
+    below = 1 + int((resampled <= 0).sum())
+    above = 1 + int((resampled >= 0).sum())
+    return min(1.0, 2 * min(below, above) / (len(resampled) + 1))
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's step-down adjustment over the defined ones, in the order given."""
+    known = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    running = 0.0
+    for rank, (p, index) in enumerate(known):
+        running = max(running, min(1.0, p * (len(known) - rank)))
+        adjusted[index] = running
+    return adjusted

@@ -1,0 +1,155 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const index = JSON.parse(byId("index").textContent);
+  const list = byId("list");
+  const view = byId("trace");
+
+  // All data enters the page as text nodes: nothing in a claim can become markup.
+  function make(tag, className, ...children) {
+    const node = document.createElement(tag);
+    if (className) node.className = className;
+    for (const child of children) {
+      if (child !== null && child !== undefined) {
+        node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+      }
+    }
+    return node;
+  }
+
+  const buttons = index.map((entry, place) => {
+    const state = entry.failed ? " · failed" : entry.verified ? "" : " · unverified";
+    const id = make("span", "id", entry.id + state);
+    if (entry.failed) id.classList.add("is-failed");
+    const button = make("button", "", id, make("span", "text", entry.text));
+    button.type = "button";
+    button.addEventListener("click", () => show(place, true));
+    const item = make("li", "", button);
+    item.haystack = (entry.id + " " + entry.text).toLowerCase();
+    list.append(item);
+    return button;
+  });
+
+  function filter() {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const domain = byId("domain").value;
+    const verdict = byId("verdict").value;
+    const failed = byId("failed").checked;
+    let shown = 0;
+    index.forEach((entry, place) => {
+      const item = buttons[place].parentNode;
+      const fits =
+        (!domain || entry.domain === domain) &&
+        (!verdict || entry.verdicts.includes(verdict)) &&
+        (!failed || entry.failed) &&
+        words.every((word) => item.haystack.includes(word));
+      item.hidden = !fits;
+      shown += fits ? 1 : 0;
+    });
+    byId("count").textContent = `${shown} of ${index.length} questions`;
+  }
+
+  function fact(name, value, className) {
+    return make("span", "", name + " ", make("b", className || "", value));
+  }
+
+  function dots(support) {
+    const row = make("span", "dots");
+    support.forEach((on) => row.append(make("i", on ? "on" : "")));
+    const count = support.filter(Boolean).length;
+    row.setAttribute("role", "img");
+    row.setAttribute("aria-label", `${count} of ${support.length} answers support this claim`);
+    return make("span", "", "support ", row);
+  }
+
+  function edit(runs) {
+    const tags = { same: "span", removed: "del", added: "ins" };
+    return make("p", "", ...runs.map(([kind, text]) => make(tags[kind], "", text)));
+  }
+
+  function claim(item) {
+    const verdict = item.verdict || "not verified";
+    const facts = make(
+      "div", "facts-line",
+      dots(item.support),
+      fact("confidence", item.confidence === null ? "—" : item.confidence.toFixed(3)),
+      fact("verbalized", item.verbalized === null ? "not asked" : item.verbalized.toFixed(2)),
+      fact("in the simulator's reach", item.boundary === null ? "not asked" : item.boundary ? "yes" : "no"),
+      fact("selected", item.selected ? "yes" : "no"),
+      fact("verdict", verdict, item.verdict ? "is-" + item.verdict : ""),
+      fact("in the answer", item.kept ? "yes" : "no"),
+    );
+    const labels = make("div", "facts-line", fact("label", item.before.label, "is-" + item.before.label));
+    if (item.edit) labels.append(fact("label after the edit", item.after.label, "is-" + item.after.label));
+    const why = item.edit ? item.after.reason : item.before.reason;
+    if (why) labels.append(make("span", "", why));
+    return make(
+      "li", item.kept ? "kept" : "",
+      make("p", "text", item.text),
+      item.edit ? edit(item.edit) : null,
+      item.edit && !item.selected
+        ? make("p", "small", "Not selected within the budget, so the answer does not have this edit.")
+        : null,
+      item.reason ? make("p", "small is-error", item.reason) : null,
+      facts,
+      labels,
+    );
+  }
+
+  function section(title, ...children) {
+    return [make("h4", "", title), ...children];
+  }
+
+  function show(place, focus) {
+    const data = JSON.parse(byId("trace-" + place).textContent);
+    buttons.forEach((button, other) => button.setAttribute("aria-current", String(other === place)));
+    const parts = [
+      make("h3", "", data.id),
+      make("p", "small", `${data.domain} · scenario ${data.scenario} · ${data.calls} model calls`),
+    ];
+    if (data.failure) {
+      parts.push(make("p", "warning", `Failed at ${data.failure.step}: ${data.failure.reason}`));
+    }
+    parts.push(...section("Question", make("p", "block", data.question)));
+    parts.push(...section(
+      `Final answer${data.verified ? "" : " (unverified)"}`, make("p", "block", data.final || "none"),
+    ));
+    parts.push(...section("Reference", make("p", "block", data.reference)));
+    parts.push(...section("Evidence", ...evidence(data)));
+    const claims = make("ol", "claims", ...data.claims.map(claim));
+    parts.push(...section(`Claims (${data.claims.length})`, data.claims.length ? claims : make("p", "small", "none")));
+    const sampled = make("details", "", make("summary", "", `Closed-book answers (${data.closed_book.length})`));
+    data.closed_book.forEach((text) => sampled.append(make("p", "block", text)));
+    parts.push(sampled);
+    view.replaceChildren(...parts);
+    if (focus) {
+      view.focus({ preventScroll: true });
+      if (matchMedia("(max-width: 46rem)").matches) view.scrollIntoView();
+      history.replaceState(null, "", "#q=" + encodeURIComponent(data.id));
+    }
+  }
+
+  function evidence(data) {
+    const found = data.evidence.map((item) => make(
+      "div", "block", make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
+    ));
+    const problems = data.retrieval ? data.retrieval.problems : [];
+    const status = data.retrieval ? data.retrieval.status.replace("_", " ") : "not reached";
+    return [
+      make("p", "small", "Retrieval: " + status),
+      ...found,
+      ...problems.map((text) => make("p", "small is-error", text)),
+    ];
+  }
+
+  byId("filters").addEventListener("input", filter);
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  filter();
+  const wanted = decodeURIComponent((location.hash.match(/^#q=(.*)$/) || [])[1] || "");
+  const linked = index.findIndex((entry) => entry.id === wanted);
+  const first = index.findIndex((entry) => !entry.failed);
+  if (index.length) {
+    show(linked >= 0 ? linked : Math.max(first, 0), false);
+    if (linked >= 0) view.scrollIntoView();
+  }
+})();

@@ -1,0 +1,232 @@
+"""The report's tables as plain cells: wide enough to compare, narrow enough for a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from simulrag.evaluation.answer_level import METRICS as ANSWER_METRICS
+from simulrag.evaluation.claim_level import BUDGETED, OURS, VERBALIZED_BY_CENTRALITY
+from simulrag.evaluation.figures import FIGURE_METRICS
+from simulrag.evaluation.findings import interval
+from simulrag.evaluation.tables import Tables
+
+CLAIM_COLUMNS = {
+    "f1": "F1",
+    "aupr": "AUPR",
+    "auroc": "AUROC",
+    "true_share": "True claims",
+    "share_spent": "Spent",
+}
+ANSWER_COLUMNS = {
+    "informativeness": "Informativeness",
+    "factuality": "Factuality",
+    "factuality_per_question": "Factuality, mean of questions",
+}
+_BOUNDARY = {
+    "filtered": "claims judged outside the simulator's reach",
+    "kept_decided": "claims inside that verification decided",
+    "filtered_decidable": "claims outside that verification could decide",
+}
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table of the report. The first ``headers`` cells of a row are its row headers.
+
+    ``strong``: indices of rows to set off. ``notes``: sentences below it.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    headers: int = 2
+    strong: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def claim_view(tables: Tables, domain: str, centrality: str, undecided: str) -> TableView:
+    """Claim-level metrics by budget and method, with 95 % intervals."""
+    frame = tables.claim_level.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("centrality") == centrality)
+        & (pl.col("undecided") == undecided)
+    )
+    rows: list[tuple[str, ...]] = []
+    strong = []
+    for budget, method in _lines(tables):
+        cells = frame.filter((pl.col("budget_percent") == budget) & (pl.col("method") == method))
+        by_metric = {row["metric"]: row for row in cells.iter_rows(named=True)}
+        if method == OURS:
+            strong.append(len(rows))
+        values = (
+            _percent(by_metric[name]["value"])
+            if name in ("true_share", "share_spent")
+            else interval(by_metric[name])
+            for name in CLAIM_COLUMNS
+        )
+        count = by_metric["f1"]["n"]
+        rows.append((f"{budget} %", method, *values, str(count)))
+    reasons = frame.filter(pl.col("reason") != "").select("method", "budget_percent", "reason")
+    return TableView(
+        caption=f"{domain}: claims after verification; confidence by {centrality}; undecided "
+        f"claims {'left out' if undecided == 'excluded' else 'counted as false'}",
+        columns=("Budget", "Method", *CLAIM_COLUMNS.values(), "Claims"),
+        rows=tuple(rows),
+        strong=tuple(strong),
+        notes=tuple(
+            f"{method}, {budget} %: {reason}."
+            for method, budget, reason in reasons.unique(maintain_order=True).iter_rows()
+        ),
+    )
+
+
+def _lines(tables: Tables) -> Iterator[tuple[int, str]]:
+    yield 0, "no-RAG"
+    for budget in tables.settings.budgets_percent:
+        for method in (*BUDGETED[:2], VERBALIZED_BY_CENTRALITY, *BUDGETED[2:]):
+            yield budget, method
+    yield 100, "all-RAG"
+
+
+def published_view(tables: Tables, domain: str, published: pl.DataFrame) -> TableView | None:
+    """Our values beside the paper's Table 1; None where the paper has no such domain."""
+    theirs = published.filter(pl.col("domain") == domain)
+    if theirs.is_empty():
+        return None
+    models = theirs["model"].unique(maintain_order=True).to_list()
+    ours = tables.plots.filter(pl.col("domain") == domain)
+    rows: list[tuple[str, ...]] = []
+    strong = []
+    for metric, title in FIGURE_METRICS.items():
+        for budget in tables.settings.budgets_percent:
+            for method in BUDGETED:
+                same = (pl.col("method") == method) & (pl.col("budget_percent") == budget)
+                here = ours.filter(same)[metric].to_list()
+                cells = [here[0] if here else None]
+                for model in models:
+                    there = theirs.filter(
+                        same & (pl.col("metric") == metric) & (pl.col("model") == model)
+                    )["value"].to_list()
+                    cells.append(there[0] if there else None)
+                if method == OURS:
+                    strong.append(len(rows))
+                shown = ("—" if value is None else f"{value:.3f}" for value in cells)
+                rows.append((f"{title}, {budget} %", method, *shown))
+    return TableView(
+        caption=f"{domain}: this run beside the published Table 1",
+        columns=("Metric, budget", "Method", "This run", *(f"Published, {m}" for m in models)),
+        rows=tuple(rows),
+        strong=tuple(strong),
+        notes=(
+            "The published numbers were measured on other models, questions and simulator runs, "
+            "and disagree with the paper's own Table 3 in 23 of 72 F1 cells.",
+        ),
+    )
+
+
+def comparison_view(tables: Tables, domain: str) -> TableView:
+    """UE+SBA minus every baseline: paired differences and corrected p."""
+    frame = tables.comparisons.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("level") == "claim")
+        & (pl.col("centrality") == tables.settings.centrality)
+        & (pl.col("undecided") == tables.settings.undecided)
+    )
+    rows = tuple(
+        (
+            f"{row['budget_percent']} %",
+            row["baseline"],
+            FIGURE_METRICS[row["metric"]],
+            interval(row, "difference"),
+            _p(row["p"]),
+            _p(row["p_holm"]),
+        )
+        for row in frame.sort("budget_percent", maintain_order=True).iter_rows(named=True)
+    )
+    return TableView(
+        caption=f"{domain}: {OURS} minus each baseline, on the same resampled scenarios",
+        columns=("Budget", "Baseline", "Metric", "Difference", "p", "p, Holm"),
+        rows=rows,
+        headers=3,
+        notes=("Holm's correction runs over baselines and budgets of one metric.",),
+    )
+
+
+def answer_view(tables: Tables, domain: str) -> TableView:
+    """Answer-level metrics, without failed questions and with them as zero."""
+    frame = tables.answer_level.filter(
+        (pl.col("domain") == domain) & (pl.col("undecided") == tables.settings.undecided)
+    )
+    rows: list[tuple[str, ...]] = []
+    for method in frame["method"].unique(maintain_order=True):
+        for failures, title in (("excluded", "left out"), ("zero", "count as zero")):
+            cells = frame.filter((pl.col("method") == method) & (pl.col("failures") == failures))
+            by_metric = {row["metric"]: row for row in cells.iter_rows(named=True)}
+            first = by_metric[ANSWER_METRICS[0]]
+            values = (interval(by_metric[name]) for name in ANSWER_COLUMNS)
+            rows.append((method, title, *values, str(first["n"]), _percent(first["coverage"])))
+    reasons = frame.filter(pl.col("reason") != "").select("method", "reason")
+    return TableView(
+        caption=f"{domain}: final answers",
+        columns=("Method", "Failed questions", *ANSWER_COLUMNS.values(), "Questions", "Coverage"),
+        rows=tuple(rows),
+        strong=tuple(index for index, row in enumerate(rows) if row[0] == "SimulRAG"),
+        notes=(
+            "Informativeness: true claims a question, each counted once. Factuality: true claims "
+            "by all claims, over all questions together.",
+            *(
+                f"{method}: {reason}."
+                for method, reason in reasons.unique(maintain_order=True).iter_rows()
+            ),
+        ),
+    )
+
+
+def boundary_view(tables: Tables, domain: str) -> TableView:
+    """What boundary assessment filtered and what that lost."""
+    frame = tables.boundary.filter(pl.col("domain") == domain)
+    return TableView(
+        caption=f"{domain}: simulator boundary assessment",
+        columns=("Share of", "Value", "Claims"),
+        rows=tuple(
+            (_BOUNDARY[row["metric"]], interval(row), str(row["n"]))
+            for row in frame.iter_rows(named=True)
+        ),
+        headers=1,
+    )
+
+
+def cost_view(tables: Tables, domain: str) -> TableView:
+    """Calls and tokens a question by step, and simulator runs."""
+    frame = tables.cost.filter(pl.col("domain") == domain)
+    names = ("calls", "input_tokens", "output_tokens", "cached_input_tokens")
+    rows: list[tuple[str, ...]] = []
+    for step in frame["step"].unique(maintain_order=True):
+        cells = frame.filter(pl.col("step") == step)
+        by_metric = {row["metric"]: row["per_question"] for row in cells.iter_rows(named=True)}
+        if step != "simulator":
+            rows.append((step, *(_mean(by_metric[name]) for name in names)))
+    runs = frame.filter(pl.col("step") == "simulator")["per_question"].to_list()
+    return TableView(
+        caption=f"{domain}: cost a question, paid for now or before",
+        columns=("Step", "Calls", "Input tokens", "Output tokens", "Cached input tokens"),
+        rows=tuple(rows),
+        headers=1,
+        strong=(len(rows) - 1,) if rows else (),
+        notes=tuple(f"Simulator runs a question: {_mean(value)}." for value in runs),
+    )
+
+
+def _mean(value: float | None) -> str:
+    return "—" if value is None else f"{value:,.1f}"
+
+
+def _percent(value: float | None) -> str:
+    return "—" if value is None else f"{100 * value:.1f} %"
+
+
+def _p(value: float | None) -> str:
+    return "—" if value is None else f"{value:.3f}"

@@ -1,0 +1,83 @@
+"""What boundary assessment filtered, and what every step cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulrag.evaluation.intervals import estimate, scenario_weights
+from simulrag.evaluation.pool import ClaimPool
+from simulrag.evaluation.settings import MetricSettings
+from simulrag.records import Answer, Usage
+
+Row = dict[str, object]
+
+
+def boundary_shares(pool: ClaimPool, settings: MetricSettings) -> Iterator[Row]:
+    """How well the simulator boundary foresees what verification can decide.
+
+    ``filtered``: claims judged outside the boundary, of all claims asked. ``kept_decided``: claims
+    inside it that verification decided, of those verified. ``filtered_decidable``: claims outside
+    it that verification decided all the same: what the filter lost.
+    """
+    weights = scenario_weights(pool.scenarios, settings.bootstrap, settings.seed, pool.domain)
+    inside = np.array([claim.boundary is True for claim in pool.claims], dtype=bool)
+    asked = np.array([claim.boundary is not None for claim in pool.claims], dtype=bool)
+    verified = np.array(
+        [claim.verdict is not None and claim.verdict.status != "error" for claim in pool.claims],
+        dtype=bool,
+    )
+    outside = asked & ~inside
+    shares: list[tuple[str, NDArray[np.bool_], NDArray[np.bool_], str]] = [
+        ("filtered", outside, asked, "the simulator boundary was not asked"),
+        ("kept_decided", pool.decided, inside & verified, "no claim inside was verified"),
+        ("filtered_decidable", pool.decided, outside & verified, "no claim outside was verified"),
+    ]
+    for name, part, whole, reason in shares:
+        top = _by_scenario(pool, part & whole)
+        bottom = _by_scenario(pool, whole)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = (weights @ top) / (weights @ bottom)
+        result = estimate(values, pool.scenarios, reason)
+        yield {
+            "domain": pool.domain,
+            "metric": name,
+            "value": result.value,
+            "lower_95": result.lower_95,
+            "upper_95": result.upper_95,
+            "n": int(whole.sum()),
+            "reason": result.reason,
+        }
+
+
+def _by_scenario(pool: ClaimPool, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.bincount(pool.scenario[mask], minlength=pool.scenarios).astype(float)
+
+
+def costs(domain: str, answers: Sequence[Answer]) -> Iterator[Row]:
+    """Calls and tokens by step, simulator runs: the total and the mean of all questions.
+
+    Calls count whether they were paid for now or came from the cache; failed questions cost too.
+    """
+    steps: dict[str, Usage] = {}
+    for answer in answers:
+        for step, usage in answer.usage.items():
+            steps[step] = steps.get(step, Usage()) + usage
+    for step, usage in [*sorted(steps.items()), ("all", sum(steps.values(), Usage()))]:
+        for metric in ("calls", "input_tokens", "output_tokens", "cached_input_tokens"):
+            yield _cost(domain, step, metric, getattr(usage, metric), len(answers))
+    runs = sum(answer.simulator_runs for answer in answers)
+    yield _cost(domain, "simulator", "runs", runs, len(answers))
+
+
+def _cost(domain: str, step: str, metric: str, total: int, questions: int) -> Row:
+    return {
+        "domain": domain,
+        "step": step,
+        "metric": metric,
+        "total": total,
+        "per_question": total / questions if questions else None,
+        "n": questions,
+    }

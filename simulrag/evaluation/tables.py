@@ -1,0 +1,182 @@
+"""Every table of the evaluation, from records alone: no model, no simulator, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from simulrag.errors import InputError
+from simulrag.evaluation.answer_level import answer_level
+from simulrag.evaluation.claim_level import BUDGETED, claim_level
+from simulrag.evaluation.pool import label_lookup, pool_of
+from simulrag.evaluation.settings import MetricSettings
+from simulrag.evaluation.spending import boundary_shares, costs
+from simulrag.evaluation.summary import Summary, summarise
+from simulrag.records import Answer, FinalClaims, Label
+
+Row = dict[str, object]
+
+_TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"} | {
+    *("metric", "step", "reason")
+}
+_WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims", "labels_missing"}
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "claim_level": (
+        *("domain", "method", "budget_percent", "centrality", "undecided", "metric"),
+        *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
+    ),
+    "answer_level": (
+        *("domain", "method", "undecided", "failures", "metric"),
+        *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
+    ),
+    "comparisons": (
+        *("domain", "level", "method", "baseline", "budget_percent", "centrality", "undecided"),
+        *("metric", "difference", "lower_95", "upper_95", "p", "p_holm", "reason"),
+    ),
+    "boundary": ("domain", "metric", "value", "lower_95", "upper_95", "n", "reason"),
+    "cost": ("domain", "step", "metric", "total", "per_question", "n"),
+    "coverage": ("domain", "questions", "completed", "claims", "labels_missing", "coverage"),
+    "plots": ("domain", "method", "budget_percent", "f1", "aupr", "auroc", "true_share"),
+}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tidy tables, one row a measurement; None where a value is undefined, with its reason.
+
+    ``plots`` is wide: the leading metrics by domain, method and budget. ``summary`` is flat.
+    """
+
+    claim_level: pl.DataFrame
+    answer_level: pl.DataFrame
+    comparisons: pl.DataFrame
+    boundary: pl.DataFrame
+    cost: pl.DataFrame
+    coverage: pl.DataFrame
+    plots: pl.DataFrame
+    summary: Summary
+    settings: MetricSettings
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains measured, in the order of the answers."""
+        return tuple(self.coverage["domain"].to_list())
+
+
+def evaluate(
+    answers: Sequence[Answer],
+    labels: Sequence[Label],
+    final_claims: Sequence[FinalClaims],
+    scenario_of: Mapping[str, str],
+    settings: MetricSettings,
+) -> Tables:
+    """All tables over all domains of the answers.
+
+    ``scenario_of`` maps every question id to its scenario, the unit that is resampled. Question ids
+    are unique over all domains. Raises InputError for rows that contradict each other or do not
+    belong together.
+    """
+    _check_answers(answers, final_claims)
+    lookup = label_lookup(labels)
+    rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
+    by_domain: dict[str, list[Answer]] = {}
+    for answer in answers:
+        by_domain.setdefault(answer.domain, []).append(answer)
+    for domain, group in by_domain.items():
+        ids = {answer.question_id for answer in group}
+        pool = pool_of(domain, group, lookup, scenario_of)
+        measured, compared = claim_level(pool, settings)
+        finals = [final for final in final_claims if final.question_id in ids]
+        final_measured, final_compared = answer_level(
+            domain, group, finals, lookup, scenario_of=scenario_of, settings=settings
+        )
+        rows["claim_level"] += measured
+        rows["answer_level"] += final_measured
+        rows["comparisons"] += [*compared, *final_compared]
+        rows["boundary"] += boundary_shares(pool, settings)
+        rows["cost"] += costs(domain, group)
+        missing = sum(1 for text in (*pool.before, *pool.after) if text == "")
+        rows["coverage"].append(
+            {
+                "domain": domain,
+                "questions": len(group),
+                "completed": sum(answer.failure is None for answer in group),
+                "claims": len(pool.claims),
+                "labels_missing": missing,
+                "coverage": pool.coverage,
+            }
+        )
+    frames = {name: _frame(rows[name], COLUMNS[name]) for name in COLUMNS if name != "plots"}
+    plots = _plots(frames["claim_level"], settings)
+    return Tables(**frames, plots=plots, summary=summarise(frames, settings), settings=settings)
+
+
+def _check_answers(answers: Sequence[Answer], final_claims: Sequence[FinalClaims]) -> None:
+    seen: dict[str, str] = {}
+    for answer in answers:
+        if answer.question_id in seen:
+            raise InputError(
+                f"answers: question '{answer.question_id}' is there twice "
+                f"(domains {seen[answer.question_id]} and {answer.domain}): remove one row"
+            )
+        seen[answer.question_id] = answer.domain
+    for final in final_claims:
+        if final.question_id not in seen:
+            raise InputError(
+                f"final claims: question '{final.question_id}' has no answer: "
+                "answer and label files must belong together"
+            )
+
+
+def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
+    """Rows as a frame of fixed types, numbers rounded so that outs are equal to the byte."""
+    frame = pl.DataFrame(
+        [{name: row[name] for name in columns} for row in rows], schema=_types(columns)
+    )
+    # Adding 0.0 turns a negative zero into a plain one.
+    return frame.with_columns(pl.selectors.float().round(6) + 0.0)
+
+
+def column_types(table: str) -> dict[str, pl.DataType | type[pl.DataType]]:
+    """The columns of a table by name, in order, with their types: to read its CSV back."""
+    return _types(COLUMNS[table])
+
+
+def _types(columns: Sequence[str]) -> dict[str, pl.DataType | type[pl.DataType]]:
+    return {
+        name: pl.String if name in _TEXT else pl.Int64 if name in _WHOLE else pl.Float64
+        for name in columns
+    }
+
+
+def _plots(claim_level_frame: pl.DataFrame, settings: MetricSettings) -> pl.DataFrame:
+    """Budget curves of the leading centrality and treatment of undecided claims."""
+    leading = claim_level_frame.filter(
+        (pl.col("centrality") == settings.centrality)
+        & (pl.col("undecided") == settings.undecided)
+        & pl.col("method").is_in(["no-RAG", *BUDGETED, "all-RAG"])
+    )
+    columns = COLUMNS["plots"]
+    metrics = columns[3:]
+    index = list(columns[:3])
+    keys = leading.select(index).unique(maintain_order=True)
+    for metric in metrics:
+        values = leading.filter(pl.col("metric") == metric).select(
+            *index, pl.col("value").alias(metric)
+        )
+        keys = keys.join(values, on=index, how="left", maintain_order="left")
+    return keys.select(columns)
+
+
+def curves(tables: Tables, domain: str, metric: str) -> pl.DataFrame:
+    """A line a method against the budget: budget_percent, then a column a method.
+
+    The form that a plot of several ``y`` columns takes (``dvc plots``).
+    """
+    frame = tables.plots.filter(
+        (pl.col("domain") == domain) & pl.col("method").is_in(list(BUDGETED))
+    )
+    return frame.pivot(on="method", index="budget_percent", values=metric).sort("budget_percent")

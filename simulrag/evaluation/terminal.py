@@ -1,0 +1,52 @@
+"""The table at the end of a run."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.table import Table
+
+from simulrag.evaluation.claim_level import BUDGETED, OURS
+from simulrag.evaluation.tables import Tables
+
+_SHOWN = (("f1", "F1"), ("aupr", "AUPR"), ("auroc", "AUROC"), ("true_share", "true claims"))
+
+
+def terminal_table(tables: Tables) -> Table:
+    """Claim-level metrics by method and budget, the leading variant; a dash where undefined."""
+    settings = tables.settings
+    table = Table(
+        title="Claims after verification, by method and budget",
+        caption=f"confidence: {settings.centrality}; undecided claims: {settings.undecided}; "
+        "95 % intervals are in the report",
+    )
+    for name in ("domain", "method"):
+        table.add_column(name)
+    for name in ("budget", *(title for _, title in _SHOWN), "coverage"):
+        table.add_column(name, justify="right")
+    frame = tables.claim_level.filter(
+        (pl.col("centrality") == settings.centrality) & (pl.col("undecided") == settings.undecided)
+    )
+    for domain in tables.domains:
+        of_domain = frame.filter(pl.col("domain") == domain)
+        budgets = [
+            ("no-RAG", 0),
+            *((method, budget) for budget in settings.budgets_percent for method in BUDGETED),
+            ("all-RAG", 100),
+        ]
+        for method, budget in budgets:
+            rows = of_domain.filter(
+                (pl.col("method") == method) & (pl.col("budget_percent") == budget)
+            )
+            values = dict(zip(rows["metric"], rows["value"], strict=True))
+            cells = ["—" if values[key] is None else f"{values[key]:.3f}" for key, _ in _SHOWN]
+            coverage = rows["coverage"][0]
+            table.add_row(
+                domain,
+                method,
+                f"{budget} %",
+                *cells,
+                "—" if coverage is None else f"{coverage:.0%}",
+                style="bold" if method == OURS else "",
+                end_section=method in (OURS, "no-RAG", "all-RAG"),
+            )
+    return table

@@ -1,0 +1,15 @@
+"""Step 2: m closed-book answers to the question; the simulator is not shown."""
+
+from __future__ import annotations
+
+import asyncio
+
+from simulrag.models.base import Asker
+
+
+async def closed_book_answers(question: str, ask: Asker, samples: int) -> tuple[str, ...]:
+    """``samples`` answers; the sample index is part of each call's key, so they are m calls."""
+    completions = await asyncio.gather(
+        *(ask.ask("closed_book", sample_index=j, question=question) for j in range(samples))
+    )
+    return tuple(completion.text.strip() for completion in completions)

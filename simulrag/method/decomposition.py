@@ -1,0 +1,41 @@
+"""Step 3: an answer into atomic claims that answer the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulrag.models.base import Asker
+from simulrag.models.replies import Decomposition
+from simulrag.records import claim_hash
+
+
+async def decompose(question: str, answer: str, ask: Asker, *, limit: int) -> tuple[str, ...]:
+    """At most ``limit`` claims in the answer's order, repetitions removed, never padded."""
+
+    def check(reply: Decomposition) -> None:
+        if len(reply.claims) > limit:
+            raise ValueError(f"{len(reply.claims)} claims where at most {limit} are allowed")
+
+    completion = await ask.ask(
+        "decompose", Decomposition, check=check, question=question, answer=answer, limit=limit
+    )
+    return distinct_texts(item.claim for item in completion.parsed.claims)
+
+
+async def decompose_final(question: str, answer: str, ask: Asker) -> tuple[str, ...]:
+    """Every claim of a final answer: the evaluation's decomposition, without a cap."""
+    if not answer.strip():
+        return ()
+    completion = await ask.ask(
+        "evaluation_decompose", Decomposition, question=question, answer=answer, limit=None
+    )
+    return distinct_texts(item.claim for item in completion.parsed.claims)
+
+
+def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts in order without repetition (white space and case aside) and without blanks."""
+    kept: dict[str, str] = {}
+    for text in texts:
+        if text.strip():
+            kept.setdefault(claim_hash(text), " ".join(text.split()))
+    return tuple(kept.values())

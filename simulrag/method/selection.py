@@ -1,0 +1,275 @@
+"""Which claims are sent to the simulator, and which of the checked set go into the answer."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from simulrag.errors import InputError
+from simulrag.records import Answer, Claim
+
+SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba"]
+METHODS: tuple[SelectionMethod, ...] = ("random", "verbalized", "uncertainty", "ue_sba")
+DECIDED = ("aligned", "contradicted")
+"""Verdicts that settle a claim: its confidence becomes 1."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The claims of a pool, one entry a claim in every sequence.
+
+    ``question`` groups claims (any hashable identity). ``confidence`` is the centrality before
+    verification. None in ``verbalized`` or ``boundary`` means that it was not asked: such a claim
+    cannot be selected by it. ``checkable``: the question has evidence to verify against; a claim
+    without it counts in the pool that the budget is a share of, and is selected by no method.
+    """
+
+    question: Sequence[str]
+    confidence: Sequence[float]
+    verbalized: Sequence[float | None]
+    boundary: Sequence[bool | None]
+    checkable: Sequence[bool]
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """``chosen``: indices into the candidates, ascending. ``wanted``: the budget in claims.
+
+    ``eligible``: how many the method could have chosen; fewer than ``wanted`` leaves budget over.
+    """
+
+    chosen: tuple[int, ...]
+    wanted: int
+    eligible: int
+    claims: int
+
+    @property
+    def share_spent(self) -> float | None:
+        """Selected claims by all claims, 0 to 1; None without claims."""
+        return len(self.chosen) / self.claims if self.claims else None
+
+
+def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> Candidates:
+    """The pool of several questions' claims, in the order given; failed questions have none.
+
+    Raises InputError where a claim has no confidence of that name.
+    """
+    pool = [(answer, claim) for answer in answers for claim in _claims(answer)]
+    return Candidates(
+        question=[answer.question_id for answer, _ in pool],
+        confidence=[confidence_before(claim, centrality) for _, claim in pool],
+        verbalized=[claim.verbalized for _, claim in pool],
+        boundary=[claim.boundary for _, claim in pool],
+        checkable=[
+            answer.retrieval is not None and bool(answer.retrieval.evidence) for answer, _ in pool
+        ],
+    )
+
+
+def select_claims(
+    answers: Sequence[Answer],
+    *,
+    centrality: str = "closeness",
+    budget_percent: float,
+    pool: Literal["domain", "question"] = "domain",
+    tau: float | None = None,
+    seed: int,
+) -> list[tuple[int, ...]]:
+    """UE+SBA's selection: for every answer the indices of its claims to verify, ascending.
+
+    By budget (``pool``: a share of all claims, or of each question's own), or by ``tau`` where it
+    is given. A failed question selects nothing.
+    """
+    candidates = candidates_of(answers, centrality)
+    if tau is None:
+        by_question = pool == "question"
+        chosen = select_by_budget(
+            candidates, "ue_sba", budget_percent, seed, per_question=by_question
+        ).chosen
+    else:
+        chosen = select_by_threshold(candidates, tau)
+    picked = frozenset(chosen)
+    selected = []
+    start = 0
+    for answer in answers:
+        size = len(_claims(answer))
+        selected.append(tuple(i for i in range(size) if start + i in picked))
+        start += size
+    return selected
+
+
+def keep_claims(
+    answers: Sequence[Answer],
+    centrality: str = "closeness",
+    kappa: float | None = None,
+    kappa_quantile: float = 0.25,
+) -> list[tuple[int, ...]]:
+    """For every answer the indices of the claims that go into its final text, ascending.
+
+    Without a ``kappa`` it is that quantile of the confidence before verification of all claims.
+    """
+    if kappa is None:
+        before = candidates_of(answers, centrality).confidence
+        kappa = kappa_from_quantile(before, kappa_quantile) if before else 0.0
+    return [keep(_claims(answer), answer.selected, kappa, centrality) for answer in answers]
+
+
+def confidence_before(claim: Claim, centrality: str = "closeness") -> float:
+    """The claim's confidence before verification. Raises InputError where it was not computed."""
+    if centrality not in claim.confidence:
+        known = ", ".join(sorted(claim.confidence)) or "none"
+        raise InputError(
+            f"claim '{claim.text[:60]}' has no {centrality} confidence (it has: {known}): "
+            "add the centrality to the answer stage's parameters and run it again"
+        )
+    return claim.confidence[centrality]
+
+
+def budget_count(budget_percent: float, claims: int) -> int:
+    """How many claims a budget buys: that share of all claims, a half rounded up.
+
+    Raises InputError outside 0 to 100 %.
+    """
+    if not 0 <= budget_percent <= 100:
+        raise InputError(f"budget {budget_percent} % is impossible: give a number from 0 to 100")
+    # Exact arithmetic: 0.15 * 10 is below 1.5 in floating point.
+    return math.floor(Fraction(str(budget_percent)) * claims / 100 + Fraction(1, 2))
+
+
+def select_by_budget(
+    candidates: Candidates,
+    method: SelectionMethod,
+    budget_percent: float,
+    seed: int,
+    *,
+    per_question: bool = False,
+) -> Selection:
+    """The least confident claims that the budget buys.
+
+    - ``random``: any claims; ``verbalized``: the lowest verbalized confidence; ``uncertainty``: the
+      lowest centrality; ``ue_sba``: the lowest centrality among claims inside the simulator's
+      boundary.
+
+    The budget is a share of all claims pooled, or with ``per_question`` of each question's own.
+    Every method spends the same count unless fewer claims are eligible. Ties are broken by a
+    shuffle that ``seed`` fixes.
+    """
+    order = list(range(len(candidates)))
+    random.Random(seed).shuffle(order)  # noqa: S311 - ties, not secrets
+    eligible = [index for index in order if _eligible(candidates, method, index)]
+    if method == "verbalized":
+        eligible.sort(key=lambda index: candidates.verbalized[index] or 0.0)
+    elif method in ("uncertainty", "ue_sba"):
+        eligible.sort(key=lambda index: candidates.confidence[index])
+    left = _budgets(candidates, budget_percent, per_question)
+    wanted = sum(left.values())
+    chosen = []
+    for index in eligible:
+        group = candidates.question[index] if per_question else ""
+        if left[group] > 0:
+            left[group] -= 1
+            chosen.append(index)
+    return Selection(tuple(sorted(chosen)), wanted, len(eligible), len(candidates))
+
+
+def select_by_threshold(
+    candidates: Candidates, tau: float, *, boundary: bool = True
+) -> tuple[int, ...]:
+    """Claims with a confidence below ``tau``, inside the boundary unless ``boundary`` is False.
+
+    This is Algorithm 1's line 12. Raw closeness moves with the number of answers and claims, so a
+    ``tau`` that fits one domain need not fit another; budgets are the default.
+    """
+    return tuple(
+        index
+        for index, confidence in enumerate(candidates.confidence)
+        if confidence < tau
+        and candidates.checkable[index]
+        and (not boundary or candidates.boundary[index] is True)
+    )
+
+
+def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
+    """The confidence below which claims are dropped: a quantile of those before verification.
+
+    It is always one of ``confidences`` (the lower neighbour), so that claims which share that
+    value are kept, whatever rounding does. Raises InputError outside 0 to 1 or without values.
+    """
+    if not 0 <= quantile <= 1:
+        raise InputError(f"kappa's quantile {quantile} is impossible: give a number from 0 to 1")
+    if len(confidences) == 0:
+        raise InputError(
+            "kappa needs at least one claim's confidence: the development part is empty"
+        )
+    return float(np.quantile(np.asarray(confidences, dtype=float), quantile, method="lower"))
+
+
+def confidence_after(
+    claim: Claim,
+    selected: bool,
+    centrality: str = "closeness",
+    *,
+    all_selected_one: bool = False,
+) -> float:
+    """The confidence after verification, where ``selected`` says whether the claim was verified.
+
+    Aligned and contradicted claims take 1, all others keep theirs. ``all_selected_one`` is
+    Algorithm 1's line 18 to the letter: every selected claim takes 1, undecided ones too.
+    """
+    decided = claim.verdict is not None and claim.verdict.status in DECIDED
+    if selected and (decided or all_selected_one):
+        return 1.0
+    return confidence_before(claim, centrality)
+
+
+def keep(
+    claims: Sequence[Claim],
+    selected: Sequence[int],
+    kappa: float,
+    centrality: str = "closeness",
+    *,
+    all_selected_one: bool = False,
+) -> tuple[int, ...]:
+    """Indices of the claims whose confidence after verification is at least ``kappa``."""
+    verified = frozenset(selected)
+    return tuple(
+        index
+        for index, claim in enumerate(claims)
+        if confidence_after(claim, index in verified, centrality, all_selected_one=all_selected_one)
+        >= kappa
+    )
+
+
+def _claims(answer: Answer) -> tuple[Claim, ...]:
+    # A question that failed half-way may hold claims without confidence.
+    return () if answer.failure is not None else answer.claims
+
+
+def _eligible(candidates: Candidates, method: SelectionMethod, index: int) -> bool:
+    if method not in METHODS:
+        raise InputError(
+            f"selection method '{method}' is unknown: choose one of {', '.join(METHODS)}"
+        )
+    if not candidates.checkable[index]:
+        return False
+    if method == "verbalized":
+        return candidates.verbalized[index] is not None
+    return method != "ue_sba" or candidates.boundary[index] is True
+
+
+def _budgets(candidates: Candidates, budget_percent: float, per_question: bool) -> dict[str, int]:
+    if not per_question:
+        return {"": budget_count(budget_percent, len(candidates))}
+    sizes: dict[str, int] = {}
+    for question in candidates.question:
+        sizes[question] = sizes.get(question, 0) + 1
+    return {question: budget_count(budget_percent, size) for question, size in sizes.items()}

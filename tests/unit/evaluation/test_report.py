@@ -1,0 +1,282 @@
+"""The report: one file, nothing from outside, the same bytes, safe with any text."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from simulrag.errors import InputError
+from simulrag.evaluation.figures import write_figures
+from simulrag.evaluation.findings import findings
+from simulrag.evaluation.published import read_published
+from simulrag.evaluation.report import RunSummary, report_html, write_report
+from simulrag.evaluation.settings import MetricSettings
+from simulrag.evaluation.tables import Tables, evaluate
+from simulrag.evaluation.traces import word_diff
+from simulrag.records import Retrieval
+from tests.unit.evaluation.synthetic import Study, answer, claim, evidence, failed, question, study
+
+FAST = MetricSettings(bootstrap=100, random_seeds=3)
+RUN = RunSummary(models={"answer": "openai: some-model"}, offline=False, params_hash="3f6c09a1")
+PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{ 7*7 }}"
+
+
+def tables_of(data: Study) -> Tables:
+    return evaluate(data.answers, data.labels, data.finals, data.scenario_of, FAST)
+
+
+def html_of(data: Study, run: RunSummary = RUN, published: pl.DataFrame | None = None) -> str:
+    return report_html(
+        run,
+        tables_of(data),
+        questions=data.questions,
+        answers=data.answers,
+        labels=data.labels,
+        published=published,
+    )
+
+
+class Page(HTMLParser):
+    """Tags that are open, attributes seen, and the text of every script."""
+
+    VOID = frozenset({"meta", "link", "input", "br", "img"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[self.tags[-1][1].get("id") or "code"] = data
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return html_of(study(8), published=read_published(PUBLISHED))
+
+
+def test_nothing_comes_from_outside(html: str) -> None:
+    assert not re.search(r"https?:|//[a-z]|@import|url\(\s*['\"]?[^#'\")]", html)
+    for tag, attributes in Page(html).tags:
+        assert tag not in {"img", "iframe", "object", "embed"}
+        assert "src" not in attributes
+        assert (attributes.get("href") or "#").startswith(("#", "data:,"))
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_it_is_well_formed_and_accessible(html: str) -> None:
+    page = Page(html)
+    assert page.open == []
+    names = [tag for tag, _ in page.tags]
+    for landmark in ("header", "main", "nav", "footer", "h1"):
+        assert names.count(landmark) == 1, landmark
+    assert names.count("caption") == names.count("table") > 4
+    assert all("scope" in found for tag, found in page.tags if tag == "th")
+    figures = [found for tag, found in page.tags if found.get("role") == "img"]
+    assert len(figures) == 3
+    assert all("UE+SBA: " in (found["aria-label"] or "") for found in figures)
+    labelled = {found.get("id") for tag, found in page.tags if tag in {"input", "select"}}
+    assert labelled == {"search", "domain", "verdict", "failed"}
+    assert ("html", {"lang": "en"}) in page.tags
+
+
+def test_the_same_bytes(tmp_path: Path) -> None:
+    data = study(6)
+    for name in ("a", "b"):
+        write_report(
+            tmp_path / name / "index.html",
+            RUN,
+            tables_of(data),
+            questions=data.questions,
+            answers=data.answers,
+            labels=data.labels,
+        )
+    first = (tmp_path / "a" / "index.html").read_bytes()
+    assert first == (tmp_path / "b" / "index.html").read_bytes()
+    assert str(tmp_path).encode() not in first
+
+
+def hostile_study() -> Study:
+    data = study(3)
+    asked = data.questions[1].model_copy(update={"text": HOSTILE, "reference_answer": HOSTILE})
+    record = data.answers[1]
+    spoiled = record.claims[0].model_copy(update={"text": HOSTILE})
+    run = evidence().model_copy(update={"text": HOSTILE})
+    changed = record.model_copy(
+        update={
+            "claims": (spoiled, *record.claims[1:]),
+            "closed_book": (HOSTILE,),
+            "final": HOSTILE,
+            "retrieval": Retrieval(status="retrieved", evidence=(run,), problems=(HOSTILE,)),
+        }
+    )
+    return Study(
+        questions=(data.questions[0], asked, data.questions[2]),
+        answers=(data.answers[0], changed, data.answers[2]),
+        labels=data.labels,
+        finals=data.finals,
+    )
+
+
+def test_hostile_text_stays_text() -> None:
+    run = RunSummary(models={HOSTILE: HOSTILE}, offline=False, notes=(HOSTILE,))
+    text = html_of(hostile_study(), run)
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert "49" not in re.findall(r"<li>(.*?)</li>", text)[0]
+    page = Page(text)
+    assert page.open == []
+    trace = json.loads(page.scripts["trace-1"])
+    assert trace["question"] == trace["final"] == trace["claims"][0]["text"] == HOSTILE
+    assert json.loads(page.scripts["index"])[1]["text"] == HOSTILE
+
+
+def test_a_trace_holds_the_whole_way(html: str) -> None:
+    scripts = Page(html).scripts
+    trace = json.loads(scripts["trace-1"])
+    assert len(trace["closed_book"]) == 5
+    assert trace["evidence"][0]["call"] == "urban.compare_with_baseline"
+    edited = next(one for one in trace["claims"] if one["verdict"] == "contradicted")
+    assert [kind for kind, _ in edited["edit"]] == ["same", "removed", "added", "same"]
+    assert edited["before"]["label"] in {"true", "false", "undecided"}
+    assert len(edited["support"]) == 5
+    broken = json.loads(scripts["trace-0"])
+    assert broken["failure"] == {
+        "step": "decompose",
+        "reason": "the reply was no JSON: expected a list of claims",
+    }
+
+
+def test_warnings_cannot_be_missed() -> None:
+    plain = html_of(study(3))
+    assert 'class="warning" role="note"' not in plain
+    data = study(3)
+    oracle = data.answers[1].model_copy(
+        update={"retrieval": Retrieval(status="oracle", evidence=(evidence(),))}
+    )
+    looked_up = Study(
+        data.questions, (data.answers[0], oracle, data.answers[2]), data.labels, data.finals
+    )
+    text = html_of(looked_up, RUN.model_copy(update={"offline": True}))
+    assert text.index("says nothing about language models") < text.index("Main finding")
+    assert "For 1 of 3 questions the evidence was looked up" in text
+
+
+def test_published_numbers_stand_beside_ours(html: str) -> None:
+    assert "Published, gpt-4o" in html
+    assert "0.783" in html  # Table 1: urban, AUROC, UE+SBA, Claude 3.5 Sonnet, 45 %
+    assert "Published" not in html_of(study(3))
+
+
+def test_missing_published_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"table1\.csv is missing"):
+        read_published(tmp_path)
+
+
+def test_all_failed_and_no_question() -> None:
+    lost = Study((question("q", "s"),), (failed("q"),), (), ())
+    text = html_of(lost)
+    assert "is not known (undefined: no labelled claim)" in text
+    assert Page(text).open == []
+    assert "No question was answered" in html_of(Study((), (), (), ()))
+
+
+def test_an_answer_without_its_question() -> None:
+    data = study(3)
+    with pytest.raises(InputError, match="is not in the benchmark"):
+        report_html(
+            RUN, tables_of(data), questions=data.questions[:1], answers=data.answers, labels=()
+        )
+
+
+def test_a_finding_claims_no_more_than_its_interval() -> None:
+    sentences = findings(tables_of(study(20)))
+    assert sentences[0].startswith("Urban, claims, 25 % of them verified: UE+SBA has an AUROC of")
+    gap = re.search(r"difference of ([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\](.*)", sentences[0])
+    assert gap is not None
+    holds_zero = float(gap[2]) <= 0 <= float(gap[3])
+    assert holds_zero == ("neither is shown to be better" in gap[4])
+    single = evaluate([answer("q", [claim()])], [], [], {"q": "s"}, FAST)
+    assert "not known" in findings(single)[0]
+
+
+def test_figures_are_files_of_the_same_bytes(tmp_path: Path) -> None:
+    tables = tables_of(study(6))
+    first = write_figures(tmp_path / "a", tables)
+    second = write_figures(tmp_path / "b", tables)
+    assert [path.name for path in first] == [
+        "budget-urban-f1.svg",
+        "budget-urban-aupr.svg",
+        "budget-urban-auroc.svg",
+    ]
+    for one, other in zip(first, second, strict=True):
+        text = one.read_text(encoding="utf-8")
+        assert text == other.read_text(encoding="utf-8")
+        assert "UE+SBA" in text
+        assert "<dc:date>" not in text
+
+
+def test_word_diff() -> None:
+    before, after = "Time rises by 10 percent.", "Mean time rises by 12.5 percent."
+    runs = word_diff(before, after)
+    assert "".join(text for kind, text in runs if kind != "added") == before
+    assert "".join(text for kind, text in runs if kind != "removed") == after
+    assert ("removed", "10 ") in runs
+    assert ("added", "12.5 ") in runs
+    assert word_diff("same", "same") == [("same", "same")]
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_in_a_browser(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text(html_of(hostile_study()), encoding="utf-8")
+    assert BROWSER is not None
+    result = subprocess.run(
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=2000",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "CONSOLE" not in result.stderr
+    shown = result.stdout[: result.stdout.index('id="index"')]
+    assert "3 of 3 questions" in shown
+    assert "&lt;img src=x onerror=alert(2)&gt;" in shown
+    assert "<img" not in shown
+    assert "Closed-book answers (1)" in shown

@@ -1,0 +1,135 @@
+"""The steps' own logic, with replies scripted by the test: indices, caps, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from simulrag.errors import ModelError
+from simulrag.method.answering import closed_book_answers
+from simulrag.method.decomposition import decompose, distinct_texts
+from simulrag.method.entailment import support_matrix
+from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.verification import read_verdict, verify_claim
+from simulrag.models.base import Completion
+from simulrag.models.counting import Counted
+from simulrag.models.replies import Verification
+from simulrag.records import Usage
+
+
+class Scripted:
+    """Replies in turn; a reply that its step refuses is an error, as after a repair attempt."""
+
+    def __init__(self, *replies: object) -> None:
+        self.replies = list(replies)
+        self.asked: list[dict[str, object]] = []
+
+    async def ask(
+        self,
+        task: str,
+        schema: type[BaseModel] | None = None,
+        *,
+        sample_index: int = 0,
+        check: Callable[[Any], None] | None = None,
+        **values: object,
+    ) -> Completion:
+        self.asked.append({"task": task, "sample_index": sample_index, **values})
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        parsed = None if schema is None else schema.model_validate(reply)
+        if check is not None:
+            try:
+                check(parsed)
+            except ValueError as error:
+                raise ModelError(str(error)) from None
+        text = reply if isinstance(reply, str) else ""
+        return Completion(text, parsed, Usage(calls=1, input_tokens=10), "scripted", False)
+
+
+async def test_m_answers_are_m_calls_with_sample_indices() -> None:
+    ask = Scripted("one", "two", "three")
+    assert await closed_book_answers("q", ask, 3) == ("one", "two", "three")
+    assert [call["sample_index"] for call in ask.asked] == [0, 1, 2]
+
+
+async def test_decomposition_keeps_order_and_drops_repetitions() -> None:
+    ask = Scripted({"claims": [{"claim": "A  is 1."}, {"claim": "B is 2."}, {"claim": "a is 1."}]})
+    assert await decompose("q", "text", ask, limit=12) == ("A is 1.", "B is 2.")
+
+
+async def test_more_claims_than_allowed_are_refused() -> None:
+    ask = Scripted({"claims": [{"claim": "A."}, {"claim": "B."}]})
+    with pytest.raises(ModelError, match="at most 1"):
+        await decompose("q", "text", ask, limit=1)
+
+
+async def test_merging_keeps_the_first_wording_and_every_source() -> None:
+    ask = Scripted({"pairs": [[0, 1]]}, {"pairs": [[2, 0], [0, 1]]})
+    merged = await merge_claims((("up", "ten"), ("green", "rises"), ("verdant", "goes up")), ask)
+    assert merged == (
+        MergedClaim("up", ((0, 0), (1, 1), (2, 1))),
+        MergedClaim("ten", ((0, 1),)),
+        MergedClaim("green", ((1, 0), (2, 0))),
+    )
+
+
+async def test_the_first_set_and_empty_sets_cost_no_call() -> None:
+    ask = Scripted()
+    assert len(await merge_claims(((), ("a", "b"), ()), ask)) == 2
+    assert ask.asked == []
+
+
+@pytest.mark.parametrize("pair", [[5, 0], [0, 5], [-1, 0]])
+async def test_a_pair_out_of_range_is_refused(pair: list[int]) -> None:
+    with pytest.raises(ModelError, match="outside"):
+        await merge_claims((("a",), ("b",)), Scripted({"pairs": [pair]}))
+
+
+async def test_support_of_a_claims_own_answer_is_true_whatever_the_reply_says() -> None:
+    claims = (MergedClaim("a", ((0, 0),)), MergedClaim("b", ((1, 0),)))
+    ask = Scripted({"supported": [False, False]}, {"supported": [True, False]})
+    assert await support_matrix(("x", "y"), claims, ask) == [[True, False], [True, True]]
+
+
+async def test_a_wrong_number_of_booleans_is_refused() -> None:
+    claims = (MergedClaim("a", ((0, 0),)),)
+    with pytest.raises(ModelError, match="2 booleans for 1 claims"):
+        await support_matrix(("x",), claims, Scripted({"supported": [True, False]}))
+
+
+@pytest.mark.parametrize(
+    ("included", "update", "text", "status"),
+    [
+        (False, False, "c", "indeterminate"),
+        (False, True, "other", "indeterminate"),
+        (True, False, "c", "aligned"),
+        (True, False, "other", "aligned"),
+        (True, True, "other", "contradicted"),
+        (True, True, "", "error"),
+        (True, True, " C ", "error"),
+    ],
+)
+def test_verdicts(included: bool, update: bool, text: str, status: str) -> None:
+    reply = Verification(is_included=included, should_update=update, updated_claim=text)
+    verdict = read_verdict("c", reply)
+    assert verdict.status == status
+    assert (verdict.updated_claim == text) is (status == "contradicted")
+
+
+async def test_a_failed_verification_is_an_error_verdict_with_its_reason() -> None:
+    verdict = await verify_claim("q", "c", "context", Scripted(ModelError("no reply")))
+    assert (verdict.status, verdict.reason) == ("error", "no reply")
+
+
+async def test_usage_is_summed_by_task() -> None:
+    counted = Counted(Scripted("a", "b"))
+    await closed_book_answers("q", counted, 2)
+    assert counted.usage["closed_book"] == Usage(calls=2, input_tokens=20)
+
+
+def test_distinct_texts() -> None:
+    assert distinct_texts(["a", " ", "A", "b "]) == ("a", "b")
