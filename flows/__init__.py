@@ -1,0 +1,1 @@
+"""The top floor: one Prefect flow per dvc.yaml stage, and the command line."""

@@ -1,0 +1,116 @@
+"""``make bench``: one JSON object a line (name, value, unit, n). Figures, not tests.
+
+``python -m benchmarks NAME ...`` runs some of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+from flows import server
+from flows.tracking import Tracker, tracked
+from simulators.registry import load
+from simulrag.calls import CallCache, CallResult
+from simulrag.method.confidence import CENTRALITIES, claim_confidence
+
+Figure = tuple[str, float, str, int]
+
+
+def cache() -> Iterator[Figure]:
+    """What the call cache costs a call: a stored miss and a hit, with the call itself free."""
+    n = 2000
+
+    async def use(store: CallCache) -> float:
+        async def call() -> CallResult:
+            return CallResult(response="reply")
+
+        start = time.perf_counter()
+        for i in range(n):
+            await store.get_or_call("model", {"model": "m", "messages": [f"{i} " * 400]}, call)
+        return time.perf_counter() - start
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("cache_miss", "cache_hit"):
+            with CallCache(Path(folder), stage="bench") as store:
+                yield name, asyncio.run(use(store)) / n * 1e6, "us per call", n
+
+
+def prefect() -> Iterator[Figure]:
+    """What Prefect adds to a stage, and to each of its tasks, on a server that runs."""
+    tasks = 40
+
+    async def body(tracker: Tracker) -> None:
+        async def work() -> None:
+            await asyncio.sleep(0)
+
+        for i in range(tasks):
+            await tracker.step(f"step {i}", work)
+        await tracker.markdown("bench", "# nothing")
+
+    def stage(root: Path | None, body: Callable[[Tracker], object]) -> float:
+        start = time.perf_counter()
+        asyncio.run(tracked("bench", "bench", [], body, root))  # type: ignore[arg-type]
+        return time.perf_counter() - start
+
+    async def empty(tracker: Tracker) -> None:
+        await tracker.markdown("bench", "# nothing")
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        server.configure(root)
+        start = time.perf_counter()
+        server.begin(root)
+        server.wait(root)
+        yield "prefect_server_first_start", time.perf_counter() - start, "s", 1
+        cold = stage(root, empty)  # with Prefect's import, as every stage's process has it
+        plain = stage(None, body)
+        warm = [stage(root, empty) for _ in range(3)]
+        full = [stage(root, body) for _ in range(3)]
+        server.stop(root)
+    yield "prefect_added_per_stage", cold, "s", 1
+    yield "prefect_added_per_task", (median(full) - median(warm) - plain) / tasks * 1e3, "ms", tasks
+
+
+def sumo() -> Iterator[Figure]:
+    """One SUMO run of the corridor."""
+    simulator = load("urban")
+    model = simulator.tools["run_scenario"].arguments
+    times: list[float] = []
+    for i in range(6):
+        arguments = model.model_validate({"speed_factor": 0.7 + 0.01 * i})
+        start = time.perf_counter()
+        simulator.run("run_scenario", arguments, 0)
+        times.append(time.perf_counter() - start)
+    yield "sumo_run", median(times[1:]), "s", len(times) - 1
+
+
+def confidence() -> Iterator[Figure]:
+    """All centralities of one question's graph: 5 answers, 35 claims."""
+    support = [[(a * 7 + c * 3) % 4 > 0 for c in range(35)] for a in range(5)]
+    n = 20
+    start = time.perf_counter()
+    for _ in range(n):
+        for name in CENTRALITIES:
+            claim_confidence(support, name)
+    yield "confidence_all_centralities", (time.perf_counter() - start) / n * 1e3, "ms", n
+
+
+def main() -> None:
+    """Print the figures of the named benchmarks, or of all."""
+    known = {f.__name__: f for f in (cache, prefect, sumo, confidence)}
+    for name in sys.argv[1:] or known:
+        for figure, value, unit, n in known[name]():
+            line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""One question or one simulator run, outside the pipeline and through the same call cache."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from flows.answer import answer_questions
+from flows.params import load_stage_params
+from flows.project import find_project
+from flows.stage import cache_folder, load_simulator, workbench
+from flows.tracking import Untracked
+from simulrag.calls import CallCache
+from simulrag.errors import InputError, ModelError
+from simulrag.method.simulation import Simulations
+from simulrag.records import Answer, Evidence, Question
+
+
+def ask_question(text: str, domain: str) -> Answer:
+    """Answer one question; only the selected claims are verified, by budget within the question."""
+    if not text.strip():
+        raise InputError("the question is empty; give it in quotes")
+    project = find_project()
+    params = load_stage_params(project, "answer")
+    simulator = load_simulator(params, domain)
+    question = Question(
+        question_id="ask", domain=domain, text=text.strip(), reference_answer="", scenario_id="ask"
+    )
+    method = params.answer.model_copy(
+        update={"verify": "selected", "pool": "question", "verbalized": False}
+    )
+
+    async def answer() -> Answer:
+        seed = params.simulator(domain).seed
+        async with workbench(
+            project, params, "ask", "answer", simulator=simulator, seed=seed
+        ) as bench:
+            (result,) = await answer_questions([question], bench, method, Untracked(), chunk=1)
+            return result
+
+    result = asyncio.run(answer())
+    if result.failure is not None:
+        raise ModelError(f"step {result.failure.step}: {result.failure.reason}")
+    return result
+
+
+def simulate_tool(
+    domain: str, tool: str, arguments: Mapping[str, Any], seed: int | None
+) -> tuple[Evidence, bool]:
+    """One simulator run, and whether it came from the cache."""
+    project = find_project()
+    params = load_stage_params(project, "answer")
+    simulator = load_simulator(params, domain)
+    if seed is None:
+        seed = params.simulator(domain).seed
+    folder = cache_folder(project, params.operations)
+    with CallCache(folder, stage="simulate", mode=params.operations.mode) as cache:
+        simulations = Simulations(simulator, cache)
+        evidence = asyncio.run(simulations.run(tool, arguments, seed))
+        return evidence, simulations.runs == 0
+
+
+def show(question: str, answer: Answer) -> None:
+    """The answer and why each claim is in it, for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    console.print(f"\n[bold]{question}[/bold]\n")
+    console.print(answer.final, markup=False)
+    if not answer.verified:
+        console.print(
+            "\n[yellow]Unverified: no tool of the simulator applies, nothing was run.[/yellow]"
+        )
+    table = Table("claim", "confidence", "in reach", "verdict", "kept", title="Claims")
+    selected, kept = set(answer.selected), set(answer.kept)
+    for i, claim in enumerate(answer.claims):
+        verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
+        table.add_row(
+            claim.updated_text if i in selected else claim.text,
+            f"{claim.confidence['closeness']:.2f}",
+            {True: "yes", False: "no", None: "-"}[claim.boundary],
+            verdict,
+            "yes" if i in kept else "no",
+        )
+    console.print(table)
+    for item in answer.retrieval.evidence if answer.retrieval else ():
+        console.print(
+            f"\n[bold]Evidence[/bold] {item.simulator}.{item.call.tool} {item.call.arguments}"
+        )
+        console.print(item.text, markup=False)

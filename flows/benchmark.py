@@ -1,0 +1,135 @@
+"""Stage ``benchmark``: templates, sampled scenarios run on the simulator, checked questions.
+
+A domain whose simulator replays published evidence takes its questions from the imported file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from flows.files import write_text
+from flows.params import StageParams, load_stage_params
+from flows.progress import console
+from flows.project import Project, find_project
+from flows.stage import cache_folder, check_coverage, exits, load_simulator, run_stage, workbench
+from flows.tracking import Tracker
+from simulators.base import Simulator
+from simulrag.benchmark.generate import BenchmarkSummary, generate
+from simulrag.benchmark.published import read_questions, write_questions
+from simulrag.calls import CallCache
+from simulrag.models.replies import Template
+from simulrag.records import Question
+
+Made = tuple[list[Template], list[Question], BenchmarkSummary]
+
+
+def run(project: Project, params: StageParams, domain: str, simulator: Simulator) -> Made:
+    """Generate a domain's benchmark; writes questions, templates, summary and calls."""
+    name = f"benchmark-{domain}"
+    wanted = params.benchmark
+
+    async def body(tracker: Tracker) -> Made:
+        made: list[Made] = []
+        export = project.results.calls(name)
+        async with workbench(
+            project, params, name, "benchmark", simulator=simulator, export=export
+        ) as bench:
+
+            async def draw() -> None:
+                made.append(
+                    await generate(
+                        bench.gateway,
+                        bench.runs,
+                        domain,
+                        n=wanted.questions,
+                        seed=wanted.seed,
+                        template_count=wanted.templates,
+                        concurrency=params.operations.concurrency,
+                        simulator_seed=params.simulator(domain).seed,
+                    )
+                )
+
+            await tracker.step(f"generate {wanted.questions}", draw)
+            _write(project, domain, *made[0])
+        await tracker.markdown(name, stage_table(made[0][2]))
+        return made[0]
+
+    tags = [f"domain:{domain}", f"model:{params.model('benchmark').model}"]
+    return run_stage(project, params, "benchmark", f"{name}-{wanted.questions}q", tags, body=body)
+
+
+def copy_published(project: Project, params: StageParams, domain: str) -> Made:
+    """The imported questions of a replayed domain, under the domain's own name."""
+    source = project.root / str(params.simulator(domain).settings["benchmark"])
+    questions = [q.model_copy(update={"domain": domain}) for q in read_questions(source)]
+    summary = BenchmarkSummary(
+        domain=domain,
+        requested=len(questions),
+        accepted=len(questions),
+        templates=0,
+        scenarios=len({question.scenario_id for question in questions}),
+        rejected=0,
+        rejected_by_reason={},
+        simulator_failures=0,
+        exhausted=True,
+    )
+    _write(project, domain, [], questions, summary)
+    with CallCache(cache_folder(project, params.operations), stage=f"benchmark-{domain}") as cache:
+        cache.export(
+            project.results.calls(f"benchmark-{domain}")
+        )  # no call was made: an empty table
+    return [], questions, summary
+
+
+def stage_table(summary: BenchmarkSummary) -> str:
+    """The stage as Markdown: questions made, and what was rejected and why."""
+    lines = [f"## benchmark {summary.domain}", "", "| what | count |", "| --- | --- |"]
+    lines += [
+        f"| {field} | {getattr(summary, field)} |"
+        for field in ("requested", "accepted", "scenarios", "rejected", "simulator_failures")
+    ]
+    lines += [f"| rejected for {k} | {n} |" for k, n in summary.rejected_by_reason.items()]
+    return "\n".join(lines)
+
+
+def _write(
+    project: Project,
+    domain: str,
+    templates: list[Template],
+    questions: list[Question],
+    summary: BenchmarkSummary,
+) -> None:
+    write_questions(project.results.benchmark(domain), questions)
+    plain = [template.model_dump(mode="json") for template in templates]
+    _write_json(project.results.templates(domain), plain)
+    _write_json(project.results.benchmark_summary(domain), summary.model_dump(mode="json"))
+
+
+def _write_json(path: Path, value: object) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    """``python -m flows.benchmark --domain urban``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--domain", required=True)
+    domain = parser.parse_args().domain
+    project = find_project()
+    params = load_stage_params(project, "benchmark")
+    simulator = load_simulator(params, domain)
+    if simulator.oracle:
+        _, _, summary = copy_published(project, params, domain)
+    else:
+        _, _, summary = run(project, params, domain, simulator)
+    console.print(stage_table(summary), markup=False)
+    reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
+    hint = f"rejected: {reasons or 'none; the templates have no more scenarios'}"
+    check_coverage(
+        f"benchmark-{domain}", summary.accepted, summary.requested, params.operations, hint
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(exits(main))

@@ -1,0 +1,265 @@
+"""The command line ``simulrag``. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from simulrag.records import Answer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Answers to scientific questions, checked claim by claim against a simulator.",
+)
+cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was paid for.")
+app.add_typer(cache_app, name="cache")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Domain = Annotated[str, typer.Option("--domain", "-d", help="A domain of params.yaml.")]
+
+
+@app.command()
+def ask(question: str, domain: Domain, as_json: Json = False) -> None:
+    """Answer one question: closed-book claims, verified and corrected by the simulator."""
+    from flows.ask import ask_question, show
+
+    answer = ask_question(question, domain)
+    if as_json:
+        _print_json(_answer_json(question, answer))
+    else:
+        show(question, answer)
+
+
+@app.command()
+def simulate(
+    domain: str,
+    tool: str,
+    arguments: Annotated[str, typer.Argument(help="Arguments as a JSON object.")] = "{}",
+    as_json: Json = False,
+    seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
+) -> None:
+    """Run one tool of a domain's simulator (through the call cache)."""
+    from flows.ask import simulate_tool
+
+    evidence, hit = simulate_tool(domain, tool, _object(arguments), seed)
+    if as_json:
+        _print_json(evidence.model_dump(mode="json") | {"from_cache": hit})
+    else:
+        typer.echo(evidence.text)
+
+
+@app.command()
+def handbook(domain: str) -> None:
+    """Print the handbook that models are shown."""
+    from flows.params import load_stage_params
+    from flows.project import find_project
+    from flows.stage import load_simulator
+
+    typer.echo(load_simulator(load_stage_params(find_project(), "answer"), domain).handbook())
+
+
+@app.command()
+def run(targets: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """The whole pipeline: `dvc repro --keep-going`, then the table."""
+    from flows.pipeline import run_pipeline
+
+    raise typer.Exit(run_pipeline(targets or []))
+
+
+@app.command()
+def retry() -> None:
+    """Run the stages whose outs hold failures again, then the rest."""
+    from flows.pipeline import retry_failures
+
+    raise typer.Exit(retry_failures())
+
+
+@app.command("import-official")
+def import_official(
+    folder: Path,
+    domain: Annotated[str | None, typer.Option(help="Domain (default: the folder's name).")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
+) -> None:
+    """Read a published benchmark folder (questions.json, simulator_evidence.json)."""
+    from simulrag.benchmark.published import read_published, write_questions
+
+    name = domain or folder.resolve().name
+    questions = read_published(folder, name)
+    if out is None:
+        from flows.project import find_project
+
+        project = find_project()
+        out = project.results.imported(name)
+        shown = out.relative_to(project.root)
+    else:
+        shown = out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_questions(out, questions)
+    scenarios = len({question.scenario_id for question in questions})
+    typer.echo(f"{len(questions)} questions on {scenarios} distinct scenarios -> {shown}")
+    typer.echo(
+        f"To run them with DVC, put '{name}-published' under domains in params.yaml and under "
+        f"simulators:\n  {name}-published: {{name: replay, settings: {{benchmark: {shown}, "
+        f"domain: {name}}}}}\nthen: python -m flows.lineage && simulrag run\n"
+        f"Without DVC: python -m flows.answer --benchmark {shown} --domain {name} "
+        "--simulator replay --out DIR"
+    )
+
+
+@app.command()
+def params(as_json: Json = False) -> None:
+    """What each parameter means, and its value in params.yaml."""
+    from flows.params import describe, load_params
+    from flows.project import find_project
+
+    values = load_params(find_project().params).model_dump(mode="json")
+    rows = []
+    for name, meaning in describe():
+        value: Any = values
+        for part in name.split("."):
+            value = value[part]
+        rows.append({"name": name, "value": value, "meaning": meaning})
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        typer.echo(f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}")
+        typer.echo(f"    {row['meaning']}")
+
+
+@cache_app.command("stats")
+def cache_stats_command(as_json: Json = False) -> None:
+    """Entries, and the hits and misses of each stage's last run."""
+    from simulrag.calls import cache_stats
+
+    stats = cache_stats(_cache_folder()).model_dump(mode="json")
+    if as_json:
+        _print_json(stats)
+        return
+    typer.echo(f"{stats['entries']} entries, {stats['size_bytes'] / 1e6:.1f} MB")
+    for name, stage in sorted(stats["stages"].items()):
+        typer.echo(f"  {name}: {stage['hits']} hits, {stage['misses']} misses in its last run")
+
+
+@cache_app.command("verify")
+def cache_verify(as_json: Json = False) -> None:
+    """Check every row against its key; exit 1 when one does not match."""
+    from simulrag.calls import verify_cache
+
+    report = verify_cache(_cache_folder())
+    if as_json:
+        _print_json(report.model_dump(mode="json"))
+    else:
+        typer.echo(f"{report.rows} rows checked, {len(report.problems)} problems")
+        for problem in report.problems:
+            typer.echo(f"  {problem.key}: {problem.what}")
+    if report.problems:
+        raise typer.Exit(1)
+
+
+@cache_app.command("export")
+def cache_export(file: Path, as_json: Json = False) -> None:
+    """Write every call of the cache to a Parquet file."""
+    from simulrag.calls import export_cache
+
+    count = export_cache(_cache_folder(), file)
+    _print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {file}")
+
+
+@cache_app.command("import")
+def cache_import(file: Path, as_json: Json = False) -> None:
+    """Read calls from a Parquet file; a row that does not match its key is refused."""
+    from simulrag.calls import import_cache
+    from simulrag.errors import InputError
+
+    report = import_cache(_cache_folder(), file)
+    if as_json:
+        _print_json(report.model_dump(mode="json"))
+    else:
+        typer.echo(f"{report.imported} imported, {report.present} were there")
+    if report.refused:
+        raise InputError(f"{len(report.refused)} rows do not match their keys and were refused")
+
+
+def _cache_folder() -> Path:
+    from flows.params import load_params
+    from flows.project import find_project
+
+    project = find_project()
+    return project.root / load_params(project.params).operations.cache
+
+
+def _object(text: str) -> dict[str, Any]:
+    from simulrag.errors import InputError
+
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"the arguments are no valid JSON: {error.msg} at character {error.pos}; "
+            """give an object such as '{"speed_factor": 0.8}'"""
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError("the arguments must be a JSON object such as '{\"speed_factor\": 0.8}'")
+    return value
+
+
+def _answer_json(question: str, answer: Answer) -> dict[str, Any]:
+    selected, kept = set(answer.selected), set(answer.kept)
+    return {
+        "question": question,
+        "answer": answer.final,
+        "verified": answer.verified,
+        "claims": [
+            {
+                "claim": claim.updated_text if i in selected else claim.text,
+                "before": claim.text,
+                "confidence": claim.confidence,
+                "boundary": claim.boundary,
+                "selected": i in selected,
+                "verdict": claim.verdict.status if claim.verdict else None,
+                "kept": i in kept,
+            }
+            for i, claim in enumerate(answer.claims)
+        ],
+        "evidence": [
+            item.model_dump(mode="json")
+            for item in (answer.retrieval.evidence if answer.retrieval else ())
+        ],
+        "usage": {task: usage.model_dump() for task, usage in answer.usage.items()},
+    }
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def main() -> None:
+    """The console script."""
+    from simulators.base import ArgumentError, SimulatorError
+    from simulrag.errors import SimulRAGError
+
+    try:
+        app()
+    except ArgumentError as error:
+        _end(str(error), 2)
+    except SimulatorError as error:
+        _end(str(error), 1)
+    except SimulRAGError as error:
+        _end(str(error), error.exit_code)
+
+
+def _end(text: str, code: int) -> None:
+    sys.stderr.write(f"error: {' '.join(text.split())}\n")
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Outs on disk: JSON lines and tables of records, written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from simulrag.errors import InputError
+from simulrag.records import Record
+
+Kind = TypeVar("Kind", bound=Record)
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """One JSON object a line, in the order given."""
+    write_text(path, "".join(record.model_dump_json() + "\n" for record in records))
+
+
+def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
+    """The records of a file, or an InputError that names the line and the field."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}); run `dvc repro` to make it"
+        ) from None
+    records: list[Kind] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            records.append(kind.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "line"
+            raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
+    return records
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file at once: a reader sees the old text or the new, never a part."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file at once by these bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+
+
+def write_table(path: Path, records: Sequence[Record], kind: type[Record]) -> None:
+    """Flat records as Parquet; columns are the record's fields even where there is no row."""
+    import polars as pl
+
+    columns = list(kind.model_fields)
+    rows = [record.model_dump(mode="json") for record in records]
+    frame = pl.DataFrame({name: [row[name] for row in rows] for name in columns})
+    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, statistics=False)
+    write_bytes(path, buffer.getvalue())
+
+
+def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
+    """The records of a Parquet table."""
+    import polars as pl
+
+    if not path.is_file():
+        raise InputError(f"{path} is not there; run `dvc repro` to make it")
+    try:
+        return [kind.model_validate(row) for row in pl.read_parquet(path).iter_rows(named=True)]
+    except (pl.exceptions.PolarsError, ValidationError) as error:
+        text = " ".join(str(error).split())[:200]
+        raise InputError(f"{path} is no table of {kind.__name__}: {text}") from None

@@ -1,0 +1,107 @@
+"""Stage ``label``: every claim text of every answer judged once by the reference.
+
+``python -m flows.label --domain urban``; ``--benchmark FILE`` and ``--out DIR`` as for answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.files import read_records, write_records, write_table
+from flows.params import StageParams, load_stage_params
+from flows.progress import console, each
+from flows.project import Project, Results, find_project
+from flows.stage import Workbench, check_coverage, chunks, exits, run_stage, workbench
+from flows.tracking import Tracker
+from simulrag.benchmark.published import read_questions
+from simulrag.evaluation.labelling import final_claims, label_claims, texts_to_label
+from simulrag.records import Answer, FinalClaims, Label, Question
+
+
+@dataclass(frozen=True)
+class Outs:
+    """Where the stage writes."""
+
+    labels: Path
+    finals: Path
+    calls: Path
+
+
+Labelled = tuple[tuple[FinalClaims, ...], tuple[Label, ...]]
+
+
+def run(
+    project: Project,
+    params: StageParams,
+    domain: str,
+    pairs: list[tuple[Question, Answer]],
+    outs: Outs,
+) -> tuple[list[FinalClaims], list[Label]]:
+    """Label the answers that are complete; failed questions have nothing to label."""
+    name = f"label-{domain}"
+    complete = [(question, answer) for question, answer in pairs if answer.failure is None]
+
+    async def one(pair: tuple[Question, Answer], bench: Workbench) -> Labelled:
+        question, answer = pair
+        finals = await final_claims(question, answer, bench.gateway)
+        texts = texts_to_label(answer, finals)
+        labels = await label_claims(question, texts, bench.gateway, params.label.tolerance)
+        return finals, labels
+
+    async def body(tracker: Tracker) -> list[Labelled]:
+        made: list[Labelled] = []
+        async with workbench(project, params, name, "judge", export=outs.calls) as bench:
+            for span, part in chunks(complete, params.operations.chunk):
+
+                async def work_on(
+                    part: list[tuple[Question, Answer]] = part, span: str = span
+                ) -> None:
+                    made.extend(await each(f"label {span}", part, lambda p: one(p, bench)))
+
+                await tracker.step(f"label {span}", work_on)
+            write_records(outs.finals, [f for finals, _ in made for f in finals])
+            write_table(outs.labels, [lb for _, labels in made for lb in labels], Label)
+        await tracker.markdown(name, stage_table(domain, [lb for _, part in made for lb in part]))
+        return made
+
+    tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
+    made = run_stage(project, params, "label", f"{name}-{len(complete)}q", tags, body=body)
+    return [f for finals, _ in made for f in finals], [lb for _, part in made for lb in part]
+
+
+def stage_table(domain: str, labels: list[Label]) -> str:
+    """The stage as Markdown."""
+    lines = [f"## label {domain}", "", "| label | claims |", "| --- | --- |"]
+    for value in ("true", "false", "undecided", None):
+        lines.append(f"| {value or 'failed'} | {sum(lb.label == value for lb in labels)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """The command line of the stage."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--domain", required=True)
+    parser.add_argument("--benchmark", type=Path, help="questions from this JSONL file")
+    parser.add_argument("--out", type=Path, help="folder with the answers and for the results")
+    arguments = parser.parse_args()
+    project = find_project()
+    params = load_stage_params(project, "label")
+    domain = arguments.domain
+    place = project.results if arguments.out is None else Results(arguments.out)
+    questions = {
+        question.question_id: question
+        for question in read_questions(arguments.benchmark or project.results.benchmark(domain))
+    }
+    pairs = [(questions[a.question_id], a) for a in read_records(place.answers(domain), Answer)]
+    outs = Outs(place.labels(domain), place.final_claims(domain), place.calls(f"label-{domain}"))
+    _, labels = run(project, params, domain, pairs, outs)
+    console.print(stage_table(domain, labels), markup=False)
+    done = sum(label.label is not None for label in labels)
+    reasons = sorted({label.failure for label in labels if label.failure})
+    check_coverage(f"label-{domain}", done, len(labels), params.operations, "; ".join(reasons[:2]))
+
+
+if __name__ == "__main__":
+    raise SystemExit(exits(main))

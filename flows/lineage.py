@@ -1,0 +1,140 @@
+"""The deps of dvc.yaml from what the code really reads, and its outs by domain.
+
+For each stage: the files of our packages that its flow imports (grimp), the prompts that those
+files ask for, the report's templates, and the outs of the stages before it. ``python -m
+flows.lineage`` writes them into dvc.yaml; a test compares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+from pathlib import Path
+
+import grimp
+from ruamel.yaml import YAML
+
+from flows.metrics import CURVE
+from flows.params import load_params
+from flows.project import Project, find_project
+from flows.stage import exits
+from simulrag.evaluation.claim_level import BUDGETED
+from simulrag.evaluation.tables import COLUMNS
+
+PACKAGES = ("flows", "simulators", "simulrag")
+PER_DOMAIN = {
+    "benchmark": ["data/simulators/{d}.json"],
+    "answer": ["data/simulators/{d}.json", "data/benchmark/{d}.jsonl"],
+    "label": ["data/benchmark/{d}.jsonl", "data/answers/{d}.jsonl"],
+}
+POOLED = {
+    "metrics": [
+        "data/benchmark/{d}.jsonl",
+        "data/answers/{d}.jsonl",
+        "data/labels/{d}.parquet",
+        "data/labels/{d}-final-claims.jsonl",
+    ],
+    "report": [
+        "data/metrics/summary.json",
+        *(f"data/metrics/{name}.csv" for name in COLUMNS),
+        "data/simulators/{d}.json",
+        "data/benchmark/{d}.jsonl",
+        "data/answers/{d}.jsonl",
+        "data/labels/{d}.parquet",
+        "data/labels/{d}-final-claims.jsonl",
+    ],
+}
+
+
+def stage_deps(project: Project, domains: list[str]) -> dict[str, list[str]]:
+    """The deps that each stage of dvc.yaml must name."""
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    deps: dict[str, list[str]] = {}
+    for stage in (*PER_DOMAIN, *POOLED):
+        module = f"flows.{stage}"
+        modules = sorted({module, *graph.find_upstream_modules(module)})
+        code = [_file(project, name) for name in modules]
+        data = [path.format(d="${item.domain}") for path in PER_DOMAIN.get(stage, [])]
+        pooled = (path.format(d=d) for d in domains for path in POOLED.get(stage, []))
+        data += dict.fromkeys(pooled)
+        extra: list[str] = []
+        if stage == "report":
+            folder = project.root / "simulrag" / "evaluation"
+            kinds = ("*.j2", "*.css", "*.js")
+            extra = [str(p.relative_to(project.root)) for k in kinds for p in folder.rglob(k)]
+            extra += [str(p.relative_to(project.root)) for p in project.published.glob("*.csv")]
+        deps[stage] = data + sorted(code + _prompts(project, code) + extra)
+    return deps
+
+
+def metric_outs(domains: list[str]) -> list[str]:
+    """The tables of the metrics stage; summary.json is its metrics file and no out."""
+    names = [*COLUMNS, *(f"curves-{domain}" for domain in domains)]
+    return [f"data/metrics/{name}.csv" for name in names]
+
+
+def plots(domains: list[str]) -> list[dict[str, object]]:
+    """What ``dvc plots show`` draws: a line a method against the budget, for each domain."""
+    return [
+        {
+            f"{CURVE.upper()} against budget ({domain})": {
+                "x": "budget_percent",
+                "x_label": "verification budget (%)",
+                "y_label": CURVE.upper(),
+                "y": {f"data/metrics/curves-{domain}.csv": list(BUDGETED)},
+            }
+        }
+        for domain in domains
+    ]
+
+
+def write_deps(project: Project) -> bool:
+    """Put the deps into dvc.yaml, comments and order kept. True where something changed."""
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 1000
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    path = project.root / "dvc.yaml"
+    before = path.read_text(encoding="utf-8")
+    document = yaml.load(before)
+    domains = load_params(project.params).domains
+    for stage, deps in stage_deps(project, domains).items():
+        document["stages"][stage]["deps"] = deps
+    document["stages"]["metrics"]["outs"] = metric_outs(domains)
+    document["plots"] = plots(domains)
+    with path.open("w", encoding="utf-8") as handle:
+        yaml.dump(document, handle)
+    return path.read_text(encoding="utf-8") != before
+
+
+def _file(project: Project, module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise LookupError(f"no file for module {module}")
+    return str(Path(spec.origin).resolve().relative_to(project.root))
+
+
+def _prompts(project: Project, code: list[str]) -> list[str]:
+    """The prompts that the files ask for by name: every literal that names a prompt file."""
+    known = {path.name.removesuffix(".md.j2") for path in project.prompts.glob("*.md.j2")}
+    asked: set[str] = set()
+    for file in code:
+        tree = ast.parse((project.root / file).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "attr", None)
+                first = node.args[0]
+                if name == "ask" and isinstance(first, ast.Constant) and first.value in known:
+                    asked.add(str(first.value))
+    return [f"prompts/{name}.md.j2" for name in asked | ({"repair"} & known if asked else set())]
+
+
+def main() -> None:
+    """``python -m flows.lineage``."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    write_deps(find_project())
+
+
+if __name__ == "__main__":
+    raise SystemExit(exits(main))

@@ -1,0 +1,125 @@
+"""Stage ``metrics``: every table of the evaluation from answers and labels; no call is made.
+
+``python -m flows.metrics`` takes the domains of params.yaml; with ``--benchmark FILE --domain D
+--out DIR`` it measures the answers and labels that other stages put into that folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+
+from flows.files import read_records, read_table, write_bytes, write_text
+from flows.params import StageParams, load_stage_params
+from flows.project import Project, Results, find_project
+from flows.stage import exits, run_stage
+from flows.tracking import Tracker
+from simulrag.benchmark.published import read_questions
+from simulrag.errors import InputError
+from simulrag.evaluation.settings import MetricSettings
+from simulrag.evaluation.tables import COLUMNS, Tables, column_types, curves, evaluate
+from simulrag.evaluation.terminal import terminal_table
+from simulrag.records import Answer, FinalClaims, Label, Question
+
+CSV = tuple(COLUMNS)
+CURVE = "f1"
+
+
+def measure(place: Results, domains: dict[str, list[Question]], settings: MetricSettings) -> Tables:
+    """The tables over some domains' outs."""
+    answers: list[Answer] = []
+    labels: list[Label] = []
+    finals: list[FinalClaims] = []
+    scenario_of: dict[str, str] = {}
+    for domain, questions in domains.items():
+        answers += read_records(place.answers(domain), Answer)
+        labels += read_table(place.labels(domain), Label)
+        finals += read_records(place.final_claims(domain), FinalClaims)
+        scenario_of |= {question.question_id: question.scenario_id for question in questions}
+    return evaluate(answers, labels, finals, scenario_of, settings)
+
+
+def write_tables(folder: Path, tables: Tables) -> None:
+    """One CSV a table, one a domain's curves, and summary.json for ``dvc metrics``."""
+    for name in CSV:
+        write_bytes(folder / f"{name}.csv", _csv(getattr(tables, name)))
+    for domain in tables.domains:
+        write_bytes(folder / f"curves-{domain}.csv", _csv(curves(tables, domain, CURVE)))
+    text = json.dumps(tables.summary, indent=2, sort_keys=True, allow_nan=False)
+    write_text(folder / "summary.json", text + "\n")
+
+
+def read_tables(folder: Path, settings: MetricSettings) -> Tables:
+    """The tables as ``write_tables`` wrote them."""
+    if not (folder / "summary.json").is_file():
+        raise InputError(f"{folder} holds no metrics; run `dvc repro` to make them")
+    frames = {name: pl.read_csv(folder / f"{name}.csv", schema=column_types(name)) for name in CSV}
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return Tables(**frames, summary=summary, settings=settings)
+
+
+def run(
+    project: Project, params: StageParams, place: Results, domains: dict[str, list[Question]]
+) -> Tables:
+    """The stage; writes the tables before it returns."""
+
+    async def body(tracker: Tracker) -> Tables:
+        made: list[Tables] = []
+
+        async def work() -> None:
+            made.append(measure(place, domains, params.metrics))
+            write_tables(place.metrics, made[0])
+
+        await tracker.step("measure", work)
+        await tracker.markdown("metrics", stage_table(made[0]))
+        return made[0]
+
+    tags = [f"domain:{domain}" for domain in domains]
+    return run_stage(project, params, "metrics", "metrics-" + "-".join(domains), tags, body=body)
+
+
+def stage_table(tables: Tables) -> str:
+    """The summary as Markdown."""
+    rows = [
+        f"| {key} | {'undefined' if value is None else value} |"
+        for key, value in tables.summary.items()
+    ]
+    return "\n".join(["## metrics", "", "| metric | value |", "| --- | --- |", *rows])
+
+
+def _csv(frame: pl.DataFrame) -> bytes:
+    return frame.write_csv().encode()
+
+
+def chosen(
+    description: str, project: Project, params: StageParams
+) -> tuple[Results, dict[str, list[Question]]]:
+    """The results folder and the questions by domain that the command line names."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--benchmark", type=Path, help="questions from this JSONL file")
+    parser.add_argument("--domain", help="the file's domain, instead of all of params.yaml")
+    parser.add_argument("--out", type=Path, help="folder that the other stages wrote into")
+    given = parser.parse_args()
+    named = [given.benchmark, given.domain, given.out]
+    if any(named) and not all(named):
+        raise InputError("--benchmark, --domain and --out go together")
+    if all(named):
+        return Results(given.out), {given.domain: read_questions(given.benchmark)}
+    place = project.results
+    return place, {name: read_questions(place.benchmark(name)) for name in params.domains}
+
+
+def main() -> None:
+    """The command line of the stage."""
+    project = find_project()
+    params = load_stage_params(project, "metrics")
+    tables = run(project, params, *chosen(__doc__ or "", project, params))
+    Console().print(terminal_table(tables))
+
+
+if __name__ == "__main__":
+    raise SystemExit(exits(main))

@@ -1,0 +1,76 @@
+"""``simulrag run`` and ``simulrag retry``: thin words around ``dvc repro``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from flows.files import read_records, read_table
+from flows.params import load_params
+from flows.project import Project, find_project
+from simulrag.errors import EnvironmentFault
+from simulrag.records import Answer, Label
+
+
+def run_pipeline(targets: list[str]) -> int:
+    """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
+    project = find_project()
+    if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():
+        _dvc(project, ["pull", "--allow-missing", "data/calls"])
+    return _dvc(project, ["repro", "--keep-going", *targets]).returncode
+
+
+def retry_failures() -> int:
+    """Force the stages whose outs hold failures, then run the pipeline."""
+    project = find_project()
+    stages = failed_stages(project)
+    if stages:
+        sys.stderr.write(f"again: {', '.join(stages)}\n")
+        code = _dvc(project, ["repro", "--force", "--single-item", *stages]).returncode
+        if code != 0:
+            return code
+    else:
+        sys.stderr.write("no stage holds a failure\n")
+    return run_pipeline([])
+
+
+def failed_stages(project: Project) -> list[str]:
+    """The names, as DVC has them, of stages with at least one failed question, verdict or label."""
+    stages: list[str] = []
+    for domain in load_params(project.params).domains:
+        answers = project.results.answers(domain)
+        if answers.is_file() and any(map(holds_failure, read_records(answers, Answer))):
+            stages.append(f"answer@{domain}")
+        labels = project.results.labels(domain)
+        if labels.is_file() and any(x.label is None for x in read_table(labels, Label)):
+            stages.append(f"label@{domain}")
+    return stages
+
+
+def holds_failure(answer: Answer) -> bool:
+    """A failed question, or a claim whose verification failed."""
+    return answer.failure is not None or any(
+        claim.verdict is not None and claim.verdict.status == "error" for claim in answer.claims
+    )
+
+
+def _dvc(
+    project: Project, arguments: list[str], quiet: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run DVC with this interpreter's folder first on PATH, so that stages use the same one."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
+    command = [sys.executable, "-m", "dvc", *arguments]
+    try:
+        return subprocess.run(
+            command,
+            cwd=project.root,
+            env=environment,
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE if quiet else None,
+        )
+    except OSError as error:
+        raise EnvironmentFault(f"DVC cannot be started: {error}") from None

@@ -1,0 +1,84 @@
+"""Where a project's files lie. A project is a folder with params.yaml, prompts/ and data/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulrag.errors import InputError
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where stages keep what they made, below one folder (``data`` in a project)."""
+
+    data: Path
+
+    def benchmark(self, domain: str) -> Path:
+        return self.data / "benchmark" / f"{domain}.jsonl"
+
+    def imported(self, domain: str) -> Path:
+        return self.data / "imported" / f"{domain}.jsonl"
+
+    def templates(self, domain: str) -> Path:
+        return self.data / "benchmark" / f"{domain}-templates.json"
+
+    def benchmark_summary(self, domain: str) -> Path:
+        return self.data / "benchmark" / f"{domain}-summary.json"
+
+    def simulator(self, domain: str) -> Path:
+        return self.data / "simulators" / f"{domain}.json"
+
+    def answers(self, domain: str) -> Path:
+        return self.data / "answers" / f"{domain}.jsonl"
+
+    def labels(self, domain: str) -> Path:
+        return self.data / "labels" / f"{domain}.parquet"
+
+    def final_claims(self, domain: str) -> Path:
+        return self.data / "labels" / f"{domain}-final-claims.jsonl"
+
+    def calls(self, stage: str) -> Path:
+        return self.data / "calls" / f"{stage}.parquet"
+
+    @property
+    def metrics(self) -> Path:
+        return self.data / "metrics"
+
+    @property
+    def report(self) -> Path:
+        return self.data / "report" / "index.html"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project's own files, and its results."""
+
+    root: Path
+
+    @property
+    def params(self) -> Path:
+        return self.root / "params.yaml"
+
+    @property
+    def prompts(self) -> Path:
+        return self.root / "prompts"
+
+    @property
+    def published(self) -> Path:
+        return self.root / "data" / "published"
+
+    @property
+    def results(self) -> Results:
+        return Results(self.root / "data")
+
+
+def find_project(start: Path | None = None) -> Project:
+    """The nearest folder at or above ``start`` (the working directory) that has params.yaml."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "params.yaml").is_file():
+            return Project(folder)
+    raise InputError(
+        f"no params.yaml in {here} or above it; run inside a SimulRAG project (a clone of it)"
+    )

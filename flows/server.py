@@ -1,0 +1,208 @@
+"""A Prefect server on loopback that the stages of one ``dvc repro`` share.
+
+It is started on first need in a process session of its own, found again through
+``.prefect/server.json``, and ends after ten idle minutes. ``make ui`` runs the same thing in the
+foreground on a fixed port. A server or a home that the user names (PREFECT_API_URL, PREFECT_HOME)
+is used as it is. Telemetry is off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+IDLE_S = 600.0
+START_S = 120.0
+UI_PORT = 4200
+_OURS: set[str] = set()
+"""URLs of shared servers that this process has put into PREFECT_API_URL itself."""
+
+
+def configure(root: Path) -> None:
+    """Set Prefect's environment before it is imported; what the user has set stays."""
+    defaults = {
+        "PREFECT_HOME": str(root / ".prefect"),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+        "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
+        "PREFECT_CLIENT_MAX_RETRIES": "2",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+
+
+def begin(root: Path) -> bool:
+    """Start the shared server if none runs, without waiting. False: the user named an API."""
+    if _named() is not None:
+        return False
+    with _lock(root):
+        if _running(root) is None:
+            _spawn(root)
+    return True
+
+
+def wait(root: Path, timeout_s: float = START_S) -> str:
+    """The URL of the server's API once it answers. Raises TimeoutError with the log's place."""
+    named = _named()
+    if named is not None:
+        return named
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        state = _running(root)
+        if state is None:
+            break
+        if _answers(state["url"]):
+            touch(root)
+            _OURS.add(str(state["url"]))
+            return str(state["url"])
+        time.sleep(0.1)
+    raise TimeoutError(f"the Prefect server did not come up; see {_home(root) / 'server.log'}")
+
+
+def touch(root: Path) -> None:
+    """Put off the idle shutdown."""
+    (_home(root) / "last-used").touch()
+
+
+def supervise(root: Path, port: int, idle_s: float | None) -> int:
+    """Run ``prefect server start`` on ``port`` of 127.0.0.1 until told to stop, or idle."""
+    home = _home(root)
+    command = [sys.executable, "-m", "prefect", "server", "start"]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    child = subprocess.Popen(command)
+    state = {"url": f"http://127.0.0.1:{port}/api", "pid": os.getpid()}
+    temporary = home / f"server.json.{os.getpid()}"
+    temporary.write_text(json.dumps(state))
+    temporary.replace(home / "server.json")
+    touch(root)
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    try:
+        while child.poll() is None:
+            time.sleep(1)
+            mark = home / "last-used"
+            if not mark.exists() or (idle_s and time.time() - mark.stat().st_mtime > idle_s):
+                child.terminate()
+    except KeyboardInterrupt:
+        child.terminate()
+    code = child.wait()
+    with _lock(root):
+        known = _read(root)
+        if known is not None and known["pid"] == os.getpid():
+            (home / "server.json").unlink(missing_ok=True)
+    return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else code
+
+
+def stop(root: Path) -> None:
+    """End the shared server, if one runs."""
+    state = _read(root)
+    if state is None or not _alive(int(state["pid"])):
+        return
+    os.kill(int(state["pid"]), signal.SIGTERM)
+    for _ in range(100):
+        if not _alive(int(state["pid"])):
+            return
+        time.sleep(0.1)
+
+
+def _named() -> str | None:
+    """The API that the user named, if any."""
+    url = os.environ.get("PREFECT_API_URL")
+    return url if url and url not in _OURS else None
+
+
+def _spawn(root: Path) -> None:
+    home = _home(root)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [sys.executable, "-m", "flows.server", "--root", str(root), "--port", str(port)]
+    with (home / "server.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    state = {"url": f"http://127.0.0.1:{port}/api", "pid": process.pid}
+    (home / "server.json").write_text(json.dumps(state))
+    touch(root)
+
+
+def _running(root: Path) -> dict[str, Any] | None:
+    state = _read(root)
+    return state if state is not None and _alive(int(state["pid"])) else None
+
+
+def _read(root: Path) -> dict[str, Any] | None:
+    try:
+        state: dict[str, Any] = json.loads((_home(root) / "server.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return state
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:  # a child of ours that has ended is a zombie until it is waited for
+        done, _ = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return done == 0
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=2) as reply:  # noqa: S310 loopback
+            return bool(reply.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def _home(root: Path) -> Path:
+    home = Path(os.environ.get("PREFECT_HOME", root / ".prefect"))
+    home.mkdir(parents=True, exist_ok=True)
+    return home
+
+
+@contextmanager
+def _lock(root: Path) -> Iterator[None]:
+    with (_home(root) / "server.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> int:
+    """``python -m flows.server``: without --port, the foreground server of ``make ui``."""
+    parser = argparse.ArgumentParser(description="A Prefect server on 127.0.0.1 for this project.")
+    parser.add_argument("--root", type=Path, default=Path.cwd())
+    parser.add_argument("--port", type=int, help="internal: run supervised on this port")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    configure(root)
+    if arguments.port is not None:
+        return supervise(root, arguments.port, IDLE_S)
+    stop(root)
+    sys.stdout.write(f"Prefect UI: http://127.0.0.1:{UI_PORT}  (Ctrl-C ends it)\n")
+    sys.stdout.flush()
+    return supervise(root, UI_PORT, None)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

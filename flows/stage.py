@@ -1,0 +1,176 @@
+"""What every stage shares: its parameters, the call cache, a model, a simulator, and its end.
+
+One process and one event loop own them. A stage exits 0 when its coverage is at least
+``operations.min_coverage``, else 1; a user's mistake exits 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from flows import server
+from flows.params import Operations, StageParams
+from flows.progress import console
+from flows.project import Project
+from flows.tracking import Tracker, tracked
+from simulators.base import ArgumentError, Simulator, SimulatorError
+from simulators.registry import load
+from simulrag.calls import CallCache
+from simulrag.errors import InputError, SimulRAGError
+from simulrag.method.simulation import Simulations
+from simulrag.models.gateway import Gateway
+from simulrag.models.prompts import Prompts
+from simulrag.models.providers import make_provider
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What a stage works with."""
+
+    cache: CallCache
+    gateway: Gateway
+    handbook: str = ""
+    simulations: Simulations | None = None
+    seed: int = 0
+
+    @property
+    def runs(self) -> Simulations:
+        """The simulator, in stages that have one."""
+        if self.simulations is None:
+            raise LookupError("this stage has no simulator")
+        return self.simulations
+
+
+@asynccontextmanager
+async def workbench(
+    project: Project,
+    params: StageParams,
+    stage: str,
+    role: Literal["benchmark", "answer", "judge"],
+    *,
+    simulator: Simulator | None = None,
+    seed: int = 0,
+    export: Path | None = None,
+) -> AsyncIterator[Workbench]:
+    """Open the cache (importing the stage's exported calls first), the model and the simulator.
+
+    On the way out, also after an error, the calls of a stage that ended well are exported and
+    the cache and the model are closed. ``stage`` is ``answer-urban``; it names the export.
+    """
+    operations = params.operations
+    cache = CallCache(cache_folder(project, operations), stage=stage, mode=operations.mode)
+    try:
+        if export is not None:
+            _import(cache, export)
+        settings = params.model(role)
+        gateway = Gateway(
+            make_provider(settings),
+            settings,
+            cache,
+            Prompts(project.prompts),
+            concurrency=operations.concurrency,
+            timeout_s=operations.call_timeout_s,
+        )
+        try:
+            simulations = None
+            if simulator is not None:
+                simulations = Simulations(simulator, cache, operations.simulator_workers)
+            handbook = simulator.handbook() if simulator is not None else ""
+            yield Workbench(cache, gateway, handbook, simulations, seed)
+            if export is not None:
+                cache.export(export)
+        finally:
+            await gateway.close()
+    finally:
+        cache.close()
+
+
+def cache_folder(project: Project, operations: Operations) -> Path:
+    """The folder of the call cache; relative paths are below the project."""
+    return project.root / operations.cache
+
+
+def load_simulator(params: StageParams, domain: str) -> Simulator:
+    """The simulator of a domain, as params.yaml chooses it."""
+    choice = params.simulator(domain)
+    settings = dict(choice.settings)
+    if params.operations.run_log is not None and choice.name == "urban":
+        settings["run_log"] = params.operations.run_log
+    return load(choice.name, settings)
+
+
+def chunks(items: Sequence[Item], size: int) -> Iterator[tuple[str, list[Item]]]:
+    """('1-50', items) and so on."""
+    for start in range(0, len(items), size):
+        part = list(items[start : start + size])
+        yield f"{start + 1}-{start + len(part)}", part
+
+
+def run_stage(
+    project: Project,
+    params: StageParams,
+    name: str,
+    run_name: str,
+    tags: Sequence[str],
+    *,
+    body: Callable[[Tracker], Awaitable[Result]],
+) -> Result:
+    """Run a stage's body in its event loop, watched by Prefect unless that is off."""
+    console.print(f"[bold]{run_name}[/bold]")
+    watched = params.operations.prefect == "auto"
+    root = project.root if watched else None
+    if root is not None:
+        server.configure(root)
+        server.begin(root)
+    return asyncio.run(tracked(name, run_name, [*tags, f"params:{params.digest()}"], body, root))
+
+
+def check_coverage(stage: str, done: int, total: int, operations: Operations, hint: str) -> None:
+    """Raise when fewer than ``min_coverage`` of a stage's questions came through."""
+    if total == 0 or done / total >= operations.min_coverage:
+        return
+    raise SimulRAGError(
+        f"{stage}: {done} of {total} came through, below operations.min_coverage "
+        f"{operations.min_coverage:g}; {hint}. Nothing paid for is lost: `simulrag retry` "
+        "makes the failed ones again"
+    )
+
+
+def exits(main: Callable[[], None]) -> int:
+    """Run ``main``; a known error becomes one line on stderr and its exit code."""
+    try:
+        main()
+    except ArgumentError as error:
+        return _fail(str(error), 2)
+    except SimulatorError as error:
+        return _fail(str(error), 1)
+    except SimulRAGError as error:
+        return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail("interrupted; every finished call is kept, run the same command again", 130)
+    return 0
+
+
+def _fail(text: str, code: int) -> int:
+    sys.stderr.write(f"error: {' '.join(text.split())}\n")
+    return code
+
+
+def _import(cache: CallCache, export: Path) -> None:
+    if not export.is_file():
+        return
+    report = cache.import_calls(export)
+    if report.refused:
+        raise InputError(
+            f"{export}: {len(report.refused)} calls do not match their keys (the first: "
+            f"{report.refused[0]}); the file was altered, restore it or delete it"
+        )

@@ -1,0 +1,37 @@
+"""dvc.yaml names what the stages read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from flows.lineage import stage_deps
+from flows.params import load_params
+from flows.project import Project
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_deps_are_the_import_closure_the_prompts_and_the_outs_before() -> None:
+    project = Project(ROOT)
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    expected = stage_deps(project, load_params(project.params).domains)
+    for stage, deps in expected.items():
+        assert stages[stage]["deps"] == deps, f"{stage}: run python -m flows.lineage"
+
+
+def test_the_closure_holds_what_a_reader_expects() -> None:
+    deps = stage_deps(Project(ROOT), ["urban", "mars"])
+    assert "simulrag/method/verification.py" in deps["answer"]
+    assert "prompts/verify.md.j2" in deps["answer"]
+    assert "prompts/repair.md.j2" in deps["answer"]
+    assert "prompts/verify.md.j2" not in deps["label"]
+    assert "prompts/label.md.j2" in deps["label"]
+    assert "data/answers/mars.jsonl" in deps["metrics"]
+    assert "flows/cli.py" not in deps["answer"]
+
+
+def test_no_folder_is_a_dep() -> None:
+    for deps in stage_deps(Project(ROOT), ["urban"]).values():
+        assert all(Path(dep).suffix for dep in deps)

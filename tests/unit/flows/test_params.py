@@ -1,0 +1,91 @@
+"""params.yaml: every mistake is one line with where, what and the likely key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.params import STAGE_SECTIONS, StageParams, describe, load_params
+from flows.project import find_project
+from simulrag.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def changed(tmp_path: Path, change: dict[str, object]) -> Path:
+    """The project's params.yaml with dotted keys set."""
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for dotted, value in change.items():
+        *path, last = dotted.split(".")
+        place = raw
+        for part in path:
+            place = place[part]
+        place[last] = value
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(raw))
+    return file
+
+
+def test_the_project_file_is_valid() -> None:
+    params = load_params(ROOT / "params.yaml")
+    assert params.answer.samples >= 1
+    assert set(params.domains) <= set(params.simulators)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("answer.samples", 0, ["answer.samples", "greater than or equal to 1"]),
+        ("answer.budget_percent", 130, ["answer.budget_percent", "less than or equal to 100"]),
+        ("metrics.budgets_percent", [15, 130], ["metrics.budgets_percent", "130"]),
+        ("answer.sampels", 5, ["answer.sampels", "unknown key", "samples"]),
+        ("anwser", {}, ["anwser", "unknown key", "answer"]),
+        ("answer.centrality", "closness", ["answer.centrality", "closeness"]),
+        ("label.tolerance", -1, ["label", "tolerance"]),
+        ("domains", [], ["domains"]),
+        ("domains", ["atlantis"], ["atlantis", "simulators"]),
+        ("llm.answer.temprature", 1, ["llm.answer.temprature", "unknown key"]),
+        ("answer.kappa_quantile", float("nan"), ["answer.kappa_quantile"]),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, key: str, value: object, words: list[str]) -> None:
+    file = changed(tmp_path, {key: value})
+    with pytest.raises(InputError) as caught:
+        load_params(file)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_file_that_is_no_yaml(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text("domains: [urban\n")
+    with pytest.raises(InputError, match="no valid YAML"):
+        load_params(file)
+
+
+def test_a_stage_reads_its_own_sections_only() -> None:
+    params = StageParams(load_params(ROOT / "params.yaml"), "label")
+    assert params.label is not None
+    assert params.model("judge").model
+    with pytest.raises(LookupError, match="label does not name params section answer"):
+        _ = params.answer
+    with pytest.raises(LookupError, match=r"llm\.answer"):
+        params.model("answer")
+
+
+def test_dvc_names_the_sections_that_the_loader_returns() -> None:
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    for stage, sections in STAGE_SECTIONS.items():
+        named = {entry.replace(".${item.domain}", "") for entry in stages[stage]["params"]}
+        assert named == set(sections), stage
+
+
+def test_every_parameter_has_a_meaning() -> None:
+    assert [name for name, meaning in describe() if not meaning] == []
+
+
+def test_outside_a_project(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"params\.yaml"):
+        find_project(tmp_path)
