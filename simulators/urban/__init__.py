@@ -1,0 +1,5 @@
+"""A downtown traffic corridor on SUMO."""
+
+from simulators.urban.simulator import UrbanSimulator
+
+__all__ = ["UrbanSimulator"]
