@@ -1,0 +1,179 @@
+"""One claim against what a text states: does the text decide it, and which way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simulrag.models.offline.check import Check
+from simulrag.models.offline.generic import generic_checks
+from simulrag.models.offline.qualities import (
+    class_checks,
+    direction_checks,
+    order_checks,
+    surface_checks,
+    trend_checks,
+)
+from simulrag.statements import Quantity, same_number
+from simulrag.statements.facts import Fact, facts
+
+_EXCLUSIVE = (frozenset({"greenhouse", "aerosol"}), frozenset({"baseline", "scenario"}))
+_FUTURE = re.compile(r"\b(?:projected|predicted|future|simulated|resulting)\b", re.I)
+
+
+def checks(
+    claim: str, question: str, text: str, tolerance_percent: float | None = None
+) -> list[Check]:
+    """Every part of the claim that the text decides; empty where it decides none."""
+    stated = with_differences(facts(text, question))
+    found = _numbers(claim, question, stated, tolerance_percent)
+    if not facts(claim, question):
+        found += generic_checks(claim, question, text, tolerance_percent)
+    numeric = bool(found)
+    found += class_checks(claim, question, text, stated)
+    found += surface_checks(claim, text)
+    if not numeric:
+        exact = order_checks(claim, text, stated) or trend_checks(claim, text)
+        found += exact or direction_checks(claim, text, stated)
+    return found
+
+
+def with_differences(stated: Sequence[Fact]) -> list[Fact]:
+    """The facts, and the temperature difference that exactly two stated levels yield."""
+    result = list(stated)
+    if any(fact.subject == "temperature_change" for fact in stated):
+        return result
+    levels = [
+        fact for fact in stated if fact.subject == "temperature" and "global" not in fact.tags
+    ]
+    if len(levels) != 2:
+        return result
+    first = next((f for f in levels if f.tags & {"historical", "baseline"}), None)
+    if first is None:
+        first = next(
+            (f for f in levels if "aerosol" in f.tags and "greenhouse" not in f.tags), None
+        )
+    if first is None:
+        return result
+    later = levels[1] if levels[0] is first else levels[0]
+    value = round(later.value - first.value, 10)
+    decimals = max(first.quantity.decimals, later.quantity.decimals)
+    quantity = Quantity(value, "degc", decimals, 0, 0, 0)
+    result.append(
+        Fact(
+            "temperature_change",
+            "change",
+            value,
+            True,
+            later.tags | first.tags,
+            first.years | later.years,
+            quantity,
+            f"{first.sentence} {later.sentence}",
+        )
+    )
+    return result
+
+
+def matching(fact: Fact, stated: Sequence[Fact]) -> list[Fact]:
+    """The stated facts about the same thing under the same circumstances, best first."""
+    same = [
+        other
+        for other in stated
+        if other.subject == fact.subject
+        and _kind(other.quantity.unit) == _kind(fact.quantity.unit)
+        and _compatible(fact, other)
+    ]
+    return sorted(same, key=lambda other: -_closeness(fact, other))
+
+
+def _numbers(
+    claim: str, question: str, stated: Sequence[Fact], tolerance: float | None
+) -> list[Check]:
+    found = []
+    for fact in facts(claim, question):
+        others = matching(fact, stated)
+        if not others:
+            continue
+        hit = next((other for other in others if _agrees(fact, other, tolerance)), None)
+        if hit is not None:
+            found.append(_check_number(fact, hit, True))
+        else:
+            found.append(_check_number(fact, others[0], False))
+    return found
+
+
+def _check_number(fact: Fact, other: Fact, holds: bool) -> Check:
+    words = "agrees with" if holds else "differs from"
+    reason = f"{fact.value:g} {words} {other.value:g} for {fact.subject.replace('_', ' ')}"
+    return Check("number", holds, reason, other, quantity=fact.quantity)
+
+
+def _agrees(fact: Fact, other: Fact, tolerance: float | None) -> bool:
+    claimed, known = fact.quantity, other.quantity
+    if claimed.unit in ("date", "month_day", "year"):
+        return same_number(claimed, known) or same_number(known, claimed)
+    if fact.role == "change":
+        value, against = fact.value, other.value
+        sizes = not fact.directed or (claimed.unit == "degc" and not other.directed)
+        if sizes:
+            value, against = abs(value), abs(against)
+        return same_number(replace(claimed, value=value), replace(known, value=against), tolerance)
+    return same_number(claimed, known, tolerance)
+
+
+def _kind(unit: str) -> str:
+    groups = (
+        ("s", "min", "h"),
+        ("mg", "g", "kg", "t"),
+        ("ml", "l"),
+        ("m", "km"),
+        ("weeks", "days"),
+        ("date", "month_day"),
+        ("cases", "", "vehicles"),
+    )
+    return next((group[0] for group in groups if unit in group), unit)
+
+
+def _compatible(fact: Fact, other: Fact) -> bool:
+    """Whether two facts of one subject can speak of the same number."""
+    if fact.subject == "temperature":
+        return _same_worldwide(fact, other) and _same_case(fact, other)
+    if fact.subject == "temperature_change":
+        return _same_worldwide(fact, other)
+    if fact.subject == "interval":
+        return fact.role == other.role
+    if other.role != fact.role and "change" in (fact.role, other.role):
+        return False
+    return fact.role == other.role or (fact.role == "level" and other.role == "scenario")
+
+
+def _same_worldwide(fact: Fact, other: Fact) -> bool:
+    """Local and global temperatures differ; a greenhouse case beside them names both."""
+    if "greenhouse" in fact.tags | other.tags:
+        return True
+    return ("global" in fact.tags) == ("global" in other.tags)
+
+
+def _same_case(fact: Fact, other: Fact) -> bool:
+    """Whether two temperatures can belong to one year and one emission case."""
+    if fact.years and other.years and not fact.years & other.years:
+        return False
+    for pair in _EXCLUSIVE:
+        ours, theirs = fact.tags & pair, other.tags & pair
+        if len(ours) == len(theirs) == 1 and ours != theirs:
+            return False
+    placed = bool(fact.tags or fact.years or _FUTURE.search(fact.sentence))
+    if placed and ("historical" in fact.tags) != ("historical" in other.tags):
+        return False
+    return not ("baseline" in fact.tags and other.tags & {"aerosol", "greenhouse", "historical"})
+
+
+def _closeness(fact: Fact, other: Fact) -> float:
+    score = 2.0 * len(fact.tags & other.tags) - len(fact.tags ^ other.tags) * 0.5
+    score += 2.0 * len(fact.years & other.years)
+    if fact.quantity.unit == other.quantity.unit:
+        score += 1.0
+    if other.role == "scenario":
+        score += 0.5
+    return score

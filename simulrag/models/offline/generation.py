@@ -1,0 +1,196 @@
+"""Benchmark texts: templates from a handbook, questions and references from evidence, claims."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from simulrag.models.offline.claims import decompose
+from simulrag.models.offline.sentences import sentences
+from simulrag.models.offline.templates import templates
+from simulrag.models.offline.wording import capitalised
+from simulrag.statements import Quantity, quantities, signed_change, subjects
+
+__all__ = ["benchmark_question", "reference_claims", "templates"]
+
+_OPENINGS = ("What is {words}", "How large is {words}", "What do you expect for {words}")
+_CLASS_QUESTIONS = (", and is it {classes}", ", and would it count as {classes}")
+_CLOSINGS = (
+    "Taken together, is the outcome an improvement overall?",
+    "Considering all of this, does the situation improve overall?",
+    "Weighing these outcomes, do they amount to an improvement overall?",
+)
+_UP = ("{noun} {increase} by {number}.", "{noun} {rise} by {number}.")
+_DOWN = ("{noun} {decrease} by {number}.", "{noun} {fall} by {number}.")
+_CLASSED = (
+    "The change in {noun} is {name}.",
+    "The change in {noun} counts as {name}.",
+    "By the stated thresholds the change in {noun} is {name}.",
+)
+_UNIT_OF_SUFFIX = {"percent": "percent", "pct": "percent", "degc": "degc", "days": "weeks"}
+_WRITTEN = {"percent": "%", "degc": "°C"}
+_IS_CHANGE = re.compile(r"change|difference|anomaly|growth", re.IGNORECASE)
+
+
+def benchmark_question(situation: str, asks_json: str, evidence: str) -> dict[str, str]:
+    """A question and its reference answer.
+
+    ``asks_json``: a list of {output, words, classes: [{name, from_magnitude}], better}. Each value
+    is looked up in ``evidence``; an ask that the evidence does not answer is not asked. ValueError
+    where nothing is left to ask.
+    """
+    asks = json.loads(asks_json)
+    pick = int(hashlib.sha256(situation.encode()).hexdigest(), 16)
+    values = [(ask, find_value(ask["output"], ask["words"], evidence)) for ask in asks]
+    answered = [(ask, found) for ask, found in values if found is not None]
+    if not answered:
+        raise ValueError("the evidence states none of the asked outputs")
+    parts, lines = [situation.strip()], []
+    verdicts: list[tuple[str, str]] = []
+    for index, (ask, found) in enumerate(answered):
+        noun = _noun(ask["words"])
+        value = found.value if _IS_CHANGE.search(ask["output"]) else None
+        parts.append(_ask(ask, found.unit, pick + index))
+        lines += _answer(ask, noun, found, pick + index)
+        if ask["better"] != "neither" and value:
+            good = (value < 0) == (ask["better"] == "lower")
+            verdicts.append((noun, "better" if good else "worse"))
+    parts.append(_CLOSINGS[pick % len(_CLOSINGS)])
+    lines.append(_closing(verdicts))
+    return {"question": " ".join(parts), "reference_answer": " ".join(lines)}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value in the evidence: signed, with its digits as written and its canonical unit."""
+
+    value: float
+    digits: str
+    unit: str
+
+
+def find_value(output: str, words: str, evidence: str) -> Found | None:
+    """The value of an output in the evidence text, None where no line states it.
+
+    The line is the one that speaks of the same subject (or shares most words); in it the number
+    behind "change" counts for a change, else the first of the output's unit.
+    """
+    wanted = subjects(words) or subjects(output.replace("_", " "))
+    spoken = f"{words} {output.replace('_', ' ')}"
+    unit = _UNIT_OF_SUFFIX.get(output.rsplit("_", 1)[-1], output.rsplit("_", 1)[-1])
+    best: tuple[float, Found] | None = None
+    for line in (part for row in evidence.splitlines() for part in sentences(row)):
+        number = _number_in(line, output, unit)
+        if number is None:
+            continue
+        shared = 100.0 * len(wanted & subjects(line)) / max(len(wanted), 1)
+        score = shared + float(fuzz.token_set_ratio(spoken.lower(), line.lower()))
+        if (wanted and not shared) or score < 50 or (best and score <= best[0]):
+            continue
+        change = signed_change(line, number) if _IS_CHANGE.search(output) else number.value
+        digits = line[number.start : number.end].lstrip("+-−– ")
+        best = (score, Found(number.value if change is None else change, digits, number.unit))
+    return best[1] if best else None
+
+
+def _number_in(line: str, output: str, unit: str) -> Quantity | None:
+    numbers = quantities(line)
+    fitting = [n for n in numbers if n.unit == unit]
+    if not fitting and unit not in ("percent", "degc"):
+        fitting = [n for n in numbers if n.unit not in ("percent", "year", "date", "month_day")]
+    marker = _IS_CHANGE.search(line)
+    if _IS_CHANGE.search(output) and marker:
+        behind = [n for n in fitting if n.start > marker.end()]
+        fitting = behind or fitting
+    return fitting[0] if fitting else None
+
+
+def _noun(words: str) -> str:
+    pattern = (
+        r"^(?:the )?(?:(?:net|relative|percentage|percent) )*(?:change|difference) in (?:the )?"
+    )
+    return re.sub(pattern, "", words.strip(), flags=re.IGNORECASE)
+
+
+def _ask(ask: dict[str, Any], unit: str, pick: int) -> str:
+    words = ask["words"] if ask["words"].startswith(("the ", "a ")) else f"the {ask['words']}"
+    opening = _OPENINGS[pick % len(_OPENINGS)].format(words=words)
+    classes = sorted(ask["classes"], key=lambda item: item["from_magnitude"])
+    if len(classes) < 2:
+        return f"{opening}?"
+    sign = _WRITTEN.get(unit, f" {unit}" if unit else "")
+    limits = [item["from_magnitude"] for item in classes]
+    ranges = [f"under {limits[1]:g}{sign}"]
+    ranges += [f"{a:g} to {b:g}{sign}" for a, b in pairwise(limits[1:])]
+    ranges.append(f"over {limits[-1]:g}{sign}")
+    named = [f"{c['name']} ({span})" for c, span in zip(classes, ranges, strict=True)]
+    listed = ", ".join(named[:-1]) + f" or {named[-1]}"
+    return f"{opening}{_CLASS_QUESTIONS[pick % len(_CLASS_QUESTIONS)].format(classes=listed)}?"
+
+
+def _answer(ask: dict[str, Any], noun: str, found: Found, pick: int) -> list[str]:
+    unit = _WRITTEN.get(found.unit, f" {found.unit}" if found.unit else "")
+    number = f"{found.digits}{unit}"
+    name = _class_name(ask["classes"], abs(found.value))
+    if not _IS_CHANGE.search(ask["output"]):
+        lines = [f"{capitalised(noun)} {'are' if _plural(noun) else 'is'} {found.value:g}{unit}."]
+        if found.value >= 0:
+            lines = [f"{capitalised(noun)} {'are' if _plural(noun) else 'is'} {number}."]
+        return [*lines, f"{capitalised(noun)} would count as {name}."] if name else lines
+    if found.value == 0:
+        lines = [
+            f"{capitalised(noun)} {'stay' if _plural(noun) else 'stays'} unchanged ({number})."
+        ]
+    else:
+        options = _UP if found.value > 0 else _DOWN
+        s = "" if _plural(noun) else "s"
+        verbs = {verb: verb + s for verb in ("increase", "rise", "decrease", "fall")}
+        lines = [
+            options[pick % len(options)].format(noun=capitalised(noun), number=number, **verbs)
+        ]
+    if name:
+        lines.append(_CLASSED[pick % len(_CLASSED)].format(noun=noun, name=name))
+    return lines
+
+
+def _class_name(classes: Sequence[dict[str, Any]], magnitude: float) -> str:
+    fitting = [item for item in classes if item["from_magnitude"] <= magnitude]
+    return str(max(fitting, key=lambda item: item["from_magnitude"])["name"]) if fitting else ""
+
+
+def _plural(noun: str) -> bool:
+    head = re.split(r" (?:of|in) ", noun, maxsplit=1)[0]
+    return re.search(r"(?<!s)s$", head) is not None
+
+
+def _closing(verdicts: list[tuple[str, str]]) -> str:
+    ways = {way for _, way in verdicts}
+    if ways == {"better"}:
+        return "Every quantity asked for gets better, so the outcome is an improvement overall."
+    if ways == {"worse"}:
+        return "Every quantity asked for gets worse, so the outcome is no improvement overall."
+    if not verdicts:
+        return "Whether this is an improvement overall does not follow from these values."
+    good = " and ".join(noun for noun, way in verdicts if way == "better")
+    bad = " and ".join(noun for noun, way in verdicts if way == "worse")
+    return f"Overall the outcome is mixed: better in {good} but worse in {bad}."
+
+
+def reference_claims(question: str, reference: str) -> list[dict[str, str]]:
+    """All claims of a reference answer; quantitative where a claim states a number of its own."""
+    given = {round(q.value, 9) for q in quantities(question)}
+    return [
+        {"claim": claim, "kind": "quantitative" if _states_number(claim, given) else "qualitative"}
+        for claim in decompose(question, reference, None)
+    ]
+
+
+def _states_number(claim: str, given: set[float]) -> bool:
+    return any(round(q.value, 9) not in given for q in quantities(claim))
