@@ -25,10 +25,18 @@ class Sampling(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_output_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="sampling temperature"
+    )
+    top_p: float | None = Field(
+        default=None, gt=0, le=1, description="share of the probability mass sampled from"
+    )
+    max_output_tokens: int | None = Field(
+        default=None, ge=1, description="longest reply, in tokens"
+    )
+    seed: int | None = Field(
+        default=None, description="seed, where the provider takes one; plus the sample index"
+    )
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,17 @@ class ModelSettings(BaseModel):
     # A key pasted into the wrong field must not come back in the error text.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Name = "offline"
-    endpoint: Name = "default"
-    model: str = Field(min_length=1)
-    base_url: str | None = None
-    api_key_env: str | None = None
+    provider: Name = Field(default="offline", description="offline, openai, or a plugin's name")
+    endpoint: Name = Field(default="default", description="a name for the server, part of the key")
+    model: str = Field(min_length=1, description="the model's name at the provider")
+    base_url: str | None = Field(
+        default=None, description="address of a compatible server, no part of the key"
+    )
+    api_key_env: str | None = Field(
+        default=None, description="name of the environment variable that holds the key"
+    )
     sampling: Sampling = Sampling()
-    tasks: dict[str, Sampling] = {}
+    tasks: dict[str, Sampling] = Field(default={}, description="sampling of single tasks, by name")
 
     @model_validator(mode="after")
     def _nothing_secret(self) -> Self:
