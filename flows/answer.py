@@ -32,7 +32,7 @@ from simulrag.benchmark.published import read_questions
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.boundary import assess_boundary, verbalized_confidence
-from simulrag.method.confidence import CENTRALITIES, claim_confidence
+from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
 from simulrag.method.merging import MergedClaim, merge_claims
@@ -41,7 +41,7 @@ from simulrag.method.selection import kappa_from_quantile, keep, select_claims
 from simulrag.method.synthesis import synthesize
 from simulrag.method.verification import verify_claim
 from simulrag.models.counting import Counted
-from simulrag.records import Answer, Claim, Failure, Question
+from simulrag.records import CENTRALITIES, Answer, Claim, Failure, Question
 
 Step = Callable[["Work"], Awaitable[Answer]]
 

@@ -20,6 +20,7 @@ from flows.project import Project
 from simulrag.errors import InputError
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.models.gateway import ModelSettings
+from simulrag.records import Centrality
 
 
 class Section(BaseModel):
@@ -58,9 +59,7 @@ class AnswerParams(Section):
     samples: int = Field(ge=1, le=100, description="m, closed-book answers drawn for each question")
     max_claims: int = Field(ge=1, le=100, description="atomic claims taken from one answer at most")
     max_attempts: int = Field(ge=1, le=10, description="attempts at valid tool calls")
-    centrality: Literal[
-        "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
-    ] = Field(description="centrality that scores a claim's confidence")
+    centrality: Centrality = Field(description="centrality that scores a claim's confidence")
     verify: Literal["all", "selected"] = Field(
         description="verify every claim (experiments: budgets then cost no call) or the selected"
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Domain = str
 VerdictStatus = Literal["aligned", "contradicted", "indeterminate", "error"]
 LabelValue = Literal["true", "false", "undecided"]
+Centrality = Literal[
+    "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
+]
+CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 
 
 class Record(BaseModel):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from simulrag.method.confidence import CENTRALITIES
+from simulrag.records import CENTRALITIES
 
 Undecided = Literal["excluded", "false"]
 UNDECIDED: tuple[Undecided, ...] = ("excluded", "false")

@@ -19,8 +19,8 @@ def terminal_table(tables: Tables) -> Table:
         caption=f"confidence: {settings.centrality}; undecided claims: {settings.undecided}; "
         "95 % intervals are in the report",
     )
-    for name in ("domain", "method"):
-        table.add_column(name)
+    table.add_column("domain")
+    table.add_column("method", no_wrap=True, min_width=11)
     for name in ("budget", *(title for _, title in _SHOWN), "coverage"):
         table.add_column(name, justify="right")
     frame = tables.claim_level.filter(

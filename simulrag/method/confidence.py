@@ -14,8 +14,7 @@ from typing import Any
 import networkx as nx
 
 from simulrag.errors import InputError
-
-Centrality = Callable[[Any], Mapping[Hashable, float]]
+from simulrag.records import CENTRALITIES
 
 # Power iteration on a disconnected graph can close in slowly when two components have nearly the
 # same leading eigenvalue; each step is cheap, so the bound is far above what was ever needed.
@@ -110,7 +109,7 @@ def _pagerank(graph: Any) -> Mapping[Hashable, float]:
     return scores
 
 
-_CENTRALITIES: dict[str, Centrality] = {
+_CENTRALITIES: dict[str, Callable[[Any], Mapping[Hashable, float]]] = {
     "closeness": _closeness,
     "degree": _degree,
     "betweenness": _betweenness,
@@ -118,5 +117,3 @@ _CENTRALITIES: dict[str, Centrality] = {
     "pagerank": _pagerank,
     "closeness_as_printed": _closeness_as_printed,
 }
-CENTRALITIES = tuple(_CENTRALITIES)
-"""The names that ``claim_confidence`` takes; the first is the default."""

@@ -6,8 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulrag.method.confidence import CENTRALITIES, claim_confidence
+from simulrag.method.confidence import claim_confidence
 from simulrag.records import (
+    CENTRALITIES,
     Answer,
     Claim,
     Evidence,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.method.confidence import CENTRALITIES, claim_confidence
+from simulrag.method.confidence import claim_confidence
+from simulrag.records import CENTRALITIES
 
 # Two answers support claim 0, one of them claim 1; nobody supports claim 2. Five nodes.
 SUPPORT = [[True, True, False], [True, False, False]]
