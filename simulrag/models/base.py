@@ -25,9 +25,7 @@ class Sampling(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    temperature: float | None = Field(
-        default=None, ge=0, le=2, description="sampling temperature"
-    )
+    temperature: float | None = Field(default=None, ge=0, le=2, description="sampling temperature")
     top_p: float | None = Field(
         default=None, gt=0, le=1, description="share of the probability mass sampled from"
     )
