@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from flows import table
 from flows.files import read_records, read_table
 from flows.params import load_params
 from flows.project import Project, find_project
@@ -19,7 +20,10 @@ def run_pipeline(targets: list[str]) -> int:
     project = find_project()
     if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():
         _dvc(project, ["pull", "--allow-missing", "data/calls"])
-    return _dvc(project, ["repro", "--keep-going", *targets]).returncode
+    code = _dvc(project, ["repro", "--keep-going", *targets]).returncode
+    if code == 0 and not targets:
+        table.main()
+    return code
 
 
 def retry_failures() -> int:
