@@ -7,12 +7,11 @@ the questions come from a file, and with ``--out DIR`` the results go elsewhere,
 from __future__ import annotations
 
 import argparse
-import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from flows.files import write_records
+from flows.files import check_folder, write_records
 from flows.params import AnswerParams, StageParams, load_stage_params
 from flows.progress import console, each
 from flows.project import Project, Results, find_project
@@ -29,15 +28,16 @@ from flows.tracking import Tracker
 from simulators.base import Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.benchmark.published import read_questions
-from simulrag.errors import ModelError
+from simulrag.errors import InputError, ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.boundary import assess_boundary, verbalized_confidence
+from simulrag.method.concurrency import together
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
 from simulrag.method.merging import MergedClaim, merge_claims
 from simulrag.method.retrieval import retrieve
-from simulrag.method.selection import kappa_from_quantile, keep, select_claims
+from simulrag.method.selection import DECIDED, kappa_from_quantile, keep, select_claims
 from simulrag.method.synthesis import synthesize
 from simulrag.method.verification import verify_claim
 from simulrag.models.counting import Counted
@@ -127,11 +127,9 @@ def _first_pass(params: AnswerParams) -> list[tuple[str, Step]]:
         return work.with_(closed_book=texts)
 
     async def decompose_(work: Work) -> Answer:
-        sets = await asyncio.gather(
-            *(
-                decompose(work.question.text, text, work.ask, limit=params.max_claims)
-                for text in work.answer.closed_book
-            )
+        sets = await together(
+            decompose(work.question.text, text, work.ask, limit=params.max_claims)
+            for text in work.answer.closed_book
         )
         return work.with_(answer_claims=tuple(sets))
 
@@ -182,7 +180,7 @@ def _assess(verbalized: bool) -> Step:
         return claim.model_copy(update={"boundary": boundary, "verbalized": stated})
 
     async def step(work: Work) -> Answer:
-        claims = await asyncio.gather(*(one(work, claim) for claim in work.answer.claims))
+        claims = await together(one(work, claim) for claim in work.answer.claims)
         return work.with_(claims=tuple(claims))
 
     return step
@@ -197,8 +195,8 @@ async def _verify(work: Work, indices: tuple[int, ...]) -> Answer:
     if not work.context:
         return work.answer
     claims = list(work.answer.claims)
-    verdicts = await asyncio.gather(
-        *(verify_claim(work.question.text, claims[i].text, work.context, work.ask) for i in indices)
+    verdicts = await together(
+        verify_claim(work.question.text, claims[i].text, work.context, work.ask) for i in indices
     )
     for i, verdict in zip(indices, verdicts, strict=True):
         claims[i] = claims[i].model_copy(update={"verdict": verdict})
@@ -232,8 +230,12 @@ async def _synthesise(work: Work) -> Answer:
         answer.claims[i].updated_text if i in selected else answer.claims[i].text
         for i in answer.kept
     )
+    verified = any(
+        (verdict := answer.claims[i].verdict) is not None and verdict.status in DECIDED
+        for i in answer.selected
+    )
     final = await synthesize(work.question.text, tuple(dict.fromkeys(texts)), work.ask)
-    return work.with_(final=final, verified=bool(work.context))
+    return work.with_(final=final, verified=verified)
 
 
 async def _take(works: list[Work], name: str, step: Step, tracker: Tracker, chunk: int) -> None:
@@ -282,6 +284,7 @@ def run(
 ) -> list[Answer]:
     """The whole stage; writes ``out`` and the export before it returns."""
     name = f"answer-{domain}"
+    check_folder(out.parent)
 
     async def body(tracker: Tracker) -> list[Answer]:
         async with workbench(
@@ -298,6 +301,16 @@ def run(
     return run_stage(project, params, "answer", f"{name}-{len(questions)}q", tags, body=body)
 
 
+def check_domain(source: Path, questions: list[Question], domain: str) -> None:
+    """Raise where a benchmark is of another domain than the one named."""
+    others = sorted({question.domain for question in questions} - {domain})
+    if others:
+        raise InputError(
+            f"{source} holds questions of domain {', '.join(others)}, not {domain}; "
+            f"give --domain {others[0]}"
+        )
+
+
 def main() -> None:
     """The command line of the stage."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -311,10 +324,13 @@ def main() -> None:
     project = find_project()
     params = load_stage_params(project, "answer")
     domain = arguments.domain
+    if (arguments.benchmark is None) != (arguments.out is None):
+        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
     source = arguments.benchmark or project.results.benchmark(domain)
     questions = read_questions(source)
+    check_domain(source, questions, domain)
     if arguments.simulator is None:
-        simulator, seed = load_simulator(params, domain), params.simulator(domain).seed
+        simulator, seed = load_simulator(project, params, domain), params.simulator(domain).seed
     else:
         replays = arguments.simulator == "replay"
         settings = {"benchmark": str(source), "domain": domain} if replays else {}
@@ -324,7 +340,7 @@ def main() -> None:
         project,
         params,
         domain,
-        [question.model_copy(update={"domain": domain}) for question in questions],
+        questions,
         simulator=simulator,
         seed=seed,
         out=place.answers(domain),

@@ -21,9 +21,11 @@ def ask_question(text: str, domain: str) -> Answer:
     """Answer one question; only the selected claims are verified, by budget within the question."""
     if not text.strip():
         raise InputError("the question is empty; give it in quotes")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InputError("the question is no UTF-8 text")
     project = find_project()
     params = load_stage_params(project, "answer")
-    simulator = load_simulator(params, domain)
+    simulator = load_simulator(project, params, domain)
     question = Question(
         question_id="ask", domain=domain, text=text.strip(), reference_answer="", scenario_id="ask"
     )
@@ -41,6 +43,8 @@ def ask_question(text: str, domain: str) -> Answer:
 
     result = asyncio.run(answer())
     if result.failure is not None:
+        if simulator.oracle and result.failure.step == "retrieve":
+            raise InputError(result.failure.reason)
         raise ModelError(f"step {result.failure.step}: {result.failure.reason}")
     return result
 
@@ -51,7 +55,7 @@ def simulate_tool(
     """One simulator run, and whether it came from the cache."""
     project = find_project()
     params = load_stage_params(project, "answer")
-    simulator = load_simulator(params, domain)
+    simulator = load_simulator(project, params, domain)
     if seed is None:
         seed = params.simulator(domain).seed
     folder = cache_folder(project, params.operations)
@@ -65,28 +69,29 @@ def show(question: str, answer: Answer) -> None:
     """The answer and why each claim is in it, for people."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    centrality = load_stage_params(find_project(), "answer").answer.centrality
     console = Console(highlight=False)
-    console.print(f"\n[bold]{question}[/bold]\n")
-    console.print(answer.final, markup=False)
+    console.print(Text(f"\n{question}\n", style="bold"))
+    console.print(Text(answer.final))
     if not answer.verified:
-        console.print(
-            "\n[yellow]Unverified: no tool of the simulator applies, nothing was run.[/yellow]"
-        )
+        applies = answer.retrieval is not None and answer.retrieval.evidence
+        why = "no claim was verified" if applies else "no tool applies and nothing was run"
+        console.print(Text(f"\nUnverified: {why}.", style="yellow"))
     table = Table("claim", "confidence", "in reach", "verdict", "kept", title="Claims")
     selected, kept = set(answer.selected), set(answer.kept)
     for i, claim in enumerate(answer.claims):
         verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
         table.add_row(
-            claim.updated_text if i in selected else claim.text,
-            f"{claim.confidence['closeness']:.2f}",
+            Text(claim.updated_text if i in selected else claim.text),
+            f"{claim.confidence[centrality]:.2f}",
             {True: "yes", False: "no", None: "-"}[claim.boundary],
             verdict,
             "yes" if i in kept else "no",
         )
     console.print(table)
     for item in answer.retrieval.evidence if answer.retrieval else ():
-        console.print(
-            f"\n[bold]Evidence[/bold] {item.simulator}.{item.call.tool} {item.call.arguments}"
-        )
-        console.print(item.text, markup=False)
+        call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
+        console.print(Text.assemble(("\nEvidence ", "bold"), call))
+        console.print(Text(item.text))

@@ -19,6 +19,7 @@ from simulators.base import Simulator
 from simulrag.benchmark.generate import BenchmarkSummary, generate
 from simulrag.benchmark.published import read_questions, write_questions
 from simulrag.calls import CallCache
+from simulrag.errors import InputError
 from simulrag.models.replies import Template
 from simulrag.records import Question
 
@@ -62,7 +63,12 @@ def run(project: Project, params: StageParams, domain: str, simulator: Simulator
 
 def copy_published(project: Project, params: StageParams, domain: str) -> Made:
     """The imported questions of a replayed domain, under the domain's own name."""
-    source = project.root / str(params.simulator(domain).settings["benchmark"])
+    settings = params.simulator(domain).settings
+    if "benchmark" not in settings:
+        raise InputError(
+            f"simulators.{domain}.settings needs 'benchmark', the file of imported questions"
+        )
+    source = project.root / str(settings["benchmark"])
     questions = [q.model_copy(update={"domain": domain}) for q in read_questions(source)]
     summary = BenchmarkSummary(
         domain=domain,
@@ -118,7 +124,7 @@ def main() -> None:
     domain = parser.parse_args().domain
     project = find_project()
     params = load_stage_params(project, "benchmark")
-    simulator = load_simulator(params, domain)
+    simulator = load_simulator(project, params, domain)
     if simulator.oracle:
         _, _, summary = copy_published(project, params, domain)
     else:

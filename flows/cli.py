@@ -62,7 +62,9 @@ def handbook(domain: str) -> None:
     from flows.project import find_project
     from flows.stage import load_simulator
 
-    typer.echo(load_simulator(load_stage_params(find_project(), "answer"), domain).handbook())
+    project = find_project()
+    params = load_stage_params(project, "answer")
+    typer.echo(load_simulator(project, params, domain).handbook())
 
 
 @app.command()
@@ -88,6 +90,7 @@ def import_official(
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
 ) -> None:
     """Read a published benchmark folder (questions.json, simulator_evidence.json)."""
+    from flows.files import check_folder
     from simulrag.benchmark.published import read_published, write_questions
 
     name = domain or folder.resolve().name
@@ -100,7 +103,7 @@ def import_official(
         shown = out.relative_to(project.root)
     else:
         shown = out
-    out.parent.mkdir(parents=True, exist_ok=True)
+    check_folder(out.parent)
     write_questions(out, questions)
     scenarios = len({question.scenario_id for question in questions})
     typer.echo(f"{len(questions)} questions on {scenarios} distinct scenarios -> {shown}")

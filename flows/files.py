@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from simulrag.errors import InputError
+from simulrag.errors import EnvironmentFault, InputError
 from simulrag.records import Record
 
 Kind = TypeVar("Kind", bound=Record)
@@ -29,8 +29,13 @@ def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
         raise InputError(
             f"{path} cannot be read ({error.strerror}); run `dvc repro` to make it"
         ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no UTF-8 text; run `dvc repro` to make it again") from None
     records: list[Kind] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not splitlines(): replies may hold the other line separators of Unicode.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line:
+            continue
         try:
             records.append(kind.model_validate_json(line))
         except ValidationError as error:
@@ -46,11 +51,25 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file at once by these bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Replace a file at once by these bytes. Raises EnvironmentFault where that cannot be."""
+    check_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder for outs, before anything is paid for. Raises EnvironmentFault."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentFault(f"folder {folder} cannot be made: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise EnvironmentFault(f"folder {folder} cannot be written to; check its permissions")
 
 
 def write_table(path: Path, records: Sequence[Record], kind: type[Record]) -> None:

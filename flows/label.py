@@ -9,13 +9,14 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.files import read_records, write_records, write_table
+from flows.files import check_folder, read_records, write_records, write_table
 from flows.params import StageParams, load_stage_params
 from flows.progress import console, each
 from flows.project import Project, Results, find_project
 from flows.stage import Workbench, check_coverage, chunks, exits, run_stage, workbench
 from flows.tracking import Tracker
 from simulrag.benchmark.published import read_questions
+from simulrag.errors import InputError
 from simulrag.evaluation.labelling import final_claims, label_claims, texts_to_label
 from simulrag.records import Answer, FinalClaims, Label, Question
 
@@ -90,17 +91,24 @@ def main() -> None:
     params = load_stage_params(project, "label")
     domain = arguments.domain
     place = project.results if arguments.out is None else Results(arguments.out)
-    questions = {
-        question.question_id: question
-        for question in read_questions(arguments.benchmark or project.results.benchmark(domain))
-    }
-    pairs = [(questions[a.question_id], a) for a in read_records(place.answers(domain), Answer)]
+    source = arguments.benchmark or place.benchmark(domain)
+    questions = {question.question_id: question for question in read_questions(source)}
+    answers = read_records(place.answers(domain), Answer)
+    strangers = [a.question_id for a in answers if a.question_id not in questions]
+    if strangers:
+        raise InputError(
+            f"{place.answers(domain)} answers question {strangers[0]}, which is not in {source}; "
+            "answers and benchmark must belong together"
+        )
+    pairs = [(questions[answer.question_id], answer) for answer in answers]
+    check_folder(place.labels(domain).parent)
     outs = Outs(place.labels(domain), place.final_claims(domain), place.calls(f"label-{domain}"))
-    _, labels = run(project, params, domain, pairs, outs)
+    finals, labels = run(project, params, domain, pairs, outs)
     console.print(stage_table(domain, labels), markup=False)
-    done = sum(label.label is not None for label in labels)
-    reasons = sorted({label.failure for label in labels if label.failure})
-    check_coverage(f"label-{domain}", done, len(labels), params.operations, "; ".join(reasons[:2]))
+    made: list[Label | FinalClaims] = [*labels, *finals]
+    reasons = sorted({item.failure for item in made if item.failure})
+    done = sum(item.failure is None for item in made)
+    check_coverage(f"label-{domain}", done, len(made), params.operations, "; ".join(reasons[:2]))
 
 
 if __name__ == "__main__":

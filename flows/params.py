@@ -11,10 +11,18 @@ import difflib
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 
 from flows.project import Project
 from simulrag.errors import InputError
@@ -26,7 +34,11 @@ from simulrag.records import Centrality
 class Section(BaseModel):
     """Base of the sections: closed, immutable, no infinities."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+
+def _yaml_off(value: object) -> object:
+    return "off" if value is False else value  # an unquoted `off` is a boolean in YAML 1.1
 
 
 class SimulatorChoice(Section):
@@ -118,7 +130,7 @@ class Operations(Section):
     min_coverage: float = Field(
         ge=0, le=1, description="a stage below this share of successes fails"
     )
-    prefect: Literal["auto", "off"] = Field(
+    prefect: Annotated[Literal["auto", "off"], BeforeValidator(_yaml_off)] = Field(
         description="auto: a Prefect server on loopback, started when none runs; off: no tracking"
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one model call")
@@ -228,9 +240,11 @@ def load_stage_params(project: Project, stage: str) -> StageParams:
 def load_params(path: Path) -> Params:
     """params.yaml, validated. Each problem is one line: where, what, and the likely key."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 a SafeLoader
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is no UTF-8 text; save it as UTF-8") from None
     except yaml.YAMLError as error:
         raise InputError(f"{path.name} is no valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict):
@@ -250,6 +264,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class _Loader(yaml.SafeLoader):
+    """Safe, and a key given twice is an error instead of the last one winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.YAMLError(f"'{key}' is given twice, {key_node.start_mark}")
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
 def unknown(kind: str, name: str, known: list[str]) -> str:
     """'no domain 'ubran'; did you mean 'urban'? Known: ...'."""
     close = difflib.get_close_matches(name, known, n=1)
@@ -265,7 +292,9 @@ def _problem(item: Any) -> str:
         hint = f", did you mean '{close[0]}'?" if close else f"; known there: {', '.join(keys)}"
         return f"{where}: unknown key{hint}"
     given = item.get("input")
-    shown = f" (given: {given!r})" if isinstance(given, str | int | float | bool) else ""
+    secret = item["loc"][:1] == ("llm",)  # a key pasted into the wrong field is not repeated
+    plain = isinstance(given, str | int | float | bool) and not secret
+    shown = f" (given: {given!r})" if plain else ""
     return f"{where}: {item['msg']}{shown}"
 
 

@@ -12,15 +12,22 @@ from flows.files import read_records, read_table
 from flows.params import load_params
 from flows.project import Project, find_project
 from simulrag.errors import EnvironmentFault
-from simulrag.records import Answer, Label
+from simulrag.records import Answer, FinalClaims, Label
 
 
 def run_pipeline(targets: list[str]) -> int:
     """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
     project = find_project()
+    domains = load_params(project.params).domains  # a mistake in it is the user's to see first
     if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():
-        _dvc(project, ["pull", "--allow-missing", "data/calls"])
-    code = _dvc(project, ["repro", "--keep-going", *targets]).returncode
+        exports = [
+            str(project.results.calls(f"{stage}-{domain}").relative_to(project.root))
+            for domain in domains
+            for stage in ("benchmark", "answer", "label")
+        ]
+        if _dvc(project, ["pull", "--allow-missing", *exports]).returncode != 0:
+            sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
+    code = min(1, _dvc(project, ["repro", "--keep-going", *targets]).returncode)
     if code == 0 and not targets:
         table.main()
     return code
@@ -32,9 +39,7 @@ def retry_failures() -> int:
     stages = failed_stages(project)
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")
-        code = _dvc(project, ["repro", "--force", "--single-item", *stages]).returncode
-        if code != 0:
-            return code
+        _dvc(project, ["repro", "--force", "--single-item", "--keep-going", *stages])
     else:
         sys.stderr.write("no stage holds a failure\n")
     return run_pipeline([])
@@ -48,7 +53,11 @@ def failed_stages(project: Project) -> list[str]:
         if answers.is_file() and any(map(holds_failure, read_records(answers, Answer))):
             stages.append(f"answer@{domain}")
         labels = project.results.labels(domain)
-        if labels.is_file() and any(x.label is None for x in read_table(labels, Label)):
+        finals = project.results.final_claims(domain)
+        failed = labels.is_file() and any(x.failure for x in read_table(labels, Label))
+        if failed or (
+            finals.is_file() and any(x.failure for x in read_records(finals, FinalClaims))
+        ):
             stages.append(f"label@{domain}")
     return stages
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from simulrag.method.concurrency import together
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -18,8 +20,6 @@ async def each(
     label: str, items: Iterable[Item], work: Callable[[Item], Awaitable[Result]]
 ) -> list[Result]:
     """``work`` over all items at once (the gateway and the simulator bound what is in flight)."""
-    import asyncio
-
     todo = list(items)
     columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
     with Progress(
@@ -32,7 +32,7 @@ async def each(
             progress.advance(bar)
             return result
 
-        results = await asyncio.gather(*(one(item) for item in todo))
+        results = await together(one(item) for item in todo)
     if not console.is_terminal:
         console.print(f"  {label}: {len(todo)} done")
-    return list(results)
+    return results

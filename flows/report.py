@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from flows.files import read_records, read_table
+from flows.files import check_folder, read_records, read_table
 from flows.metrics import chosen, read_tables
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
@@ -56,6 +56,7 @@ def _write(
     for domain in domains:
         answers += read_records(place.answers(domain), Answer)
         labels += read_table(place.labels(domain), Label)
+    check_folder(place.report.parent)
     has_published = (project.published / "table1.csv").is_file()
     write_report(
         place.report,

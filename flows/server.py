@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 IDLE_S = 600.0
-START_S = 120.0
+START_S = 60.0
 UI_PORT = 4200
 _OURS: set[str] = set()
 """URLs of shared servers that this process has put into PREFECT_API_URL itself."""
@@ -37,7 +37,7 @@ def configure(root: Path) -> None:
         "PREFECT_HOME": str(root / ".prefect"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
-        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
         "PREFECT_CLIENT_MAX_RETRIES": "2",
@@ -80,41 +80,37 @@ def touch(root: Path) -> None:
 
 
 def supervise(root: Path, port: int, idle_s: float | None) -> int:
-    """Run ``prefect server start`` on ``port`` of 127.0.0.1 until told to stop, or idle."""
+    """Run ``prefect server start`` on ``port`` of 127.0.0.1 until told to stop, or idle.
+
+    This process holds the lock on ``server.alive`` for as long as it lives.
+    """
     home = _home(root)
     command = [sys.executable, "-m", "prefect", "server", "start"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     child = subprocess.Popen(command)
-    state = {"url": f"http://127.0.0.1:{port}/api", "pid": os.getpid()}
-    temporary = home / f"server.json.{os.getpid()}"
-    temporary.write_text(json.dumps(state))
-    temporary.replace(home / "server.json")
-    touch(root)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    _write_state(root, port, os.getpid())
+    touch(root)
     try:
         while child.poll() is None:
-            time.sleep(1)
+            time.sleep(0.5)
             mark = home / "last-used"
             if not mark.exists() or (idle_s and time.time() - mark.stat().st_mtime > idle_s):
                 child.terminate()
     except KeyboardInterrupt:
         child.terminate()
     code = child.wait()
-    with _lock(root):
-        known = _read(root)
-        if known is not None and known["pid"] == os.getpid():
-            (home / "server.json").unlink(missing_ok=True)
     return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else code
 
 
 def stop(root: Path) -> None:
     """End the shared server, if one runs."""
-    state = _read(root)
-    if state is None or not _alive(int(state["pid"])):
+    state = _running(root)
+    if state is None:
         return
     os.kill(int(state["pid"]), signal.SIGTERM)
     for _ in range(100):
-        if not _alive(int(state["pid"])):
+        if _running(root) is None:
             return
         time.sleep(0.1)
 
@@ -126,23 +122,42 @@ def _named() -> str | None:
 
 
 def _spawn(root: Path) -> None:
+    """Start the supervisor in a session of its own; it inherits the lock that says it lives."""
     home = _home(root)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     command = [sys.executable, "-m", "flows.server", "--root", str(root), "--port", str(port)]
-    with (home / "server.log").open("ab") as log:
+    with (home / "server.log").open("ab") as log, (home / "server.alive").open("w") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)  # at once, but for another that is looking
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=[alive.fileno()],
         )
-    state = {"url": f"http://127.0.0.1:{port}/api", "pid": process.pid}
-    (home / "server.json").write_text(json.dumps(state))
+    _write_state(root, port, process.pid)
     touch(root)
 
 
+def _write_state(root: Path, port: int, pid: int) -> None:
+    home = _home(root)
+    state = {"url": f"http://127.0.0.1:{port}/api", "pid": pid}
+    temporary = home / f"server.json.{os.getpid()}"
+    temporary.write_text(json.dumps(state))
+    temporary.replace(home / "server.json")
+
+
 def _running(root: Path) -> dict[str, Any] | None:
-    state = _read(root)
-    return state if state is not None and _alive(int(state["pid"])) else None
+    """The state of the server whose supervisor lives: its lock is held, whatever pids say."""
+    with (_home(root) / "server.alive").open("a") as alive:
+        try:
+            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _read(root)
+    return None
 
 
 def _read(root: Path) -> dict[str, Any] | None:
@@ -151,20 +166,6 @@ def _read(root: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return state
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    try:  # a child of ours that has ended is a zombie until it is waited for
-        done, _ = os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return done == 0
 
 
 def _answers(url: str) -> bool:
@@ -199,9 +200,11 @@ def main() -> int:
     if arguments.port is not None:
         return supervise(root, arguments.port, IDLE_S)
     stop(root)
-    sys.stdout.write(f"Prefect UI: http://127.0.0.1:{UI_PORT}  (Ctrl-C ends it)\n")
-    sys.stdout.flush()
-    return supervise(root, UI_PORT, None)
+    with (_home(root) / "server.alive").open("w") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        sys.stdout.write(f"Prefect UI: http://127.0.0.1:{UI_PORT}  (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+        return supervise(root, UI_PORT, None)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 
+from flows.files import write_text
 from flows.params import load_stage_params
 from flows.project import find_project
 from flows.stage import exits, load_simulator
@@ -24,7 +25,7 @@ def main() -> None:
     domain = parser.parse_args().domain
     project = find_project()
     params = load_stage_params(project, "simulator")
-    simulator = load_simulator(params, domain)
+    simulator = load_simulator(project, params, domain)
     identity = {
         "domain": domain,
         "simulator": simulator.name,
@@ -36,9 +37,8 @@ def main() -> None:
             "\0".join(tool.template for tool in simulator.tools.values()).encode()
         ).hexdigest(),
     }
-    path = project.results.simulator(domain)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(identity, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
+    write_text(project.results.simulator(domain), text)
 
 
 if __name__ == "__main__":

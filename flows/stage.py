@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from flows import server
 from flows.params import Operations, StageParams
 from flows.progress import console
 from flows.project import Project
@@ -99,10 +98,12 @@ def cache_folder(project: Project, operations: Operations) -> Path:
     return project.root / operations.cache
 
 
-def load_simulator(params: StageParams, domain: str) -> Simulator:
-    """The simulator of a domain, as params.yaml chooses it."""
+def load_simulator(project: Project, params: StageParams, domain: str) -> Simulator:
+    """The simulator of a domain, as params.yaml chooses it; its files lie below the project."""
     choice = params.simulator(domain)
     settings = dict(choice.settings)
+    if choice.name == "replay" and "benchmark" in settings:
+        settings["benchmark"] = str(project.root / str(settings["benchmark"]))
     if params.operations.run_log is not None and choice.name == "urban":
         settings["run_log"] = params.operations.run_log
     return load(choice.name, settings)
@@ -128,9 +129,6 @@ def run_stage(
     console.print(f"[bold]{run_name}[/bold]")
     watched = params.operations.prefect == "auto"
     root = project.root if watched else None
-    if root is not None:
-        server.configure(root)
-        server.begin(root)
     return asyncio.run(tracked(name, run_name, [*tags, f"params:{params.digest()}"], body, root))
 
 

@@ -2,7 +2,7 @@
 
 Prefect watches; it decides nothing. A task is a step over a chunk of questions with no cache of
 its own, since every call inside is in the call cache. If the server goes away the stage goes on
-without it: what was done is in the call cache and is not paid for again.
+without it.
 """
 
 from __future__ import annotations
@@ -43,20 +43,24 @@ class Untracked:
         """Show nothing."""
 
 
-class TrackingLostError(Exception):
-    """Prefect failed, not the work."""
-
-
 class _PrefectTracker:
+    """Steps as tasks until Prefect fails; from then on plain steps."""
+
+    def __init__(self) -> None:
+        self._lost = False
+
     async def step(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:
+        if self._lost:
+            return await work()
         from prefect import task
         from prefect.cache_policies import NO_CACHE
 
+        done: list[Result] = []
         failed: list[Exception] = []
 
-        async def run() -> Result:
+        async def run() -> None:
             try:
-                return await work()
+                done.append(await work())
             except Exception as error:
                 failed.append(error)
                 raise
@@ -68,19 +72,26 @@ class _PrefectTracker:
             persist_result=False,
         )(run)
         try:
-            return await step()
+            await step()
         except Exception as error:
             if failed:
-                raise
-            raise TrackingLostError(str(error)) from error
+                raise failed[0] from None
+            self._lose(error)
+        return done[0] if done else await work()
+
+    def _lose(self, error: Exception) -> None:
+        self._lost = True
+        _warn(f"the Prefect server is gone and the stage goes on without it: {_short(error)}")
 
     async def markdown(self, key: str, text: str) -> None:
         from prefect.artifacts import acreate_markdown_artifact
 
+        if self._lost:
+            return
         try:
             await acreate_markdown_artifact(markdown=text, key=key)
         except Exception as error:  # the table is on the terminal too
-            _warn(f"the Prefect server took no artifact: {error}")
+            self._lose(error)
 
 
 async def tracked(
@@ -92,19 +103,20 @@ async def tracked(
 ) -> Result:
     """Run a stage's body as a flow run, or plainly where ``root`` is None.
 
-    The body writes its outs before it returns, so that an error of Prefect's after that is a
-    warning. Where Prefect fails earlier the body is run again without it.
+    The body runs once. Where Prefect fails before it starts it runs untracked; where Prefect
+    fails later it goes on, and its outs are written before the flow returns.
     """
     if root is None:
         return await body(Untracked())
+    started = False
     outcome: list[Result] = []
     failure: list[Exception] = []
 
     async def run() -> None:
+        nonlocal started
+        started = True
         try:
             outcome.append(await body(_PrefectTracker()))
-        except TrackingLostError:
-            raise
         except Exception as error:
             failure.append(error)
             raise
@@ -122,15 +134,18 @@ async def tracked(
     except Exception as error:
         if failure:
             raise failure[0] from None
-        text = " ".join(str(error).split())[:200] or type(error).__name__
-        _warn(f"Prefect is not watching this stage: {text}")
+        _warn(f"Prefect is not watching this stage: {_short(error)}")
     finally:
         done.set()
-    return outcome[0] if outcome else await body(Untracked())
+    if not started:
+        return await body(Untracked())
+    return outcome[0]
 
 
 def _connect(root: Path, done: threading.Event) -> None:
     """Find or start the server, and keep it from idling out while the stage works."""
+    server.configure(root)
+    server.begin(root)
     os.environ["PREFECT_API_URL"] = server.wait(root)
 
     def keep_alive() -> None:
@@ -138,6 +153,10 @@ def _connect(root: Path, done: threading.Event) -> None:
             server.touch(root)
 
     threading.Thread(target=keep_alive, daemon=True).start()
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _warn(text: str) -> None:

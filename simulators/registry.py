@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from simulators.base import ArgumentError, Simulator
+from simulators.base import ArgumentError, MissingEngineError, Simulator
 
 GROUP = "simulrag.simulators"
 
@@ -21,7 +21,13 @@ def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
     for entry in entry_points(group=GROUP):
         if entry.name == name:
             try:
-                simulator = entry.load()(**(settings or {}))
+                factory = entry.load()
+            except ImportError as error:
+                raise MissingEngineError(
+                    f"simulator '{name}' ({entry.value}) cannot be imported: {error}"
+                ) from None
+            try:
+                simulator = factory(**(settings or {}))
             except TypeError as error:
                 raise ArgumentError(
                     f"the settings of simulator '{name}' do not fit: {error}"

@@ -5,9 +5,8 @@ The judge sees question, reference and claim alone: no evidence, no method, no v
 
 from __future__ import annotations
 
-import asyncio
-
 from simulrag.errors import ModelError
+from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
 from simulrag.models.base import Asker
 from simulrag.models.replies import Judgement
@@ -29,9 +28,7 @@ async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[
             {"question_id": question.question_id, "method": method, "claims": claims}
         )
 
-    return tuple(
-        await asyncio.gather(one("simulrag", answer.final), one("closed_book", closed_book))
-    )
+    return tuple(await together([one("simulrag", answer.final), one("closed_book", closed_book)]))
 
 
 def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str, ...]:
@@ -62,4 +59,4 @@ async def label_claims(
         judgement: Judgement = completion.parsed
         return Label.model_validate({**base, "label": judgement.label, "reason": judgement.reason})
 
-    return tuple(await asyncio.gather(*(one(text) for text in texts)))
+    return tuple(await together(one(text) for text in texts))

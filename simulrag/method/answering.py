@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
+from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 
 
 async def closed_book_answers(question: str, ask: Asker, samples: int) -> tuple[str, ...]:
     """``samples`` answers; the sample index is part of each call's key, so they are m calls."""
-    completions = await asyncio.gather(
-        *(ask.ask("closed_book", sample_index=j, question=question) for j in range(samples))
+    completions = await together(
+        ask.ask("closed_book", sample_index=j, question=question) for j in range(samples)
     )
     return tuple(completion.text.strip() for completion in completions)

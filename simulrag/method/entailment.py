@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
+from simulrag.method.concurrency import together
 from simulrag.method.merging import MergedClaim
 from simulrag.models.base import Asker
 from simulrag.models.replies import Entailment
@@ -24,11 +23,9 @@ async def support_matrix(
             raise ValueError(f"{len(reply.supported)} booleans for {len(claims)} claims")
 
     texts = [claim.text for claim in claims]
-    completions = await asyncio.gather(
-        *(
-            ask.ask("entailment", Entailment, check=check, answer=answer, claims=texts)
-            for answer in answers
-        )
+    completions = await together(
+        ask.ask("entailment", Entailment, check=check, answer=answer, claims=texts)
+        for answer in answers
     )
     origin = {(a, i) for i, claim in enumerate(claims) for a, _ in claim.sources}
     return [

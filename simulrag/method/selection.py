@@ -107,22 +107,6 @@ def select_claims(
     return selected
 
 
-def keep_claims(
-    answers: Sequence[Answer],
-    centrality: str = "closeness",
-    kappa: float | None = None,
-    kappa_quantile: float = 0.25,
-) -> list[tuple[int, ...]]:
-    """For every answer the indices of the claims that go into its final text, ascending.
-
-    Without a ``kappa`` it is that quantile of the confidence before verification of all claims.
-    """
-    if kappa is None:
-        before = candidates_of(answers, centrality).confidence
-        kappa = kappa_from_quantile(before, kappa_quantile) if before else 0.0
-    return [keep(_claims(answer), answer.selected, kappa, centrality) for answer in answers]
-
-
 def confidence_before(claim: Claim, centrality: str = "closeness") -> float:
     """The claim's confidence before verification. Raises InputError where it was not computed."""
     if centrality not in claim.confidence:

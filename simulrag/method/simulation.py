@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
-from simulators.base import Simulator, validate_call
+from simulators.base import RunError, Simulator, SimulatorError, ToolModel, validate_call
 from simulrag.calls import CallCache, CallResult
+from simulrag.errors import CacheError
 from simulrag.records import Evidence, ToolCall
 
 
@@ -25,6 +27,7 @@ class Simulations:
         self.cache = cache
         self.runs = 0
         self._slots = asyncio.Semaphore(workers)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="simulator")
         self._fingerprint = simulator.fingerprint()
 
     async def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> Evidence:
@@ -41,13 +44,21 @@ class Simulations:
 
         async def call() -> CallResult:
             async with self._slots:
-                outputs = await asyncio.to_thread(self.simulator.run, tool, validated, seed)
+                outputs = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, self._run, tool, validated, seed
+                )
             self.runs += 1
             return CallResult(response=outputs.model_dump(mode="json"))
 
         answer = await self.cache.get_or_call("simulator", request, call)
         kind = self.simulator.tools[tool]
-        outputs = kind.outputs.model_validate(answer.call.response)
+        try:
+            outputs = kind.outputs.model_validate(answer.call.response)
+        except ValidationError:
+            raise CacheError(
+                f"the stored outputs of {self.simulator.name}.{tool} are none of that tool (key "
+                f"{answer.call.key}); the row was altered: run in mode refresh to make it again"
+            ) from None
         return Evidence(
             simulator=self.simulator.name,
             call=ToolCall(tool=tool, arguments=plain),
@@ -55,3 +66,13 @@ class Simulations:
             outputs=outputs.model_dump(mode="json"),
             text=kind.describe(validated, outputs),
         )
+
+    def _run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+        try:
+            return self.simulator.run(tool, arguments, seed)
+        except SimulatorError:
+            raise
+        except Exception as error:  # somebody's simulator: whatever it raises is a failed run
+            raise RunError(
+                f"{self.simulator.name}.{tool} failed: {type(error).__name__}: {error}"
+            ) from error

@@ -148,6 +148,67 @@ def test_a_benchmark_file_that_lacks_a_field(project: Path, tmp_path: Path) -> N
     assert "Traceback" not in done.stderr
 
 
+def flow(project: Path, stage: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(project, sys.executable, "-m", f"flows.{stage}", *arguments, check=False)
+
+
+def test_files_that_do_not_belong_together(project: Path, tmp_path: Path) -> None:
+    benchmark = tmp_path / "one.jsonl"
+    question = {
+        "question_id": "q1",
+        "domain": "urban",
+        "text": "Why?",
+        "reference_answer": "So.",
+        "scenario_id": "s1",
+    }
+    benchmark.write_text(json.dumps(question) + "\n")
+    out = tmp_path / "out"
+    (out / "answers").mkdir(parents=True)
+    (out / "answers/urban.jsonl").write_text('{"question_id": "q2", "domain": "urban"}\n')
+    named = ("--benchmark", str(benchmark), "--domain", "urban", "--out", str(out))
+    done = flow(project, "label", *named)
+    assert done.returncode == 2
+    assert "q2" in done.stderr
+    assert "one.jsonl" in done.stderr
+    other = flow(project, "answer", *named[:3], "climate", *named[4:], "--simulator", "replay")
+    assert other.returncode == 2
+    assert "domain urban, not climate" in other.stderr
+    alone = flow(project, "answer", *named[:4])
+    assert alone.returncode == 2
+    assert "--out" in alone.stderr
+
+
+def test_an_out_folder_that_cannot_be_made_costs_nothing(project: Path, tmp_path: Path) -> None:
+    done = run(
+        project,
+        *(sys.executable, "-m", "flows.cli", "import-official", "folder", "--out"),
+        "/proc/nope/x.jsonl",
+        check=False,
+    )
+    assert done.returncode == 2  # the folder to import is looked at first
+    question = {
+        "question_id": "q1",
+        "domain": "urban",
+        "text": "How does a 20% lower speed limit change the travel time?",
+        "reference_answer": "",
+        "scenario_id": "s1",
+    }
+    file = tmp_path / "one.jsonl"
+    file.write_text(json.dumps(question) + "\n")
+    before = simulator_runs(project)
+    named = ("--benchmark", str(file), "--domain", "urban", "--out", "/proc/nope")
+    stopped = flow(project, "answer", *named)
+    assert stopped.returncode == 1
+    assert stopped.stderr.count("\n") == 1
+    assert simulator_runs(project) == before
+
+
+def test_brackets_in_a_question_are_text(project: Path) -> None:
+    done = simulrag(project, "ask", "Does CO2 [mg] fall [/b] at night?", "--domain", "urban")
+    assert done.returncode == 0, done.stderr
+    assert "CO2 [mg] fall [/b] at night?" in done.stdout
+
+
 def test_a_misspelt_parameter(tmp_path: Path) -> None:
     other = copy_project(tmp_path / "other", **{"answer.sampels": 5})
     done = simulrag(other, "ask", QUESTION, "--domain", "urban")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,7 +89,7 @@ def test_the_server_is_shared_and_on_loopback(root: Path) -> None:
 def test_a_server_that_goes_away_loses_nothing(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The body is run again without Prefect; in a stage every finished call is a hit then."""
+    """The body goes on without Prefect and nothing in it runs twice."""
     done: list[str] = []
 
     async def body(tracker: Tracker) -> str:
@@ -103,7 +105,18 @@ def test_a_server_that_goes_away_loses_nothing(
         return "result"
 
     assert asyncio.run(tracked("answer", "answer-lost", [], body, root)) == "result"
-    assert done[-1] == "second"
+    assert done == ["first", "second"]
     assert "Prefect" in capsys.readouterr().err
-    assert server.begin(root)  # and the next stage starts another
-    assert server.wait(root).startswith("http://127.0.0.1:")
+    server.begin(root)
+    assert server.wait(root).startswith("http://127.0.0.1:")  # and the next stage starts another
+
+
+def test_an_old_state_file_kills_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart of the machine the pid in server.json may be anybody's."""
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    state = {"url": "http://127.0.0.1:9/api", "pid": bystander.pid}
+    (tmp_path / "server.json").write_text(json.dumps(state))
+    server.stop(tmp_path)
+    assert bystander.poll() is None
+    bystander.kill()

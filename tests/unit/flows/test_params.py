@@ -48,6 +48,8 @@ def test_the_project_file_is_valid() -> None:
         ("domains", ["atlantis"], ["atlantis", "simulators"]),
         ("llm.answer.temprature", 1, ["llm.answer.temprature", "unknown key"]),
         ("answer.kappa_quantile", float("nan"), ["answer.kappa_quantile"]),
+        ("answer.samples", True, ["answer.samples", "integer"]),
+        ("label.tolerance", True, ["label.tolerance"]),
     ],
 )
 def test_a_mistake_is_named(tmp_path: Path, key: str, value: object, words: list[str]) -> None:
@@ -89,3 +91,27 @@ def test_every_parameter_has_a_meaning() -> None:
 def test_outside_a_project(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"params\.yaml"):
         find_project(tmp_path)
+
+
+def test_an_unquoted_off_is_off(tmp_path: Path) -> None:
+    text = (ROOT / "params.yaml").read_text()
+    file = tmp_path / "params.yaml"
+    file.write_text(text.replace("prefect: auto", "prefect: off"))
+    assert load_params(file).operations.prefect == "off"
+
+
+def test_a_key_given_twice_is_an_error(tmp_path: Path) -> None:
+    text = (ROOT / "params.yaml").read_text()
+    file = tmp_path / "params.yaml"
+    file.write_text(text.replace("  samples: 5\n", "  samples: 5\n  samples: 6\n"))
+    with pytest.raises(InputError, match="'samples' is given twice"):
+        load_params(file)
+
+
+@pytest.mark.parametrize("field", ["provider", "endpoint", "base_url", "api_key_env", "sampling"])
+def test_a_secret_in_the_wrong_field_is_not_repeated(tmp_path: Path, field: str) -> None:
+    file = changed(tmp_path, {f"llm.answer.{field}": "sk-proj-PLANTED SECRET"})
+    with pytest.raises(InputError) as caught:
+        load_params(file)
+    assert "PLANTED" not in str(caught.value)
+    assert f"llm.answer.{field}" in str(caught.value) or "llm.answer" in str(caught.value)

@@ -1,0 +1,22 @@
+"""Several calls at once, none of them lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
+    """All results in order. Where one fails the others are waited for, then its error is raised.
+
+    asyncio.gather alone would raise at once and leave the others running: paid for, and counted
+    or not by the accident of timing.
+    """
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
