@@ -105,9 +105,8 @@ def offline_answers() -> Answerer:
     The wire has no sample index. The seed stands for it where one is sent (the OpenAI provider
     sends seed plus index); else the n-th request with one body is sample n.
     """
-    from simulrag.models.offline.provider import OfflineProvider
-
     from simulrag.models.base import Message, Sampling
+    from simulrag.models.offline.provider import OfflineProvider
 
     provider = OfflineProvider()
     seen: Counter[str] = Counter()
