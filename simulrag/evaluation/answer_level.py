@@ -19,6 +19,7 @@ METHOD_NAMES = {"simulrag": "SimulRAG", "closed_book": "Closed book"}
 OURS = "SimulRAG"
 METRICS = ("informativeness", "factuality", "factuality_per_question")
 FAILURES = ("excluded", "zero")
+_NOT_POOLED = "undefined: a failed question adds no claims to the pooled share"
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,22 @@ def answer_level(
 ) -> tuple[list[Row], list[Row]]:
     """All measurements of a domain, and SimulRAG minus every other method.
 
-    A question counts where its answer, its decomposition and every label succeeded; the variant
-    ``failures`` = "zero" counts the others as an answer without a true claim.
+    A question counts where its answer, its decomposition and every label succeeded. The variant
+    ``failures`` = "zero" counts the others too: no true claim in informativeness, a share of 0 in
+    the mean of questions. The pooled factuality has no such variant, since a failure adds neither
+    true nor false claims. Where no answer is complete every method failed on all questions.
     """
     ids = [answer.question_id for answer in answers]
     scenario, scenarios = scenario_index(ids, scenario_of)
     weights = scenario_weights(scenarios, settings.bootstrap, settings.seed, domain)
     by_question = weights[:, scenario]
     table = _by_method(finals)
-    methods = [name for name in METHOD_NAMES if name in table]
+    lost = all(answer.failure is not None for answer in answers)
+    methods = [name for name in METHOD_NAMES if lost or name in table]
     rows: list[Row] = []
     comparisons: list[Row] = []
     for undecided in UNDECIDED:
-        counts = {name: _counts(answers, table[name], labels, undecided) for name in methods}
+        counts = {n: _counts(answers, table.get(n, {}), labels, undecided) for n in methods}
         for failures in FAILURES:
             variant = {"undecided": undecided, "failures": failures}
             found = {name: _metrics(counts[name], by_question, failures) for name in methods}
@@ -115,9 +119,10 @@ def _metrics(counts: Counts, weights: Floats, failures: str) -> dict[str, Floats
     rated = np.where(counts.complete > 0, counted > 0, failures == "zero").astype(float)
     share = np.divide(true, counted, out=np.zeros_like(true), where=counted > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        pooled = weights @ true / (weights @ counted)
         return {
             "informativeness": weights @ true / (weights @ asked),
-            "factuality": weights @ true / (weights @ counted),
+            "factuality": np.full_like(pooled, np.nan) if failures == "zero" else pooled,
             "factuality_per_question": weights @ share / (weights @ rated),
         }
 
@@ -142,6 +147,8 @@ def _rows(
     complete = int(counts.complete.sum())
     for metric in METRICS:
         reason = "undefined: no claim counts" if complete else "undefined: no question completed"
+        if metric == "factuality" and variant["failures"] == "zero":
+            reason = _NOT_POOLED
         result = estimate(found[metric], scenarios, reason)
         yield {
             "domain": domain,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.evaluation.intervals import Floats, estimate, holm, scenario_weights, two_sided_p
-from simulrag.evaluation.pool import ClaimPool
+from simulrag.evaluation.pool import PARTLY_VERIFIED, ClaimPool
 from simulrag.evaluation.ranking import METRICS, Ranked, measure
 from simulrag.evaluation.settings import UNDECIDED, MetricSettings, Undecided
 from simulrag.method.selection import Candidates, Selection, SelectionMethod, select_by_budget
@@ -52,6 +52,7 @@ def claim_level(pool: ClaimPool, settings: MetricSettings) -> tuple[list[Row], l
     for centrality in settings.centralities:
         candidates = pool.candidates(centrality)
         plan = list(_plan(pool, candidates, settings))
+        reasons = {(s.method, s.budget_percent): s.reason for s in plan}
         for undecided in UNDECIDED:
             values: dict[tuple[str, int], dict[str, Floats]] = {}
             labels = {"centrality": centrality, "undecided": undecided}
@@ -66,7 +67,7 @@ def claim_level(pool: ClaimPool, settings: MetricSettings) -> tuple[list[Row], l
                 )
                 values[setting.method, setting.budget_percent] = found
                 rows += _rows(pool, setting, found, count, labels)
-            comparisons += _compare(pool, values, settings, labels)
+            comparisons += _compare(pool, values, reasons, settings, labels)
     return rows, comparisons
 
 
@@ -83,11 +84,14 @@ def _plan(pool: ClaimPool, candidates: Candidates, settings: MetricSettings) -> 
             reason = "verbalized confidence was not asked"
         if method == OURS and not pool.asked("boundary"):
             reason = "the simulator boundary was not asked"
+        if pool.partly_verified:
+            reason = PARTLY_VERIFIED
         seeds = settings.random_seeds if method == "Random" else 1
         for budget in settings.budgets_percent:
             picks = tuple(chosen(method, budget, settings.seed + seed) for seed in range(seeds))
             yield Setting(method, budget, picks, reason if pool.claims else "")
-    yield Setting("all-RAG", 100, (chosen("Random", 100, settings.seed),))
+    everything = (chosen("Random", 100, settings.seed),)
+    yield Setting("all-RAG", 100, everything, PARTLY_VERIFIED if pool.partly_verified else "")
 
 
 def _measure(
@@ -172,7 +176,7 @@ def _rows(
         "upper_95": None,
         "n": len(pool.claims),
         "coverage": pool.coverage,
-        "reason": setting.reason if spent is None else "",
+        "reason": (setting.reason or "undefined: no claim") if spent is None else "",
     }
 
 
@@ -189,6 +193,7 @@ def _undefined(metric: str, count: int) -> str:
 def _compare(
     pool: ClaimPool,
     values: dict[tuple[str, int], dict[str, Floats]],
+    reasons: dict[tuple[str, int], str],
     settings: MetricSettings,
     labels: dict[str, str],
 ) -> Iterator[Row]:
@@ -198,7 +203,8 @@ def _compare(
         gaps = [values[OURS, b][metric] - values[name, b][metric] for name, b in pairs]
         raw = [two_sided_p(gap) if pool.scenarios > 1 else None for gap in gaps]
         for (name, budget), gap, p, adjusted in zip(pairs, gaps, raw, holm(raw), strict=True):
-            result = estimate(gap, pool.scenarios, "undefined for one of the two")
+            reason = reasons[OURS, budget] or reasons[name, budget]
+            result = estimate(gap, pool.scenarios, reason or "undefined for one of the two")
             yield {
                 "domain": pool.domain,
                 "level": "claim",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -26,6 +25,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 # Stands for the page's text colour; no other element uses it.
 _INK = "#010203"
+_EMPTY = "undefined at every budget:\nthe notes below the table say why"
 _RC: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -40,11 +40,11 @@ _RC: Any = {
 }
 
 
-def budget_figure(tables: Tables, domain: str, metric: str, *, inline: bool = False) -> str:
+def budget_figure(tables: Tables, domain: str, metric: str) -> str:
     """A metric against the verification budget, a line a method with its 95 % interval, as SVG.
 
-    ``inline``: for a place inside HTML, without XML header and name spaces. Lines are moved a
-    little apart sideways so that intervals do not hide each other.
+    For a place inside HTML: without XML header and name spaces. Lines are moved a little apart
+    sideways so that intervals do not hide each other.
     """
     settings = tables.settings
     rows = tables.claim_level.filter(
@@ -68,8 +68,9 @@ def budget_figure(tables: Tables, domain: str, metric: str, *, inline: bool = Fa
         axes.grid(axis="y", color=_INK, alpha=0.12, linewidth=0.6)
         if axes.get_legend_handles_labels()[0]:
             figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        text = _svg(figure)
-    return _inlined(text) if inline else text
+        else:
+            axes.text(0.5, 0.5, _EMPTY, ha="center", va="center", transform=axes.transAxes)
+        return _inlined(_svg(figure))
 
 
 def _line(axes: Any, rows: pl.DataFrame, method: str, place: int) -> None:
@@ -115,18 +116,6 @@ def figure_text(tables: Tables, domain: str, metric: str) -> str:
         ]
         parts.append(f"{method}: {', '.join(values)}")
     return f"{FIGURE_METRICS[metric]} against verification budget, {domain}. " + "; ".join(parts)
-
-
-def write_figures(folder: Path, tables: Tables) -> tuple[Path, ...]:
-    """One SVG file a domain and metric in ``folder``; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for domain in tables.domains:
-        for metric in FIGURE_METRICS:
-            path = folder / f"budget-{domain}-{metric}.svg"
-            path.write_text(budget_figure(tables, domain, metric), encoding="utf-8")
-            paths.append(path)
-    return tuple(paths)
 
 
 def _svg(figure: Figure) -> str:

@@ -18,6 +18,9 @@ from simulrag.records import Answer, Claim, Label, LabelValue, claim_hash
 
 LabelLookup = Mapping[tuple[str, str], LabelValue | None]
 
+PARTLY_VERIFIED = "answer.verify: selected verified only some claims"
+"""Why no method that verifies claims can be measured on such answers."""
+
 
 @dataclass(frozen=True)
 class ClaimPool:
@@ -25,6 +28,9 @@ class ClaimPool:
 
     ``before`` and ``after``: the label of the text before and after its update. ``decided``:
     verification said aligned or contradicted. ``usable``: nothing about the claim failed.
+    ``partly_verified``: verification was asked for some claims only, those that UE+SBA selected.
+    Another method's claims have no verdict then, so only the labels before it can be measured, and
+    a claim is usable where that one exists.
     ``scenario`` and ``question`` are indices below ``scenarios`` and ``questions``, which count
     failed questions too. ``coverage``: the mean over all questions of the share of its claims that
     are usable, a failed question counting 0.
@@ -42,6 +48,7 @@ class ClaimPool:
     scenarios: int
     questions: int
     coverage: float | None
+    partly_verified: bool = False
 
     def candidates(self, centrality: str) -> Candidates:
         """The pool as selection sees it."""
@@ -115,12 +122,18 @@ def pool_of(
         for field in ("verbalized", "boundary")
         if any(getattr(c, field) is not None for c in claims)
     ]
+    partly = any(_checkable(answer) and claim.verdict is None for _, answer, claim in rows)
     usable = np.array(
         [
             first is not None
-            and second is not None
-            and _verified(answer, claim)
-            and all(getattr(claim, field) is not None for field in asked)
+            and (
+                partly
+                or (
+                    second is not None
+                    and _verified(answer, claim)
+                    and all(getattr(claim, field) is not None for field in asked)
+                )
+            )
             for (_, answer, claim), first, second in zip(rows, before, after, strict=True)
         ],
         dtype=bool,
@@ -138,6 +151,7 @@ def pool_of(
         scenarios=scenarios,
         questions=len(answers),
         coverage=_coverage(answers, question, usable),
+        partly_verified=partly,
     )
 
 
@@ -145,9 +159,13 @@ def _decided(claim: Claim) -> bool:
     return claim.verdict is not None and claim.verdict.status in DECIDED
 
 
+def _checkable(answer: Answer) -> bool:
+    return answer.retrieval is not None and bool(answer.retrieval.evidence)
+
+
 def _verified(answer: Answer, claim: Claim) -> bool:
     """Whether verification came to an end; with no evidence there is nothing that could fail."""
-    if answer.retrieval is None or not answer.retrieval.evidence:
+    if not _checkable(answer):
         return True
     return claim.verdict is not None and claim.verdict.status != "error"
 

@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from simulrag.errors import InputError
+from simulrag.evaluation.claim_level import BUDGETED, OURS
+from simulrag.evaluation.figures import FIGURE_METRICS
+from simulrag.evaluation.report_tables import TableView
+from simulrag.evaluation.tables import Tables
+from simulrag.records import Answer, Question
 
 _COLUMNS = ("domain", "metric", "method", "model", "budget_percent", "value")
+_REPLAYED_SUFFIX = "-published"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """How many of the completed questions are published ones with their published evidence."""
+
+    replayed: int
+    completed: int
+
+    @property
+    def sentence(self) -> str:
+        """What a reader must know before comparing with the published numbers."""
+        if self.replayed == self.completed:
+            return (
+                f"All {self.completed} completed questions are published ones, answered from "
+                "their published evidence. Models and sampling may differ from the paper's."
+            )
+        if self.replayed:
+            return (
+                f"{self.replayed} of {self.completed} completed questions are published ones with "
+                "their published evidence; the others are not, so like is not compared with like."
+            )
+        return (
+            "This run's questions and simulator runs are others than the published ones, so like "
+            "is not compared with like."
+        )
 
 
 def read_published(folder: Path) -> pl.DataFrame:
@@ -24,3 +58,68 @@ def read_published(folder: Path) -> pl.DataFrame:
     if missing:
         raise InputError(f"published numbers: {path} has no column '{missing[0]}'")
     return frame.select(_COLUMNS)
+
+
+def published_field(domain: str) -> str:
+    """The paper's field that a domain belongs to: ``urban`` of ``urban`` and ``urban-published``.
+
+    The name says the field alone. Whether a domain replays published questions is in its records
+    (``replayed``), since a replay may be run under either name.
+    """
+    return domain.removesuffix(_REPLAYED_SUFFIX)
+
+
+def replayed(pairs: Iterable[tuple[Question, Answer]]) -> Replayed:
+    """How far a domain's questions and evidence are the published ones."""
+    complete = [
+        question.source == "published"
+        and answer.retrieval is not None
+        and answer.retrieval.status == "oracle"
+        for question, answer in pairs
+        if answer.failure is None
+    ]
+    return Replayed(sum(complete), len(complete))
+
+
+def published_view(
+    tables: Tables, domain: str, published: pl.DataFrame, like: Replayed
+) -> TableView | None:
+    """Our values beside the paper's Table 1, with a sentence on what may be compared.
+
+    None where the paper has no such field, or no question of ours completed.
+    """
+    field = published_field(domain)
+    theirs = published.filter(pl.col("domain") == field)
+    if theirs.is_empty() or like.completed == 0:
+        return None
+    models = theirs["model"].unique(maintain_order=True).to_list()
+    ours = tables.plots.filter(pl.col("domain") == domain)
+    rows: list[tuple[str, ...]] = []
+    strong = []
+    for metric, title in FIGURE_METRICS.items():
+        for budget in tables.settings.budgets_percent:
+            for method in BUDGETED:
+                same = (pl.col("method") == method) & (pl.col("budget_percent") == budget)
+                cells = [_only(ours.filter(same)[metric])]
+                for model in models:
+                    of_model = (pl.col("metric") == metric) & (pl.col("model") == model)
+                    cells.append(_only(theirs.filter(same & of_model)["value"]))
+                if method == OURS:
+                    strong.append(len(rows))
+                shown = ("—" if value is None else f"{value:.3f}" for value in cells)
+                rows.append((f"{title}, {budget} %", method, *shown))
+    return TableView(
+        caption=f"{domain}: this run beside the published Table 1, {field}",
+        columns=("Metric, budget", "Method", "This run", *(f"Published, {m}" for m in models)),
+        rows=tuple(rows),
+        strong=tuple(strong),
+        notes=(
+            like.sentence,
+            "The published Table 1 disagrees with the paper's own Table 3 in 23 of 72 F1 cells.",
+        ),
+    )
+
+
+def _only(values: pl.Series) -> float | None:
+    found: list[float | None] = values.to_list()
+    return found[0] if found else None

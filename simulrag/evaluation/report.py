@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from simulrag.errors import InputError
 from simulrag.evaluation.figures import FIGURE_METRICS, budget_figure, figure_text
 from simulrag.evaluation.findings import findings
+from simulrag.evaluation.published import Replayed, published_view, replayed
 from simulrag.evaluation.report_tables import (
     TableView,
     answer_view,
@@ -22,7 +23,6 @@ from simulrag.evaluation.report_tables import (
     claim_view,
     comparison_view,
     cost_view,
-    published_view,
 )
 from simulrag.evaluation.settings import UNDECIDED
 from simulrag.evaluation.tables import Tables
@@ -34,7 +34,8 @@ class RunSummary(BaseModel):
     """What was run, for the first screen.
 
     ``models``: a line a role, such as {"answer": "openai: gpt-5-mini"}. ``offline``: the offline
-    backend took a part. ``params_hash``: identity of the parameters. ``notes``: further sentences.
+    backend took a part. ``params_hash``: names the values of domains, models, answer and metrics;
+    other parameters do not change it. ``notes``: further sentences.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -107,7 +108,10 @@ def report_html(
         coverage=list(tables.coverage.iter_rows(named=True)),
         findings=findings(tables),
         settings=tables.settings,
-        domains=[_domain(tables, domain, published) for domain in tables.domains],
+        domains=[
+            _domain(tables, domain, published, replayed(p for p in pairs if p[1].domain == domain))
+            for domain in tables.domains
+        ],
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
         script=Markup(_asset("report.js")),  # noqa: S704 - our own file
         index=Markup(script_json([index_entry(q, a) for q, a in pairs])),  # noqa: S704 - escaped
@@ -143,7 +147,9 @@ def _warnings(run: RunSummary, answers: Sequence[Answer]) -> list[tuple[str, str
     return found
 
 
-def _domain(tables: Tables, domain: str, published: pl.DataFrame | None) -> Mapping[str, Any]:
+def _domain(
+    tables: Tables, domain: str, published: pl.DataFrame | None, like: Replayed
+) -> Mapping[str, Any]:
     settings = tables.settings
     other = next(name for name in UNDECIDED if name != settings.undecided)
     further: list[TableView | None] = [
@@ -153,7 +159,7 @@ def _domain(tables: Tables, domain: str, published: pl.DataFrame | None) -> Mapp
             for centrality in settings.centralities[1:]
         ),
     ]
-    beside = None if published is None else published_view(tables, domain, published)
+    beside = None if published is None else published_view(tables, domain, published, like)
     return {
         "name": domain,
         "figures": [
@@ -161,7 +167,7 @@ def _domain(tables: Tables, domain: str, published: pl.DataFrame | None) -> Mapp
                 "title": title,
                 "text": figure_text(tables, domain, metric),
                 # Drawn by matplotlib from our tables; the domain's name is not written into it.
-                "svg": Markup(budget_figure(tables, domain, metric, inline=True)),  # noqa: S704
+                "svg": Markup(budget_figure(tables, domain, metric)),  # noqa: S704
             }
             for metric, title in FIGURE_METRICS.items()
         ],

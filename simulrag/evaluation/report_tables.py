@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -76,10 +76,7 @@ def claim_view(tables: Tables, domain: str, centrality: str, undecided: str) -> 
         columns=("Budget", "Method", *CLAIM_COLUMNS.values(), "Claims"),
         rows=tuple(rows),
         strong=tuple(strong),
-        notes=tuple(
-            f"{method}, {budget} %: {reason}."
-            for method, budget, reason in reasons.unique(maintain_order=True).iter_rows()
-        ),
+        notes=_why(reasons.iter_rows()),
     )
 
 
@@ -89,42 +86,6 @@ def _lines(tables: Tables) -> Iterator[tuple[int, str]]:
         for method in (*BUDGETED[:2], VERBALIZED_BY_CENTRALITY, *BUDGETED[2:]):
             yield budget, method
     yield 100, "all-RAG"
-
-
-def published_view(tables: Tables, domain: str, published: pl.DataFrame) -> TableView | None:
-    """Our values beside the paper's Table 1; None where the paper has no such domain."""
-    theirs = published.filter(pl.col("domain") == domain)
-    if theirs.is_empty():
-        return None
-    models = theirs["model"].unique(maintain_order=True).to_list()
-    ours = tables.plots.filter(pl.col("domain") == domain)
-    rows: list[tuple[str, ...]] = []
-    strong = []
-    for metric, title in FIGURE_METRICS.items():
-        for budget in tables.settings.budgets_percent:
-            for method in BUDGETED:
-                same = (pl.col("method") == method) & (pl.col("budget_percent") == budget)
-                here = ours.filter(same)[metric].to_list()
-                cells = [here[0] if here else None]
-                for model in models:
-                    there = theirs.filter(
-                        same & (pl.col("metric") == metric) & (pl.col("model") == model)
-                    )["value"].to_list()
-                    cells.append(there[0] if there else None)
-                if method == OURS:
-                    strong.append(len(rows))
-                shown = ("—" if value is None else f"{value:.3f}" for value in cells)
-                rows.append((f"{title}, {budget} %", method, *shown))
-    return TableView(
-        caption=f"{domain}: this run beside the published Table 1",
-        columns=("Metric, budget", "Method", "This run", *(f"Published, {m}" for m in models)),
-        rows=tuple(rows),
-        strong=tuple(strong),
-        notes=(
-            "The published numbers were measured on other models, questions and simulator runs, "
-            "and disagree with the paper's own Table 3 in 23 of 72 F1 cells.",
-        ),
-    )
 
 
 def comparison_view(tables: Tables, domain: str) -> TableView:
@@ -151,12 +112,19 @@ def comparison_view(tables: Tables, domain: str) -> TableView:
         columns=("Budget", "Baseline", "Metric", "Difference", "p", "p, Holm"),
         rows=rows,
         headers=3,
-        notes=("Holm's correction runs over baselines and budgets of one metric.",),
+        notes=(
+            "Holm's correction runs over baselines and budgets of one metric.",
+            *_why(
+                frame.filter(pl.col("reason") != "")
+                .select("baseline", "budget_percent", "reason")
+                .iter_rows()
+            ),
+        ),
     )
 
 
 def answer_view(tables: Tables, domain: str) -> TableView:
-    """Answer-level metrics, without failed questions and with them as zero."""
+    """Answer-level metrics: failed questions left out, and as zero where that is defined."""
     frame = tables.answer_level.filter(
         (pl.col("domain") == domain) & (pl.col("undecided") == tables.settings.undecided)
     )
@@ -177,10 +145,7 @@ def answer_view(tables: Tables, domain: str) -> TableView:
         notes=(
             "Informativeness: true claims a question, each counted once. Factuality: true claims "
             "by all claims, over all questions together.",
-            *(
-                f"{method}: {reason}."
-                for method, reason in reasons.unique(maintain_order=True).iter_rows()
-            ),
+            *_why((method, None, reason) for method, reason in reasons.iter_rows()),
         ),
     )
 
@@ -196,6 +161,12 @@ def boundary_view(tables: Tables, domain: str) -> TableView:
             for row in frame.iter_rows(named=True)
         ),
         headers=1,
+        notes=_why(
+            (_BOUNDARY[metric], None, reason)
+            for metric, reason in frame.filter(pl.col("reason") != "")
+            .select("metric", "reason")
+            .iter_rows()
+        ),
     )
 
 
@@ -217,6 +188,23 @@ def cost_view(tables: Tables, domain: str) -> TableView:
         headers=1,
         strong=(len(rows) - 1,) if rows else (),
         notes=tuple(f"Simulator runs a question: {_mean(value)}." for value in runs),
+    )
+
+
+def _why(rows: Iterable[tuple[str, int | None, str]]) -> tuple[str, ...]:
+    """A sentence a reason, after the lines it holds for: rows of method, budget and reason."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for method, budget, reason in rows:
+        budgets = found.setdefault(reason, {}).setdefault(method, [])
+        if budget is not None and budget not in budgets:
+            budgets.append(budget)
+    return tuple(
+        ", ".join(
+            f"{method} ({', '.join(map(str, budgets))} %)" if budgets else method
+            for method, budgets in methods.items()
+        )
+        + f": {reason}."
+        for reason, methods in found.items()
     )
 
 

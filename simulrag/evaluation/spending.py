@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.evaluation.intervals import estimate, scenario_weights
-from simulrag.evaluation.pool import ClaimPool
+from simulrag.evaluation.pool import PARTLY_VERIFIED, ClaimPool
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.records import Answer, Usage
 
@@ -20,7 +20,8 @@ def boundary_shares(pool: ClaimPool, settings: MetricSettings) -> Iterator[Row]:
 
     ``filtered``: claims judged outside the boundary, of all claims asked. ``kept_decided``: claims
     inside it that verification decided, of those verified. ``filtered_decidable``: claims outside
-    it that verification decided all the same: what the filter lost.
+    it that verification decided all the same: what the filter lost. The latter two are undefined
+    where verification saw selected claims alone: the least confident do not stand for all.
     """
     weights = scenario_weights(pool.scenarios, settings.bootstrap, settings.seed, pool.domain)
     inside = np.array([claim.boundary is True for claim in pool.claims], dtype=bool)
@@ -30,10 +31,14 @@ def boundary_shares(pool: ClaimPool, settings: MetricSettings) -> Iterator[Row]:
         dtype=bool,
     )
     outside = asked & ~inside
+    no_inside, no_outside = "no claim inside was verified", "no claim outside was verified"
+    if pool.partly_verified:
+        verified[:] = False
+        no_inside = no_outside = PARTLY_VERIFIED
     shares: list[tuple[str, NDArray[np.bool_], NDArray[np.bool_], str]] = [
         ("filtered", outside, asked, "the simulator boundary was not asked"),
-        ("kept_decided", pool.decided, inside & verified, "no claim inside was verified"),
-        ("filtered_decidable", pool.decided, outside & verified, "no claim outside was verified"),
+        ("kept_decided", pool.decided, inside & verified, no_inside),
+        ("filtered_decidable", pool.decided, outside & verified, no_outside),
     ]
     for name, part, whole, reason in shares:
         top = _by_scenario(pool, part & whole)

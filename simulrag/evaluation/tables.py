@@ -10,18 +10,20 @@ import polars as pl
 from simulrag.errors import InputError
 from simulrag.evaluation.answer_level import answer_level
 from simulrag.evaluation.claim_level import BUDGETED, claim_level
-from simulrag.evaluation.pool import label_lookup, pool_of
+from simulrag.evaluation.pool import ClaimPool, LabelLookup, label_lookup, pool_of
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
 from simulrag.evaluation.summary import Summary, summarise
-from simulrag.records import Answer, FinalClaims, Label
+from simulrag.records import Answer, FinalClaims, Label, claim_hash
 
 Row = dict[str, object]
 
 _TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"} | {
     *("metric", "step", "reason")
 }
-_WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims", "labels_missing"}
+_WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims"} | {
+    *("labels_missing", "labels_unknown")
+}
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "claim_level": (
@@ -38,7 +40,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "boundary": ("domain", "metric", "value", "lower_95", "upper_95", "n", "reason"),
     "cost": ("domain", "step", "metric", "total", "per_question", "n"),
-    "coverage": ("domain", "questions", "completed", "claims", "labels_missing", "coverage"),
+    "coverage": (
+        *("domain", "questions", "completed", "claims"),
+        *("labels_missing", "labels_unknown", "coverage"),
+    ),
     "plots": ("domain", "method", "budget_percent", "f1", "aupr", "auroc", "true_share"),
 }
 
@@ -79,7 +84,7 @@ def evaluate(
     are unique over all domains. Raises InputError for rows that contradict each other or do not
     belong together.
     """
-    _check_answers(answers, final_claims)
+    _check_rows(answers, labels, final_claims)
     lookup = label_lookup(labels)
     rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     by_domain: dict[str, list[Answer]] = {}
@@ -98,23 +103,47 @@ def evaluate(
         rows["comparisons"] += [*compared, *final_compared]
         rows["boundary"] += boundary_shares(pool, settings)
         rows["cost"] += costs(domain, group)
-        missing = sum(1 for text in (*pool.before, *pool.after) if text == "")
-        rows["coverage"].append(
-            {
-                "domain": domain,
-                "questions": len(group),
-                "completed": sum(answer.failure is None for answer in group),
-                "claims": len(pool.claims),
-                "labels_missing": missing,
-                "coverage": pool.coverage,
-            }
-        )
+        rows["coverage"].append(_coverage(pool, finals, lookup))
     frames = {name: _frame(rows[name], COLUMNS[name]) for name in COLUMNS if name != "plots"}
     plots = _plots(frames["claim_level"], settings)
     return Tables(**frames, plots=plots, summary=summarise(frames, settings), settings=settings)
 
 
-def _check_answers(answers: Sequence[Answer], final_claims: Sequence[FinalClaims]) -> None:
+def _coverage(pool: ClaimPool, finals: Sequence[FinalClaims], labels: LabelLookup) -> Row:
+    """What there is to measure. Distinct texts without a label, and labels of texts nobody wrote.
+
+    The latter are left over from other answers, or their text was changed since: they count nowhere
+    else.
+    """
+    complete = [answer for answer in pool.answers if answer.failure is None]
+    wanted = _texts(complete) | {
+        (final.question_id, claim_hash(text)) for final in finals for text in final.claims
+    }
+    ids = {answer.question_id for answer in pool.answers}
+    known = wanted | _texts(pool.answers)
+    return {
+        "domain": pool.domain,
+        "questions": len(pool.answers),
+        "completed": len(complete),
+        "claims": len(pool.claims),
+        "labels_missing": sum(labels.get(key) is None for key in wanted),
+        "labels_unknown": sum(key[0] in ids and key not in known for key in labels),
+        "coverage": pool.coverage,
+    }
+
+
+def _texts(answers: Sequence[Answer]) -> set[tuple[str, str]]:
+    return {
+        (answer.question_id, claim_hash(text))
+        for answer in answers
+        for claim in answer.claims
+        for text in (claim.text, claim.updated_text)
+    }
+
+
+def _check_rows(
+    answers: Sequence[Answer], labels: Sequence[Label], final_claims: Sequence[FinalClaims]
+) -> None:
     seen: dict[str, str] = {}
     for answer in answers:
         if answer.question_id in seen:
@@ -123,10 +152,11 @@ def _check_answers(answers: Sequence[Answer], final_claims: Sequence[FinalClaims
                 f"(domains {seen[answer.question_id]} and {answer.domain}): remove one row"
             )
         seen[answer.question_id] = answer.domain
-    for final in final_claims:
-        if final.question_id not in seen:
+    rows = [("final claims", row.question_id) for row in final_claims]
+    for kind, question in (*rows, *(("labels", row.question_id) for row in labels)):
+        if question not in seen:
             raise InputError(
-                f"final claims: question '{final.question_id}' has no answer: "
+                f"{kind}: question '{question}' has no answer: "
                 "answer and label files must belong together"
             )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 from rich.table import Table
 
@@ -16,8 +18,13 @@ def terminal_table(tables: Tables) -> Table:
     settings = tables.settings
     table = Table(
         title="Claims after verification, by method and budget",
-        caption=f"confidence: {settings.centrality}; undecided claims: {settings.undecided}; "
-        "95 % intervals are in the report",
+        caption="\n".join(
+            (
+                f"confidence: {settings.centrality}; undecided claims: {settings.undecided}; "
+                "95 % intervals are in the report",
+                *_undefined(tables),
+            )
+        ),
     )
     table.add_column("domain")
     table.add_column("method", no_wrap=True, min_width=11)
@@ -50,3 +57,17 @@ def terminal_table(tables: Tables) -> Table:
                 end_section=method in (OURS, "no-RAG", "all-RAG"),
             )
     return table
+
+
+def _undefined(tables: Tables) -> Iterator[str]:
+    """Why there are dashes: a line a domain and reason."""
+    settings = tables.settings
+    shown = tables.claim_level.filter(
+        (pl.col("centrality") == settings.centrality)
+        & (pl.col("undecided") == settings.undecided)
+        & pl.col("metric").is_in([name for name, _ in _SHOWN])
+        & pl.col("method").is_in(["no-RAG", *BUDGETED, "all-RAG"])
+        & pl.col("value").is_null()
+    )
+    for domain, reason in shown.select("domain", "reason").unique(maintain_order=True).iter_rows():
+        yield f"—, {domain}: {reason}"

@@ -66,7 +66,21 @@ def test_failures_as_zero() -> None:
     found = cell(tables, "informativeness", failures="zero")
     assert (found["value"], found["n"]) == (1.0, 3)
     assert cell(tables, "factuality_per_question", failures="zero")["value"] == 0.5
-    assert cell(tables, "factuality", failures="zero")["value"] == 0.75
+    pooled = cell(tables, "factuality", failures="zero")
+    assert pooled["value"] is None
+    assert pooled["reason"] == "undefined: a failed question adds no claims to the pooled share"
+
+
+def test_a_failed_decomposition_is_a_failed_question() -> None:
+    finals = [FINALS[0], final("q2", failure="no reply")]
+    tables = evaluate(ANSWERS, LABELS, finals, SCENARIOS, FAST)
+    found = cell(tables, "informativeness")
+    assert (found["value"], found["n"]) == (1.0, 1)
+    assert found["coverage"] == pytest.approx(1 / 3, abs=1e-6)
+    zero = cell(tables, "informativeness", failures="zero")
+    assert (zero["value"], zero["n"]) == (pytest.approx(1 / 3, abs=1e-6), 3)
+    share = cell(tables, "factuality_per_question", failures="zero")
+    assert share["value"] == pytest.approx(0.5 / 3, abs=1e-6)
 
 
 def test_difference_to_closed_book_is_paired() -> None:
@@ -94,6 +108,14 @@ def test_all_failed() -> None:
     found = cell(tables, "factuality")
     assert (found["value"], found["reason"]) == (None, "undefined: no question completed")
     assert cell(tables, "informativeness", failures="zero")["value"] == 0.0
+
+
+def test_all_failed_before_there_was_a_final_answer() -> None:
+    tables = evaluate([failed("q1")], [], [], SCENARIOS, FAST)
+    for method in ("SimulRAG", "Closed book"):
+        found = cell(tables, "informativeness", method=method)
+        assert (found["value"], found["n"], found["coverage"]) == (None, 0, 0.0)
+    assert tables.summary["urban.factuality.simulrag"] is None
 
 
 def test_duplicated_rows() -> None:

@@ -12,7 +12,7 @@ from simulrag.errors import InputError
 from simulrag.evaluation.claim_level import BUDGETED
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import Tables, evaluate
-from simulrag.records import Answer, Label, Retrieval
+from simulrag.records import Answer, Label, LabelValue, Retrieval
 from tests.unit.evaluation.synthetic import answer, claim, failed, label, study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3, budgets_percent=(25, 50))
@@ -45,7 +45,11 @@ def four_claims() -> tuple[Answer, list[Label]]:
         claim("C rises by 3.", 0.3, status="aligned"),
         claim("D rises by 4.", 0.4, status="aligned"),
     ]
-    truths = {"A rises by 1.": "false", "A rises by 2.": "true", "B is famous.": "false"}
+    truths: dict[str, LabelValue] = {
+        "A rises by 1.": "false",
+        "A rises by 2.": "true",
+        "B is famous.": "false",
+    }
     truths |= {"C rises by 3.": "true", "D rises by 4.": "true"}
     return answer("q", claims), [label("q", text, value) for text, value in truths.items()]
 
@@ -94,6 +98,33 @@ def test_a_failure_lowers_coverage_and_is_no_value(broken: str) -> None:
     assert row["n"] == (4 if broken == "failed question" else 3)
 
 
+def only_verified(record: Answer, *indices: int) -> Answer:
+    """As ``answer.verify: selected`` leaves it: the other claims have no verdict."""
+    claims = tuple(
+        one if index in indices else one.model_copy(update={"verdict": None})
+        for index, one in enumerate(record.claims)
+    )
+    return record.model_copy(update={"claims": claims, "selected": indices})
+
+
+def test_selected_claims_alone_measure_no_method() -> None:
+    record, labels = four_claims()
+    tables = measured([only_verified(record, 0, 2)], labels)
+    reason = "answer.verify: selected verified only some claims"
+    after = tables.claim_level.filter(pl.col("method") != "no-RAG")
+    assert after["value"].is_null().all()
+    assert set(after["reason"]) == {reason}
+    assert set(tables.comparisons["reason"]) == {reason}
+    # The claims before verification need no verdict: the same as with every verdict known.
+    everything = measured([record], labels)
+    for metric in ("true_share", "auroc", "f1"):
+        ends = [cell(one, "no-RAG", 0, metric) for one in (tables, everything)]
+        assert ends[0] == ends[1]
+        assert ends[0]["n"] == 4
+    boundary = dict(tables.boundary.select("metric", "value").iter_rows())
+    assert boundary == {"filtered": 0.25, "kept_decided": None, "filtered_decidable": None}
+
+
 def test_no_applicable_tool_is_no_failure() -> None:
     claims = [claim("A.", 0.1, status=None), claim("B.", 0.2, status=None)]
     record = answer("q", claims, retrieval=Retrieval(status="not_applicable"), verified=False)
@@ -122,6 +153,7 @@ def test_all_failed() -> None:
     assert (row["value"], row["n"], row["coverage"]) == (None, 0, 0.0)
     assert row["reason"] == "undefined: no labelled claim"
     assert tables.claim_level["value"].is_null().all()
+    assert (tables.claim_level["reason"] != "").all()
 
 
 def test_one_question_has_values_without_intervals() -> None:
@@ -188,3 +220,14 @@ def test_rows_that_do_not_belong_together() -> None:
         measured([record, record], labels)
     with pytest.raises(InputError, match="'q' has an answer and is not in the benchmark"):
         evaluate([record], labels, (), {}, FAST)
+    with pytest.raises(InputError, match="labels: question 'gone' has no answer"):
+        measured([record], [*labels, label("gone", "E.", "true")])
+
+
+def test_labels_missing_and_of_unknown_texts_are_counted() -> None:
+    record, labels = four_claims()
+    stale = [label("q", "A text of an older answer.", "true"), label("q", "Another.", None)]
+    found = measured([record], [*labels[1:], *stale]).coverage.row(0, named=True)
+    assert (found["labels_missing"], found["labels_unknown"]) == (1, 2)
+    found = measured([record], labels).coverage.row(0, named=True)
+    assert (found["labels_missing"], found["labels_unknown"]) == (0, 0)

@@ -13,9 +13,8 @@ import polars as pl
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.evaluation.figures import write_figures
 from simulrag.evaluation.findings import findings
-from simulrag.evaluation.published import read_published
+from simulrag.evaluation.published import published_field, read_published
 from simulrag.evaluation.report import RunSummary, report_html, write_report
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import Tables, evaluate
@@ -185,10 +184,71 @@ def test_warnings_cannot_be_missed() -> None:
     assert "For 1 of 3 questions the evidence was looked up" in text
 
 
+def replayed_study() -> Study:
+    """As published questions come in: under a name of their own, evidence looked up."""
+    data = study(4, domain="urban-published")
+    return Study(
+        tuple(one.model_copy(update={"source": "published"}) for one in data.questions),
+        tuple(
+            one.model_copy(update={"retrieval": Retrieval(status="oracle", evidence=(evidence(),))})
+            for one in data.answers
+        ),
+        data.labels,
+        data.finals,
+    )
+
+
 def test_published_numbers_stand_beside_ours(html: str) -> None:
     assert "Published, gpt-4o" in html
     assert "0.783" in html  # Table 1: urban, AUROC, UE+SBA, Claude 3.5 Sonnet, 45 %
+    assert "questions and simulator runs are others than the published ones" in html
     assert "Published" not in html_of(study(3))
+
+
+def test_replayed_questions_are_the_comparable_ones() -> None:
+    published = read_published(PUBLISHED)
+    data = replayed_study()
+    text = html_of(data, published=published)
+    assert "urban-published: this run beside the published Table 1, urban" in text
+    assert "0.783" in text
+    assert "All 3 completed questions are published ones" in text
+    mixed = Study(
+        (*data.questions[:3], data.questions[3].model_copy(update={"source": "generated"})),
+        data.answers,
+        data.labels,
+        data.finals,
+    )
+    assert "2 of 3 completed questions are published ones" in html_of(mixed, published=published)
+    assert "Published, gpt-4o" not in html_of(study(2, failures=2), published=published)
+    assert "Published, gpt-4o" not in html_of(study(2, domain="ocean"), published=published)
+
+
+@pytest.mark.parametrize(
+    ("domain", "field"),
+    [("urban", "urban"), ("urban-published", "urban"), ("suburban", "suburban")],
+)
+def test_the_field_of_a_domain(domain: str, field: str) -> None:
+    assert published_field(domain) == field
+
+
+def test_selected_claims_alone_are_said_to_measure_nothing() -> None:
+    data = study(4)
+    answers = tuple(
+        one.model_copy(
+            update={
+                "claims": tuple(
+                    item if index in one.selected else item.model_copy(update={"verdict": None})
+                    for index, item in enumerate(one.claims)
+                )
+            }
+        )
+        for one in data.answers
+    )
+    text = html_of(Study(data.questions, answers, data.labels, data.finals))
+    reason = "answer.verify: selected verified only some claims"
+    assert f"AUROC of UE+SBA is not known ({reason})" in text
+    assert f"UE+SBA (15, 25, 45 %), all-RAG (100 %): {reason}." in text
+    assert "undefined at every budget" in text
 
 
 def test_missing_published_folder(tmp_path: Path) -> None:
@@ -221,22 +281,6 @@ def test_a_finding_claims_no_more_than_its_interval() -> None:
     assert holds_zero == ("neither is shown to be better" in gap[4])
     single = evaluate([answer("q", [claim()])], [], [], {"q": "s"}, FAST)
     assert "not known" in findings(single)[0]
-
-
-def test_figures_are_files_of_the_same_bytes(tmp_path: Path) -> None:
-    tables = tables_of(study(6))
-    first = write_figures(tmp_path / "a", tables)
-    second = write_figures(tmp_path / "b", tables)
-    assert [path.name for path in first] == [
-        "budget-urban-f1.svg",
-        "budget-urban-aupr.svg",
-        "budget-urban-auroc.svg",
-    ]
-    for one, other in zip(first, second, strict=True):
-        text = one.read_text(encoding="utf-8")
-        assert text == other.read_text(encoding="utf-8")
-        assert "UE+SBA" in text
-        assert "<dc:date>" not in text
 
 
 def test_word_diff() -> None:

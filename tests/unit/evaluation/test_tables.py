@@ -104,7 +104,9 @@ def test_terminal_table_of_nothing() -> None:
     empty = evaluate([failed("q")], [], [], {"q": "s"}, FAST)
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(terminal_table(empty))
-    assert "—" in console.export_text()
+    text = console.export_text()
+    assert "—, urban: undefined: no labelled claim" in text
+    assert "0.000" not in text
 
 
 @pytest.mark.parametrize(

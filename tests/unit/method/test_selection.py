@@ -11,7 +11,6 @@ from simulrag.method.selection import (
     budget_count,
     kappa_from_quantile,
     keep,
-    keep_claims,
     select_by_budget,
     select_by_threshold,
     select_claims,
@@ -163,13 +162,3 @@ def test_selection_over_answers() -> None:
     each = select_claims(answers, budget_percent=40, pool="question", seed=1)
     assert each == [(2,), (), (), ()]
     assert select_claims(answers, budget_percent=0, tau=0.25, seed=1) == [(2,), (), (), ()]
-
-
-def test_keeping_over_answers() -> None:
-    answers = [
-        answer("a", [claim(0.4), claim(0.1, "aligned"), claim(0.2)], selected=(1,)),
-        answer("b", [claim(0.3)]),
-    ]
-    assert keep_claims(answers, kappa_quantile=0.7) == [(0, 1), (0,)]
-    assert keep_claims(answers, kappa=0.35) == [(0, 1), ()]
-    assert keep_claims([]) == []
