@@ -17,6 +17,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 run: setup
+	grep -q 'prefect: off' params.yaml || python -m flows.server --background
 	dvc repro
 	python -m flows.table
 

@@ -190,15 +190,21 @@ def _lock(root: Path) -> Iterator[None]:
 
 
 def main() -> int:
-    """``python -m flows.server``: without --port, the foreground server of ``make ui``."""
+    """``python -m flows.server``: the foreground server of ``make ui``, or one in the background."""
     parser = argparse.ArgumentParser(description="A Prefect server on 127.0.0.1 for this project.")
     parser.add_argument("--root", type=Path, default=Path.cwd())
     parser.add_argument("--port", type=int, help="internal: run supervised on this port")
+    parser.add_argument(
+        "--background", action="store_true", help="start the stages' shared server ahead of them"
+    )
     arguments = parser.parse_args()
     root = arguments.root.resolve()
     configure(root)
     if arguments.port is not None:
         return supervise(root, arguments.port, IDLE_S)
+    if arguments.background:
+        begin(root)
+        return 0
     stop(root)
     with (_home(root) / "server.alive").open("w") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)
