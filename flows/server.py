@@ -190,7 +190,7 @@ def _lock(root: Path) -> Iterator[None]:
 
 
 def main() -> int:
-    """``python -m flows.server``: the foreground server of ``make ui``, or one in the background."""
+    """``python -m flows.server``: the server of ``make ui``, or one in the background."""
     parser = argparse.ArgumentParser(description="A Prefect server on 127.0.0.1 for this project.")
     parser.add_argument("--root", type=Path, default=Path.cwd())
     parser.add_argument("--port", type=int, help="internal: run supervised on this port")
