@@ -28,6 +28,7 @@ from flows.project import Project
 from simulrag.errors import InputError
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.models.gateway import ModelSettings
+from simulrag.models.retry import RetryPolicy
 from simulrag.records import Centrality
 
 
@@ -133,7 +134,8 @@ class Operations(Section):
     prefect: Annotated[Literal["auto", "off"], BeforeValidator(_yaml_off)] = Field(
         description="auto: a Prefect server on loopback, started when none runs; off: no tracking"
     )
-    call_timeout_s: float = Field(gt=0, description="time limit of one model call")
+    call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
+    retry: RetryPolicy = Field(description="what to do when a model's provider fails")
     run_log: str | None = Field(
         default=None, description="file that simulators append a line to for each real run"
     )

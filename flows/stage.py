@@ -78,6 +78,7 @@ async def workbench(
             Prompts(project.prompts),
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
+            retry=operations.retry,
         )
         try:
             simulations = None
@@ -88,6 +89,9 @@ async def workbench(
             if export is not None:
                 cache.export(export)
         finally:
+            if gateway.failures:
+                counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
+                console.print(f"  attempts that the model's provider failed: {counts}")
             await gateway.close()
     finally:
         cache.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class SimulRAGError(Exception):
     """Base of all: one line for the terminal and the exit code it ends with."""
@@ -26,9 +28,24 @@ class CacheError(SimulRAGError):
 class ModelError(SimulRAGError):
     """A model call failed; the text names the task and never holds a key.
 
-    ``kind`` is one of: invalid_reply, refused, truncated, unavailable, timeout.
+    ``kind`` is one of: invalid_reply, refused, truncated, unavailable, timeout. ``cause`` says
+    more of an unavailable provider: throttled (it answered 'slow down') or unreachable (no
+    connection was made). ``retry_after_s`` is the time in seconds that the provider asked to wait.
     """
 
-    def __init__(self, message: str, kind: str = "invalid_reply") -> None:
+    def __init__(
+        self,
+        message: str,
+        kind: str = "invalid_reply",
+        *,
+        cause: Literal["throttled", "unreachable"] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
+        self.cause = cause
+        self.retry_after_s = retry_after_s
+
+
+class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
+    """Nobody gets an answer of the model's provider any more: no question's failure, the run's."""

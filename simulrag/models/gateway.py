@@ -13,12 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, InputError, ModelError
 from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request, Sampling
+from simulrag.models.limiter import Limiter
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
 from simulrag.models.prompts import Prompts
+from simulrag.models.retry import Retries, RetryPolicy
 from simulrag.records import Usage
 
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
+_DEFAULT_RETRY = RetryPolicy()
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _PLAIN_URL = re.compile(r"https?://[^\s@?#]+")
@@ -75,8 +78,10 @@ class ModelSettings(BaseModel):
 class Gateway:
     """Every model call goes through here, and through the call cache.
 
-    At most ``concurrency`` attempts are under way at a time, each for at most ``timeout_s``
-    seconds; calls that are stored wait for nobody. ``usage`` sums what the completions took by
+    At most ``concurrency`` attempts are under way at a time, fewer while the provider throttles,
+    each for at most ``timeout_s`` seconds; calls that are stored wait for nobody. What is
+    unavailable or late is tried again as ``retry`` says; ``failures`` counts such attempts by kind.
+    ``usage`` sums what the completions took by
     task, whether paid now or before; ``paid`` sums what this process really asked the provider
     for, replies that turned out invalid included. One gateway belongs to one event loop.
 
@@ -92,6 +97,7 @@ class Gateway:
         *,
         concurrency: int = 8,
         timeout_s: float = 120.0,
+        retry: RetryPolicy = _DEFAULT_RETRY,
     ) -> None:
         _prompts_exist(settings, prompts)
         self.settings = settings
@@ -100,8 +106,13 @@ class Gateway:
         self._provider = provider
         self._cache = cache
         self._prompts = prompts
-        self._slots = asyncio.Semaphore(concurrency)
+        self._retries = Retries(retry, Limiter(concurrency))
         self._timeout_s = timeout_s
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Attempts that were unavailable, throttled or late, by kind."""
+        return dict(sorted(self._retries.failures.items()))
 
     async def ask(
         self,
@@ -129,9 +140,10 @@ class Gateway:
         An invalid reply goes back to the model once with what is wrong. Only a valid reply is
         stored, under the key of the first request, with the usage of both attempts.
 
-        Raises ModelError (kind invalid_reply after two invalid replies, else the provider's), and
-        CacheError where a stored reply no longer validates: the schema is part of the key, so the
-        row was altered or ``check`` has become stricter; mode ``refresh`` calls again.
+        Raises ModelError (kind invalid_reply after two invalid replies, else the provider's),
+        ProviderDown where nobody is answered any more, and CacheError where a stored reply no
+        longer validates: the schema is part of the key, so the row was altered or ``check`` has
+        become stricter; mode ``refresh`` calls again.
         """
 
         async def call() -> CallResult:
@@ -201,10 +213,11 @@ class Gateway:
 
     async def _attempt(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
         schema = None if request.schema is None else reply_schema(request.schema)
-        async with self._slots:
+
+        async def once() -> ProviderReply:
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    reply = await self._provider.call(
+                    return await self._provider.call(
                         messages, schema, request.sampling, request.sample_index
                     )
             except TimeoutError:
@@ -214,7 +227,14 @@ class Gateway:
                     kind="timeout",
                 ) from None
             except ModelError as error:
-                raise ModelError(f"'{request.task}': {error}", kind=error.kind) from None
+                raise ModelError(
+                    f"'{request.task}': {error}",
+                    kind=error.kind,
+                    cause=error.cause,
+                    retry_after_s=error.retry_after_s,
+                ) from None
+
+        reply = await self._retries.run(once)
         counted = reply.usage.model_copy(update={"calls": 1})
         _count(self.paid, request.task, counted)
         return replace(reply, usage=counted)

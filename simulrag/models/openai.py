@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.gateway import ModelSettings
+from simulrag.models.retry_after import retry_after_s
 from simulrag.models.strictness import strict_schema
 from simulrag.records import Usage
 
@@ -142,22 +143,33 @@ class OpenAIProvider:
 
         if isinstance(error, APITimeoutError):
             return ModelError(
-                f"{self._base_url} could not be reached in {_CONNECT_TIMEOUT_S:g} s", kind="timeout"
+                f"{self._base_url} could not be reached in {_CONNECT_TIMEOUT_S:g} s",
+                kind="timeout",
+                cause="unreachable",
             )
         if isinstance(error, APIConnectionError):
             cause = scrub(str(error.__cause__ or error), key)
             return ModelError(
                 f"no connection to {self._base_url} ({cause}); is base_url right?",
                 kind="unavailable",
+                # By name: which HTTP library raises it is the SDK's affair and has changed.
+                cause="unreachable" if type(error.__cause__).__name__ == "ConnectError" else None,
             )
         if not isinstance(error, APIStatusError):
             return ModelError(
                 f"{self._base_url} sent no usable answer: {scrub(error.message, key)}",
                 kind="unavailable",
             )
-        return self._status_failure(error.status_code, scrub(error.message, key))
+        if error.status_code == 429 and error.code == "insufficient_quota":
+            return EnvironmentFault(
+                f"the account at {self._base_url} has no credit left (429): "
+                f"{scrub(error.message, key)}; everything paid for is kept"
+            )
+        return self._status_failure(
+            error.status_code, scrub(error.message, key), retry_after_s(error.response.headers)
+        )
 
-    def _status_failure(self, status: int, said: str) -> SimulRAGError:
+    def _status_failure(self, status: int, said: str, wait_s: float | None) -> SimulRAGError:
         if status in {401, 403}:
             variable = self._key_variable or "api_key_env (none is named)"
             return EnvironmentFault(
@@ -173,11 +185,14 @@ class OpenAIProvider:
                 f"{self._base_url} takes no more calls now, for the rate limit or the account's "
                 f"quota (429): {said}; run again later to go on from here",
                 kind="unavailable",
+                cause="throttled",
+                retry_after_s=wait_s,
             )
         if status in {408, 409} or status >= 500:
             return ModelError(
                 f"{self._base_url} failed ({status}): {said}; run again to go on from here",
                 kind="unavailable",
+                retry_after_s=wait_s,
             )
         return ModelError(
             f"{self._base_url} refused the request ({status}): {said}", kind="refused"

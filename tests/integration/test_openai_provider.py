@@ -21,6 +21,7 @@ from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Boundary, Decomposition, ToolCalls, Verbalized
+from simulrag.models.retry import RetryPolicy
 from simulrag.records import Usage
 from tests.servers.loopback import (
     CUT_OFF,
@@ -41,6 +42,7 @@ from tests.servers.loopback import (
 PROMPTS = Path(__file__).parents[2] / "prompts"
 KEY = "sk-planted-4f1d9b7c2e"
 KEY_VARIABLE = "LOOPBACK_KEY"
+ONCE = RetryPolicy(retries=0)
 MESSAGES = (Message(role="system", content="Be brief."), Message(role="user", content="Well?"))
 ANSWERS = canned(
     {
@@ -92,7 +94,8 @@ def cache(tmp_path: Path) -> Iterator[CallCache]:
 @pytest.fixture
 async def gateway(server: LoopbackServer, cache: CallCache) -> AsyncIterator[Gateway]:
     chosen = settings(server)
-    made = Gateway(make_provider(chosen), chosen, cache, Prompts(PROMPTS), timeout_s=20)
+    prompts = Prompts(PROMPTS)
+    made = Gateway(make_provider(chosen), chosen, cache, prompts, timeout_s=20, retry=ONCE)
     yield made
     await made.close()
 
@@ -212,7 +215,7 @@ async def test_a_server_that_is_down(unused_port: int) -> None:
     provider = OpenAIProvider(ModelSettings(provider="openai", model="m", base_url=url))
     error = await failure(provider)
     assert isinstance(error, ModelError)
-    assert error.kind == "unavailable"
+    assert (error.kind, error.cause) == ("unavailable", "unreachable")
     assert url in str(error)
     await provider.close()
 
@@ -223,6 +226,28 @@ def unused_port() -> int:
         bound.bind(("127.0.0.1", 0))
         port: int = bound.getsockname()[1]
     return port
+
+
+async def test_what_the_provider_asks_to_wait_is_told(
+    server: LoopbackServer, provider: OpenAIProvider
+) -> None:
+    server.script(fails(429, "slow down", retry_after="7"), fails(503, retry_after="2"), RESET)
+    told = []
+    for _ in range(3):
+        error = await failure(provider)
+        assert isinstance(error, ModelError)
+        told.append((error.cause, error.retry_after_s))
+    assert told == [("throttled", 7.0), (None, 2.0), (None, None)]
+
+
+async def test_an_account_without_credit_is_no_rate_limit(
+    server: LoopbackServer, provider: OpenAIProvider
+) -> None:
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    server.script(Act(kind="status", status=429, body=body))
+    error = await failure(provider)
+    assert isinstance(error, EnvironmentFault)
+    assert "no credit" in str(error)
 
 
 async def test_an_unknown_model_is_the_users_to_mend(
@@ -239,7 +264,8 @@ async def test_a_hanging_server_meets_the_gateways_deadline(
 ) -> None:
     server.script(HANG)
     chosen = settings(server)
-    gateway = Gateway(make_provider(chosen), chosen, cache, Prompts(PROMPTS), timeout_s=0.3)
+    prompts = Prompts(PROMPTS)
+    gateway = Gateway(make_provider(chosen), chosen, cache, prompts, timeout_s=0.3, retry=ONCE)
     with pytest.raises(ModelError, match=r"'closed_book': no reply .* within 0\.3 s") as caught:
         await gateway.ask("closed_book", question="What happens?")
     assert caught.value.kind == "timeout"

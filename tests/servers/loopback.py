@@ -37,8 +37,8 @@ class Act:
 
     ``reply`` sends ``text`` (None: what the server would have answered), with ``message`` and
     ``finish_reason`` as on the wire; ``status`` sends an error of that status with ``text`` as its
-    message; ``raw`` sends ``text`` as the whole body; ``reset`` drops the connection; ``hang``
-    holds it until the server closes or the client leaves.
+    message or ``body`` as a whole; ``raw`` sends ``text`` as the whole body; ``reset`` drops the
+    connection; ``hang`` holds it until the server closes or the client leaves.
     """
 
     kind: Literal["reply", "status", "raw", "reset", "hang"] = "reply"
@@ -47,6 +47,7 @@ class Act:
     finish_reason: str = "stop"
     message: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -233,7 +234,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.close()
             self.close_connection = True
         elif act.kind == "status":
-            self._send(act.status, {"error": {"message": act.text}}, act.headers)
+            content = {"error": {"message": act.text}} if act.body is None else dict(act.body)
+            self._send(act.status, content, act.headers)
         elif act.kind == "raw":
             self._send(200, act.text or "", act.headers)
         else:

@@ -14,11 +14,13 @@ from simulrag.models.base import Message, ProviderReply, Request, Sampling
 from simulrag.models.gateway import Gateway, ModelSettings
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Decomposition, Entailment
+from simulrag.models.retry import RetryPolicy
 from simulrag.records import Usage
 
 PROMPTS = Path(__file__).parents[3] / "prompts"
 SETTINGS = ModelSettings(provider="scripted", model="m1")
 CLAIM = '{"claims": [{"claim": "It rises."}]}'
+ONCE = RetryPolicy(retries=0)
 USED = Usage(input_tokens=10, output_tokens=2, cached_input_tokens=4)
 
 
@@ -194,7 +196,7 @@ async def test_empty_free_text_is_asked_for_again(cache: CallCache) -> None:
 
 
 async def test_a_providers_error_names_the_task_and_keeps_its_kind(cache: CallCache) -> None:
-    gate = gateway(Scripted(ModelError("too busy", kind="unavailable"), CLAIM), cache)
+    gate = gateway(Scripted(ModelError("too busy", kind="unavailable"), CLAIM), cache, retry=ONCE)
     with pytest.raises(ModelError, match="'decompose': too busy") as caught:
         await gate.complete(decompose())
     assert caught.value.kind == "unavailable"
@@ -202,7 +204,7 @@ async def test_a_providers_error_names_the_task_and_keeps_its_kind(cache: CallCa
 
 
 async def test_an_attempt_has_a_deadline(cache: CallCache) -> None:
-    gate = gateway(Scripted(CLAIM, delay_s=5), cache, timeout_s=0.02)
+    gate = gateway(Scripted(CLAIM, delay_s=5), cache, timeout_s=0.02, retry=ONCE)
     with pytest.raises(ModelError, match=r"scripted:m1 within 0\.02 s") as caught:
         await gate.complete(decompose())
     assert caught.value.kind == "timeout"
