@@ -155,8 +155,8 @@ class Gateway:
             text, parsed = _validated(request, stored.response)
         except InvalidReply as error:
             raise CacheError(
-                f"a stored reply to '{request.task}' does not validate ({error}); look at it with "
-                "'simulrag cache verify' or run in mode 'refresh' to call again"
+                f"the stored reply to '{request.task}' with key {stored.key} does not validate "
+                f"({error}); run in mode 'refresh' to call again"
             ) from None
         usage = Usage.model_validate(stored.usage)
         _count(self.usage, request.task, usage)
