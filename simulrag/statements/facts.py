@@ -46,13 +46,18 @@ _CHANGE_BEFORE = re.compile(
 )
 _CHANGE_BEHIND = re.compile(
     r"\s*(?:\w+ )?(?:warmer|cooler|warming|cooling|higher|lower|increase|decrease|change"
-    r"|difference|rise|drop|shift)\b",
+    r"|difference|rise|drop|shift|above (?:the |its |that )|below (?:the |its |that ))\b"
+    r"|\s*(?:above|below|over|more than|less than) (?:the |its |that of )",
     re.I,
 )
 _ARRIVAL = re.compile(
     r"(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )\b(?:to|reach\w*|at)\s+"
     r"(?:about |approximately |roughly |a )?$",
     re.I,
+)
+# 'falls to 66 s' names the later of two levels; 'comes to 66 s' names one alone.
+_RISES_TO = re.compile(
+    r"(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )(?<!sums )(?<!equates )\bto\s+$", re.I
 )
 _SEASON_START = re.compile(r"\b(?:start|onset|commenc|initiat|begin)", re.I)
 _PEAK_NEAR = re.compile(r"\bpeak[^.]{0,12}$", re.I)
@@ -195,7 +200,8 @@ def _says_change(sentence: str, item: Quantity) -> bool:
     before = re.split(r"[;.]\s|\d\s?°C|, (?:and|while|with|which)\b", sentence[: item.start])[-1]
     if _CHANGE_BEFORE.search(_INPUT_CHANGE.sub("", before)):
         return not _ARRIVAL.search(sentence[: item.start])
-    return bool(_CHANGE_BEHIND.match(sentence, item.unit_end))
+    signed = sentence[item.start : item.start + 1] == "+"
+    return signed or bool(_CHANGE_BEHIND.match(sentence, item.unit_end))
 
 
 def _fact(
@@ -224,7 +230,7 @@ def _fact(
     if not change:
         if "baseline" in own or re.search(r"\bfrom\s+$", sentence[: item.start]):
             role = "baseline"
-        elif "scenario" in own or re.search(r"\bto\s+$", sentence[: item.start]):
+        elif "scenario" in own or _RISES_TO.search(sentence[: item.start]):
             role = "scenario"
     if subject == "interval":
         role = "upper" if _UPPER.search(sentence[: item.start]) else "lower"

@@ -83,6 +83,10 @@ _VALUE_BEFORE = re.compile(
 )
 
 
+_LARGEST = 1e300
+_MOST_DECIMALS = 300
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A number as written.
@@ -114,7 +118,10 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
     for match in _NUMBER.finditer(text):
         begin = match.start("digits")
         if not any(start <= begin < end for start, end in taken):
-            found.append(_number(text, match))
+            number = _number(text, match)
+            # What no float holds is no quantity that anything could be compared with.
+            if abs(number.value) < _LARGEST and abs(number.decimals) < _MOST_DECIMALS:
+                found.append(number)
     found.sort(key=lambda item: item.start)
     return tuple(_shared_units(text, found))
 

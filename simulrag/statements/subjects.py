@@ -14,10 +14,11 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ),
     (
         "idling",
-        r"idling|idle(?:[\s-]time)?|idles|waiting times?|wait times?|stop-and-go"
+        r"idling|idle(?:[\s-]time)?|idles|waiting(?: times?)?|wait times?|waits?|stop[- ]times?"
+        r"|stop-and-go"
         r"|time (?:\w+ )?(?:stopped|standing still|waiting|stationary)|standstill times?",
     ),
-    ("co2_per_vehicle", r"co2_per_vehicle|(?:CO2|CO₂|carbon)[^.;]{0,30}per vehicle"),
+    ("co2_per_vehicle", r"co2_per_vehicle|(?:CO2|CO₂|carbon)[^.;]{0,30}per (?:vehicle|car)"),
     ("co2", r"CO2|CO₂|(?<!black )carbon(?: dioxide)?(?! monoxide| black)"),
     ("nox", r"NOx|NOₓ|nitrogen oxides?"),
     ("fuel", r"fuel|petrol|gasoline"),
@@ -74,7 +75,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ),
     (
         "peak_magnitude",
-        r"peak(?:s|ed|ing)?(?!s?[\s_-](?:timing|date|time|week|hour))|maximum (?:cases|prevalence"
+        r"tops? out|crests?|culminat\w+"
+        r"|peak(?:s|ed|ing)?(?!s?[\s_-](?:timing|date|time|week|hour))|maximum (?:cases|prevalence"
         r"|incidence)|(?:highest|top) (?:\w+ )?(?:level|point|value)",
     ),
     ("speed_limit", r"speed[\s-]?limits?|low-speed|speeds?"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -11,9 +11,10 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from simulrag.models.offline import places
-from simulrag.models.offline.changes import changes
+from simulrag.models.offline.changes import Change, changes
 from simulrag.models.offline.choices import choose
 from simulrag.models.offline.handbook import ArgumentRow
+from simulrag.models.offline.roads import PRIORITY, lane_step
 from simulrag.statements import Quantity, quantities
 
 # What questions call the inputs, by a word of the argument's name. First match wins.
@@ -100,14 +101,27 @@ def _change(reading: Reading) -> JsonValue:
         for other in reading.rows
         if _is_change(other) and (pattern := topic(other))
     }
-    found = changes(reading.question, named).get(reading.row.name)
+    every = changes(reading.question, named)
+    found = every.get(reading.row.name)
     if found is None:
-        return None
+        return 0.0 if _partner_changes(reading.row, every) else None
     if _is_factor(reading.row):
         return _cast(reading.row, 1 + found.percent / 100)
     return _cast(
         reading.row, found.percent if "percent" in reading.row.unit else found.percent / 100
     )
+
+
+_PARTNERS = ({"co2", "ch4"}, {"so2", "bc"})
+
+
+def _partner_changes(row: ArgumentRow, found: Mapping[str, Change]) -> bool:
+    """Whether the input that is changed together with a required one changes alone."""
+    if not row.required:
+        return False
+    own = set(_words(row.name))
+    others = [set(_words(name)) for name in found]
+    return any(own & pair and any(other & pair for other in others) for pair in _PARTNERS)
 
 
 def _is_factor(row: ArgumentRow) -> bool:
@@ -124,6 +138,9 @@ def _is_change(row: ArgumentRow) -> bool:
 
 
 def _lanes(reading: Reading) -> JsonValue:
+    today = int(reading.row.default) if reading.row.default.isdigit() else None
+    if today is not None and (step := lane_step(reading.question)):
+        return today + step
     count = r"(\d+|one|two|three|four|single)"
     patterns = (
         rf"\bfrom {count}(?: \w+)? lanes? (?:down )?to (?:only |just )?{count}\b",
@@ -135,11 +152,8 @@ def _lanes(reading: Reading) -> JsonValue:
         if match:
             word = match[match.lastindex or 1].lower()
             return _LANE_WORDS.get(word) or int(word)
-    default = reading.row.default.isdigit() and int(reading.row.default)
-    if default and re.search(
-        r"road diet|los\w+ (?:a|one) lane|lane (?:is )?(?:removed|closed)", reading.question, re.I
-    ):
-        return default - 1
+    if today and re.search(r"road diet", reading.question, re.I):
+        return today - 1
     return None
 
 
@@ -151,6 +165,7 @@ def _boolean(reading: Reading) -> JsonValue:
             r"green[\s-]waves?",
             r"priority (?:\w+ )?(?:junction|crossing|system|intersection|signal\w*)",
             r"(?:signal|junction|traffic light) priorit\w+",
+            *PRIORITY,
         ]
     for pattern in patterns:
         match = re.search(pattern, reading.question, re.I)
@@ -225,6 +240,8 @@ def _beside(reading: Reading) -> JsonValue:
     """A number of fitting unit beside words of the argument's name or meaning."""
     words = [w for w in _words(reading.row.name) if w not in _FILLER and len(w) > 2]
     words += [w for w in _words(reading.row.meaning) if w not in _FILLER and len(w) > 4]
+    if "immunity" in words:
+        words += ["protected", "resistant"]
     spots = [
         (m.start() + m.end()) / 2
         for word in dict.fromkeys(words)

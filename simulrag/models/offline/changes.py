@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from simulrag.models.offline.phrasing import canonical
 from simulrag.statements import Quantity, quantities, thresholds
 
 _UP = re.compile(
@@ -113,8 +114,8 @@ def _past_direction(text: str, item: Quantity) -> int:
 @lru_cache(maxsize=256)
 def _plain(question: str) -> str:
     """The question with worded fractions as percentages and its thresholds blanked out."""
-    text = question
-    for asked in thresholds(question):
+    text = canonical(question)
+    for asked in thresholds(text):
         text = text[: asked.start] + " " * (asked.end - asked.start) + text[asked.end :]
     text = _COMPARISON.sub(lambda match: " " * len(match[0]), text)
     for pattern, words in _WORDED:

@@ -12,6 +12,37 @@ _LEVELS = {
     "low": r"low|weak|slight|small|mild",
 }
 
+# What people call the shared socioeconomic pathways (O'Neill et al., 2017).
+_PATHWAYS = {
+    "ssp119": r"very low emissions",
+    "ssp126": r"sustainab\w+ (?:pathway|development|road|path|scenario)|taking the green road"
+    r"|strong mitigation|low[- ]emissions? (?:pathway|scenario|path)",
+    "ssp245": r"middle[- ]of[- ]the[- ]road|intermediate emissions|medium emissions",
+    "ssp370": r"regional rivalry|rocky road|high[- ]emissions? (?<!very high emissions )(?<!very "
+    r"high emission )(?:pathway|scenario)",
+    "ssp585": r"fossil[- ]fuel(?:l?ed)?[- ](?:development|growth|intensive|path)\w*"
+    r"|taking the highway|very high[- ]emissions?|business[- ]as[- ]usual|worst[- ]case",
+}
+_NEW_PATIENTS = re.compile(
+    r"\badmissions?\b|\badmitted\b|\bnew(?:ly)? (?:\w+ )?(?:hospitali[sz]\w+|patients|cases)", re.I
+)
+
+
+def named(choices: Sequence[str], question: str) -> list[str]:
+    """The pathways of an enumeration that a question names, by code or by title, in order."""
+    places: list[tuple[int, str]] = []
+    for choice in choices:
+        match = re.fullmatch(r"ssp(\d)(\d)(\d)", choice)
+        if match is None:
+            return []
+        code = rf"\bssp[\s-]*{match[1]}[\s._-]*{match[2]}[\s._]*{match[3]}(?!\d)"
+        title = _PATHWAYS.get(choice, code)
+        found = re.search(code, question, re.I) or re.search(title, question, re.I)
+        if found:
+            places.append((found.start(), choice))
+    coded = [c for _, c in sorted(places) if re.search(r"\bssp[\s-]*\d[\s._-]*\d", question, re.I)]
+    return coded or [choice for _, choice in sorted(places)]
+
 
 def choose(choices: Sequence[str], own: Sequence[str], question: str) -> str | None:
     """The word of an enumeration that a question means, None where it means none.
@@ -29,13 +60,17 @@ def choose(choices: Sequence[str], own: Sequence[str], question: str) -> str | N
                 return near
         root = re.search(rf"(?<!\w)(\w+) {stem[:8]}", question, re.I)
         return root and next((c for c, p in levels.items() if re.fullmatch(p, root[1], re.I)), None)
+    if called := named(choices, question):
+        return called[0]
     whole = [(plain.find(_fold(choice)), choice) for choice in choices if _fold(choice) in plain]
     if whole:
         return min(whole)[1]
+    if re.search(r"\bhospital|\badmission|\bpatients\b|\bbeds\b", question, re.I):
+        choices = [choice for choice in choices if "hospital" in choice] or choices
     tokens = {choice: re.split(r"\W+", choice.lower())[-1] for choice in choices}
     hits = [(m.start(), c) for c, word in tokens.items() if (m := re.search(word, question, re.I))]
     if not hits and "incidence" in tokens.values():
-        word = "incidence" if re.search(r"\badmissions\b", question, re.I) else "prevalence"
+        word = "incidence" if _NEW_PATIENTS.search(question) else "prevalence"
         return next((choice for choice, last in tokens.items() if last == word), None)
     return min(hits)[1] if hits else None
 

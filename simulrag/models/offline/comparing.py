@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,16 +10,18 @@ from dataclasses import replace
 from simulrag.models.offline.check import Check
 from simulrag.models.offline.generic import generic_checks
 from simulrag.models.offline.qualities import (
+    MEASURED,
     class_checks,
     direction_checks,
     order_checks,
     surface_checks,
     trend_checks,
 )
-from simulrag.statements import Quantity, same_number
+from simulrag.statements import Quantity, same_number, subjects
 from simulrag.statements.facts import Fact, facts
 
 _EXCLUSIVE = (frozenset({"greenhouse", "aerosol"}), frozenset({"baseline", "scenario"}))
+_SAID_WAY = re.compile(r"\b(?:warm|cool|increas|decreas|ris(?:e|es|ing)\b|higher|lower|drop)", re.I)
 _FUTURE = re.compile(r"\b(?:projected|predicted|future|simulated|resulting)\b", re.I)
 
 
@@ -30,19 +33,22 @@ def checks(
     found = _numbers(claim, question, stated, tolerance_percent)
     if not facts(claim, question):
         found += generic_checks(claim, question, text, tolerance_percent)
-    numeric = bool(found)
+    numeric = any(item.fact is None or item.fact.role == "change" for item in found)
+    trended = bool(found)
     found += class_checks(claim, question, text, stated)
     found += surface_checks(claim, text)
-    if not numeric:
-        exact = order_checks(claim, text, stated) or trend_checks(claim, text)
-        found += exact or direction_checks(claim, text, stated)
+    if not trended:
+        found += order_checks(claim, text, stated) or trend_checks(claim, text)
+    if (not trended and not found) or (trended and not numeric and _one_thing(claim)):
+        found += direction_checks(claim, text, stated)
     return found
 
 
 def with_differences(stated: Sequence[Fact]) -> list[Fact]:
     """The facts, and the temperature difference that exactly two stated levels yield."""
     result = list(stated)
-    if any(fact.subject == "temperature_change" for fact in stated):
+    changed = [fact for fact in stated if fact.subject == "temperature_change"]
+    if any(fact.value < 0 or _SAID_WAY.search(fact.sentence) for fact in changed):
         return result
     levels = [
         fact for fact in stated if fact.subject == "temperature" and "global" not in fact.tags
@@ -60,6 +66,10 @@ def with_differences(stated: Sequence[Fact]) -> list[Fact]:
     value = round(later.value - first.value, 10)
     decimals = max(first.quantity.decimals, later.quantity.decimals)
     quantity = Quantity(value, "degc", decimals, 0, 0, 0)
+    if changed and not first.tags & {"historical", "baseline"}:
+        return result
+    if changed:
+        return [_signed_by(value, fact) for fact in result]
     result.append(
         Fact(
             "temperature_change",
@@ -73,6 +83,13 @@ def with_differences(stated: Sequence[Fact]) -> list[Fact]:
         )
     )
     return result
+
+
+def _signed_by(value: float, fact: Fact) -> Fact:
+    """A difference stated without a direction ('is 0.71 °C'), with the one of the two levels."""
+    if fact.subject != "temperature_change" or abs(abs(fact.value) - abs(value)) > 0.015:
+        return fact
+    return replace(fact, value=math.copysign(fact.value, value), directed=True)
 
 
 def matching(fact: Fact, stated: Sequence[Fact]) -> list[Fact]:
@@ -91,16 +108,66 @@ def _numbers(
     claim: str, question: str, stated: Sequence[Fact], tolerance: float | None
 ) -> list[Check]:
     found = []
-    for fact in facts(claim, question):
-        others = matching(fact, stated)
+    claimed = _claimed(claim, question)
+    skipped = False
+    for index, fact in enumerate(claimed):
+        if skipped:
+            skipped = False
+            continue
+        upper = claimed[index + 1] if index + 1 < len(claimed) else None
+        ranged = upper is not None and _is_range(claim, fact, upper)
+        others = matching(upper if ranged and upper else fact, stated)
         if not others:
             continue
-        hit = next((other for other in others if _agrees(fact, other, tolerance)), None)
-        if hit is not None:
-            found.append(_check_number(fact, hit, True))
+        if ranged and upper is not None:
+            skipped = True
+            hit = next((other for other in others if _holds(fact, upper, other)), None)
+            whole = replace(upper.quantity, start=fact.quantity.start)
+            said = replace(upper, quantity=whole)
         else:
-            found.append(_check_number(fact, others[0], False))
+            hit = next((other for other in others if _agrees(fact, other, tolerance)), None)
+            said = fact
+        found.append(_check_number(said, hit or others[0], hit is not None))
     return found
+
+
+def _is_range(claim: str, lower: Fact, upper: Fact) -> bool:
+    """'5 to 8 percent': two numbers that bound one; 'from 14 to 6' tells two."""
+    between = claim[lower.quantity.unit_end : upper.quantity.start]
+    if lower.subject != upper.subject or lower.subject == "interval":
+        return False
+    before = claim[: lower.quantity.start]
+    if re.fullmatch(r"\s*and\s*", between):
+        return bool(re.search(r"\bbetween\s+$", before))
+    return bool(re.fullmatch(r"\s*(?:to|or|-|–|—)\s*", between)) and not re.search(
+        r"\bfrom\s+$", before
+    )
+
+
+def _holds(lower: Fact, upper: Fact, other: Fact) -> bool:
+    """Whether the stated number lies in the range, on the side that the claim says."""
+    known, end = other.value, upper.value
+    if end < 0:
+        known, end = -known, -end
+    return abs(lower.value) <= known <= abs(end)
+
+
+def _one_thing(claim: str) -> bool:
+    """Whether a claim speaks of one measured thing, so that its direction word is that thing's."""
+    return len({name for name in subjects(claim) if name in MEASURED}) == 1
+
+
+def _claimed(claim: str, question: str) -> list[Fact]:
+    """The claim's facts, their numbers placed in the claim and not in their sentence."""
+    placed = []
+    for fact in facts(claim, question):
+        begin = max(claim.find(fact.sentence), 0)
+        item = fact.quantity
+        moved = replace(
+            item, start=item.start + begin, end=item.end + begin, unit_end=item.unit_end + begin
+        )
+        placed.append(replace(fact, quantity=moved))
+    return placed
 
 
 def _check_number(fact: Fact, other: Fact, holds: bool) -> Check:

@@ -42,6 +42,13 @@ _PAIRS = (
     ("slower", "faster"),
     ("surge", "slump"),
     ("gain", "loss"),
+    ("goes up", "goes down"),
+    ("went up", "went down"),
+    ("hotter", "colder"),
+    ("lengthen", "shorten"),
+    ("lengthening", "shortening"),
+    ("raise", "lower"),
+    ("soar", "plunge"),
 )
 _EXTRA = {
     "reduce": "increase",
@@ -107,19 +114,31 @@ def corrected(claim: str, failed: Sequence[Check]) -> str:
             text = _turn(text, "")
         else:
             text = _swap_word(text, check.said, check.right)
+    way = next((c.fact.value for c in failed if c.part == "number" and c.fact is not None), 0.0)
+    if text == claim and way:
+        text = _turn(claim, "up" if way > 0 else "down")
     if text == claim:
-        first = claim if re.match(r"I\b", claim) else claim[0].lower() + claim[1:]
+        first = claim if re.match(r"I\b|[A-Z][A-Z\d]", claim) else claim[0].lower() + claim[1:]
         return f"It is not the case that {first}"
     return text
 
 
 def _replace_number(text: str, item: Quantity, fact: Fact) -> str:
     """The number as the evidence has it; the direction word turned where the sign needs it."""
-    if item.unit in ("date", "month_day"):
-        return text[: item.start] + _date(text[item.start : item.end], fact) + text[item.end :]
     value = _in_unit(fact, item)
     if fact.role != "change":
-        return text[: item.start] + _written(value, fact, item) + text[item.end :]
+        dated = item.unit in ("date", "month_day")
+        new = _date(text[item.start : item.end], fact) if dated else _written(value, fact, item)
+        return text[: item.start] + new + text[item.end :]
+    behind = re.match(r" (more|less|fewer)\b", text[item.unit_end :])
+    if behind and fact.directed:
+        amount = _written(abs(value), fact, item) + text[item.end : item.unit_end]
+        tail = text[item.unit_end + behind.end() :]
+        result = text[: item.start] + amount + (" more" if value > 0 else " less") + tail
+        alone = len(direction_words(result)) == 1
+        return _turn(result, "up" if value > 0 else "down") if alone else result
+    if text[item.start] == "+" and value > 0:
+        return text[: item.start] + "+" + _written(value, fact, item) + text[item.end :]
     word = _word_of(text, item)
     if item.value < 0 or word is None:
         new = _written(value if fact.directed or item.value >= 0 else -abs(value), fact, item)

@@ -24,7 +24,7 @@ class ArgumentRow:
     @property
     def choices(self) -> list[str]:
         """The words of a 'one of ...' type, else an empty list."""
-        match = re.fullmatch(r"one of (.*)", self.type)
+        match = re.fullmatch(r"one of (.*?)(?: or (?:number|integer|null))*", self.type)
         return [word.strip() for word in match[1].split(",")] if match else []
 
 

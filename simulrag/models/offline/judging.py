@@ -7,6 +7,7 @@ import re
 from pydantic import JsonValue
 
 from simulrag.models.offline.comparing import checks
+from simulrag.models.offline.phrasing import canonical
 from simulrag.models.offline.qualities import MEASURED
 from simulrag.statements import directions, subjects
 from simulrag.statements.facts import facts, sentences
@@ -61,8 +62,9 @@ def judge(
     question: str, reference: str, claim: str, tolerance_percent: float | None
 ) -> dict[str, JsonValue]:
     """The reply to ``label``: true, false or undecided, with the reason in one sentence."""
-    if _normal(claim) in _normal(reference):
+    if f" {_normal(claim)} " in f" {_normal(reference)} ":  # whole words: 1 is not 12.9
         return _reply("true", "The reference says so in these words.")
+    claim = canonical(claim)
     found = checks(claim, question, reference, tolerance_percent)
     failed = [item for item in found if not item.holds]
     if failed:

@@ -14,6 +14,12 @@ _STATE_NAMES = (
     "Washington, West Virginia, Wisconsin, Wyoming"
 )
 STATES = _STATE_NAMES.split(", ")
+_LETTERS = (
+    "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE"
+    " NV NH NJ NM NY NC ND OH OK OR PA PR RI SC SD TN TX UT VT VA WA WV WI WY"
+)
+_BY_LETTERS = dict(zip(_LETTERS.split(), STATES, strict=True))
+_POSTAL = re.compile(rf"(?<![\w.&'’])(?:{'|'.join(_BY_LETTERS)})(?![\w&])")
 _STATE = re.compile(
     r"(?<!\w)(?:"
     + "|".join(sorted(STATES, key=len, reverse=True))
@@ -32,7 +38,8 @@ _CUES = (
     rf"(?:the )?({_NAME})",
     rf"\b(?:of|[Ww]ould|[Ss]hould|[Ww]as|[Ww]ere|[Ii]s|[Dd]oes|[Ww]ill|[Cc]ould|[Cc]an|[Aa]nd|to"
     rf"|that|from) ({_NAME})",
-    rf"^({_NAME})(?=[,:'’])",
+    rf"(?:^|[:;,.] )({_NAME})(?=[,:'’])",
+    rf"(?:^|[:;,.] )({_NAME})(?= (?:in |by )?(?:1[89]|20)\d\d\b)",
     rf"({_NAME})(?=['’]s?\b)",
 )
 _NO_PLACE = re.compile(
@@ -63,10 +70,21 @@ def city(question: str) -> str | None:
     return None
 
 
+def listed(question: str, one: str) -> list[str]:
+    """The names of the list ('Madrid and Rome') that holds ``one``; itself where none does."""
+    for match in re.finditer(rf"{_NAME}(?:, {_NAME})*,? and (?:in |for |of )?{_NAME}", question):
+        words = re.split(r",? and (?:in |for |of )?|, ", match[0])
+        words[0] = re.sub(r"^(?:Compare|Contrast|Consider|Take|For|In|Between|Of) ", "", words[0])
+        names = [re.sub(r"['’]s$", "", word.rstrip(" .-'’")) for word in words]
+        if one in names and not any(_NO_PLACE.match(n) or n in STATES for n in names):
+            return list(dict.fromkeys(names))
+    return [one]
+
+
 def states(question: str) -> list[str]:
     """The states of the USA named in a question, in order, each once."""
     found: list[str] = []
-    for match in _STATE.finditer(question):
+    for match in _STATE.finditer(_spelled(question)):
         name = (
             "District of Columbia"
             if "D" in match[0][-4:] and "Washington" in match[0]
@@ -77,9 +95,20 @@ def states(question: str) -> list[str]:
     return found
 
 
+def _spelled(question: str) -> str:
+    """Postal letters spelled out; in a text without small letters they are words, not states."""
+    if not re.search(r"[a-z]", question):
+        return question
+    return _POSTAL.sub(lambda match: _BY_LETTERS[match[0]], question)
+
+
 def points(question: str) -> list[list[float]]:
-    """The points written as '(x, y)', in order, as they stand (longitude first by convention)."""
-    return [[_signed(match[1]), _signed(match[2])] for match in _POINT.finditer(question)]
+    """Points [longitude, latitude]: '(x, y)' as it stands, else a longitude and latitude named."""
+    found = [[_signed(match[1]), _signed(match[2])] for match in _POINT.finditer(question)]
+    if found:
+        return found
+    longitude, latitude = coordinate(question, "longitude"), coordinate(question, "latitude")
+    return [[longitude, latitude]] if longitude is not None and latitude is not None else []
 
 
 def coordinate(question: str, axis: str) -> float | None:

@@ -32,15 +32,20 @@ _COOLER = re.compile(
 )
 _GREENHOUSE = re.compile(r"\b(?:CO2|CH4|greenhouse|GHG|methane|carbon dioxide)\b", re.I)
 _AEROSOL = re.compile(r"\b(?:SO2|black carbon|aerosols?|sul(?:ph|f)ur|BC|geoengineering)\b", re.I)
+_OPENING = re.compile(
+    r"\b(?:outbreak|epidemic|season|infections|cases|patients|admissions)\b[^.;]{0,60}"
+    r"\b(?:from the (?:start|beginning|onset)|at first|initially|in the beginning|early on)\b",
+    re.I,
+)
 _CLASS_SAID = re.compile(
     r"\b(?:considered|classified|categor\w+|class|deemed|falls?|falling|qualif\w+|represent\w*"
     r"|constitut\w*|range|threshold\w*|labell?ed|counts? as|described|magnitude|regarded|rated"
-    r"|is|are|would be|marks?|indicat\w+|amounts? to|signif\w+)\b",
+    r"|is|are|would be|mak(?:es?|ing)|marks?|indicat\w+|amounts? to|signif\w+)\b",
     re.I,
 )
 _CLASS_NOUN = (
     r"\s+(?:\w+\s+){0,1}(?:reductions?|increases?|decreases?|changes?|improvements?|impacts?"
-    r"|differences?|shifts?|warming|cooling|range|category|class)\b"
+    r"|differences?|shifts?|warming|cooling|range|category|class|one)\b"
 )
 
 
@@ -206,6 +211,10 @@ def claim_subject(claim: str) -> str | None:
     """The measured thing that the direction of a claim belongs to, by nearness."""
     spans = _measured_spans(claim)
     words = direction_words(claim)
+    if not spans and re.search(r"\b(?:warm|cool|hot|cold)\w*", claim, re.I):
+        return "temperature_change"
+    if not spans and _OPENING.search(claim):
+        return "four_week_growth"
     if not spans:
         return None
     if not words:

@@ -10,7 +10,7 @@ _BOUNDARY = re.compile(r"(?<=[.!?;])[\"'’”)]*\s+(?=[\"'‘“(]?[A-ZÀ-Þ0-9
 FINITE = (
     r"(?:is|are|was|were|be|been|has|have|had|does|do|did|will|would|shall|should|may|might|can|"
     r"could|must|cannot|won't|isn't|doesn't|falls?|fell|rises?|rose|drops?|dropped|grows?|grew|"
-    r"increases?|increased|decreases?|decreased|declines?|declined|climbs?|climbed|shrinks?|"
+    r"changes|increases?|increased|decreases?|decreased|declines?|declined|climbs?|climbed|shrinks?|"
     r"reduces?|reduced|lowers?|raises?|cuts?|improves?|improved|worsens?|worsened|experiences?|"
     r"remains?|stays?|reaches|reached|peaks?|peaked|amounts?|stands?|results?|leads?|led|shows?|"
     r"indicates?|suggests?|represents?|achieves?|delivers?|demonstrates?|presents?|yields?|"

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from simulrag.models.offline.handbook import ArgumentRow, HandbookTool, OutputRow, read_handbook
+from simulrag.models.offline.named_settings import settings
 from simulrag.models.offline.scenes import SCENES, Asked, Scene, Vary
 
 PERCENT_CLASSES = (("minor", 0.0), ("moderate", 10.0), ("significant", 25.0))
@@ -29,7 +30,7 @@ def templates(handbook: str, count: int) -> list[dict[str, Any]]:
         if tool is not None:
             found.append(_from_scene(scene, tool))
     if not found:
-        found = list(_pairings(tools))
+        found = [*_pairings(tools), *settings(tools)]
     return found[:count]
 
 
@@ -82,6 +83,8 @@ def _pairings(tools: Sequence[HandbookTool]) -> Iterator[dict[str, Any]]:
     """
     for more in (0, 1):
         for tool in tools:
+            if any(not _can_vary(row) for row in tool.arguments if row.required):
+                continue
             ranged = [row for row in tool.arguments if _can_vary(row)]
             outputs = [row for row in tool.outputs if _is_number(row) and _is_asked(row)]
             required = [row for row in tool.arguments if row.required]

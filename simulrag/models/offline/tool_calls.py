@@ -8,6 +8,8 @@ from pydantic import JsonValue
 
 from simulrag.models.offline.arguments import read_argument
 from simulrag.models.offline.handbook import ArgumentRow, HandbookTool, read_handbook
+from simulrag.models.offline.phrasing import canonical
+from simulrag.models.offline.several import several
 from simulrag.statements import subjects
 
 Call = dict[str, JsonValue]
@@ -27,7 +29,8 @@ _BASELINE = re.compile(
 _COMPARES = re.compile(
     r"\bchang\w*|\bcompar\w+|\bbaseline\b|\bagainst\b|\bpercent|%|\bdifference\b|\bhow (?:much|far)"
     r"|\bincreas\w*|\bdecreas\w*|\breduc\w*|\bimprov\w*|\bfall|\bris(?:e|es)\b|\brespond|\blonger|"
-    r"\bshorter|\bless\b|\bmore\b|\beffect|\bimpact|\bwould\b",
+    r"\bshorter|\bless\b|\bmore\b|\beffect|\bimpact|\bwould\b|\bdelta\b|\bsav(?:e|ing)|\breact|\bconsequen"
+    r"|\bbetter\b|\bworse\b|\bwhat happens\b|\bgain",
     re.I,
 )
 
@@ -39,6 +42,7 @@ def tool_calls(question: str, handbook: str, problems: list[str]) -> list[Call]:
     out where it has a default, and its call is dropped where it is required: a value is never
     bent into the range behind the user's back.
     """
+    question = canonical(question)
     filled: list[tuple[HandbookTool, Call]] = []
     tools = read_handbook(handbook)
     every_row = list({row.name: row for tool in tools for row in tool.arguments}.values())
@@ -58,7 +62,10 @@ def tool_calls(question: str, handbook: str, problems: list[str]) -> list[Call]:
         required = {row.name for row in tool.arguments if row.required}
         if not refused & required and _asked(tool, given, question, filled):
             kept: Call = {name: value for name, value in given.items() if name not in refused}
-            calls.append({"tool": tool.name, "arguments": kept})
+            calls += [
+                {"tool": tool.name, "arguments": case}
+                for case in several(kept, tool.arguments, question)
+            ]
     return calls
 
 
@@ -100,6 +107,14 @@ def _relevant(tool: HandbookTool, question: str) -> bool:
     if subjects(question) & subjects(about):
         return True
     if "temperature" in about and re.search(r"\b(?:warm|cool|hot|cold)\w*", question, re.I):
+        return True
+    if "travel time" in about and re.search(
+        r"\b(?:time|trips?|journeys?|delays?)\b", question, re.I
+    ):
+        return True
+    if "hospital" in about and re.search(
+        r"\b(?:hospital|bed|patient|clinic|admission)", question, re.I
+    ):
         return True
     choices = " ".join(choice for row in tool.arguments for choice in row.choices).lower()
     asked = set(re.findall(r"[a-z]{5,}", question.lower()))

@@ -140,3 +140,8 @@ def test_the_tolerance_of_the_prompt_counts() -> None:
     assert tolerance("Compare numbers with a tolerance of 10 percent of the reference's") == 10
     assert tolerance("Compare numbers at the precision that the claim itself gives") is None
     assert judge(QUESTION, REFERENCE, "Trips get 12% shorter.", 10.0)["label"] == "true"
+
+
+def test_the_beginning_of_a_number_is_not_that_number() -> None:
+    said = judge("How much?", "The level rises by 12.9%.", "The level rises by 1", None)
+    assert said["reason"] != "The reference says so in these words."

@@ -98,3 +98,8 @@ def test_spans_point_at_the_number_and_its_unit() -> None:
     item = only(text)
     assert text[item.start : item.end] == "-33.27"
     assert text[item.start : item.unit_end] == "-33.27 %"
+
+
+@pytest.mark.parametrize("text", ["1e400 percent", "1" + "0" * 400, "0." + "0" * 400 + "1 %"])
+def test_what_no_float_holds_is_no_quantity(text: str) -> None:
+    assert quantities(text) == []
