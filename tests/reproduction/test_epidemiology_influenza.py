@@ -74,8 +74,8 @@ def test_attack_rates_and_hospitalisations_of_seasonal_influenza(
     """Scenarios whose R after immunity and vaccination is that of seasonal influenza.
 
     Biggerstaff et al. 2014: median 1.28, quartiles 1.19 to 1.37. 5 to 20 % of people are infected
-    in a season, a third of them without symptoms (Carrat et al. 2008); 3 to 11 % fall ill (Tokars et
-    al. 2018). The CDC's burden estimates of 2010-11 to 2019-20 lie between 140,000 and 810,000
+    in a season, a third of them without symptoms (Carrat et al. 2008); 3 to 11 % fall ill (Tokars
+    et al. 2018). The CDC's burden estimates of 2010-11 to 2019-20 lie between 140,000 and 810,000
     admissions a season, 43 to 245 per 100,000 people.
     """
     effective = r0 * (1 - immunity / 100) * (1 - DISEASE.usual_protection)

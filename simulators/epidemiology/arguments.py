@@ -1,0 +1,202 @@
+"""What can be asked of a season, and what comes back."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from simulators.base import ArgumentError, ToolModel
+from simulators.epidemiology.places import find_states
+from simulators.epidemiology.summary import Trend
+from simulators.epidemiology.trajectories import check_memory
+
+Metric = Literal["hospital prevalence", "hospital incidence", "infections", "latent", "infectious"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+Seasonality = Literal["none", "moderate", "high"]
+FIRST_YEAR, LAST_YEAR = 1900, 2200
+Weeks = Annotated[int, Field(ge=0, le=60)]
+
+
+class ForecastArguments(ToolModel):
+    """One scenario of one season."""
+
+    states: list[str] = Field(
+        description="names or postal abbreviations of 1 to 51 states of the USA (with the "
+        "District of Columbia) that the forecast sums over"
+    )
+    start_date: str = Field(
+        description="first day of the season; where the question names no year, a season of 2022",
+        json_schema_extra={"unit": "YYYY-MM-DD"},
+    )
+    r0: float = Field(
+        ge=1.2, le=4, description="basic reproduction number, in midwinter with nobody immune"
+    )
+    seasonality: Seasonality | Annotated[float, Field(ge=0, le=0.9)] = Field(
+        description="strength of the seasonal change of transmission; 'no seasonality' is none; a "
+        "number is the share by which midsummer's transmission lies below midwinter's"
+    )
+    prior_immunity_percent: float = Field(
+        ge=0,
+        le=80,
+        description="share of the population that is immune at the start",
+        json_schema_extra={"unit": "percent"},
+    )
+    metric: Metric = Field(
+        description="patients in hospital on a day (prevalence), new admissions a day (incidence), "
+        "new infections a day, or people latent or infectious on a day"
+    )
+    school_closure_weeks: Weeks = Field(
+        default=0, description="length of a school closure", json_schema_extra={"unit": "weeks"}
+    )
+    school_closure_start_week: Weeks = Field(
+        default=4,
+        description="weeks from the start date to the school closure",
+        json_schema_extra={"unit": "weeks"},
+    )
+    community_reduction_percent: float = Field(
+        default=0,
+        ge=0,
+        le=90,
+        description="cut of all contacts (distancing, masks) while a community reduction lasts",
+        json_schema_extra={"unit": "percent"},
+    )
+    community_reduction_weeks: Weeks = Field(
+        default=8,
+        description="length of the community reduction",
+        json_schema_extra={"unit": "weeks"},
+    )
+    community_reduction_start_week: Weeks = Field(
+        default=4,
+        description="weeks from the start date to the community reduction",
+        json_schema_extra={"unit": "weeks"},
+    )
+    vaccination_coverage_percent: float = Field(
+        default=0,
+        ge=0,
+        le=90,
+        description="people reached by an additional vaccination campaign of ten weeks, over and "
+        "above the usual autumn campaign",
+        json_schema_extra={"unit": "percent"},
+    )
+    vaccination_start_week: Weeks = Field(
+        default=0,
+        description="weeks from the start date to the additional campaign",
+        json_schema_extra={"unit": "weeks"},
+    )
+    horizon_weeks: int = Field(
+        default=45,
+        ge=5,
+        le=60,
+        description="length of the forecast",
+        json_schema_extra={"unit": "weeks"},
+    )
+    members: int | None = Field(
+        default=None,
+        ge=2,
+        description="runs of the ensemble; none takes the simulator's setting (100 unless changed)",
+        json_schema_extra={"unit": "runs"},
+    )
+    per_state: bool = Field(
+        default=False, description="true adds the summary of every named state on its own"
+    )
+    daily: bool = Field(default=False, description="true adds the daily quantiles of the metric")
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**31 - 1,
+        description="seed of the ensemble's randomness; none takes the seed of the run",
+    )
+
+    @field_validator("states")
+    @classmethod
+    def _known_states(cls, states: list[str]) -> list[str]:
+        try:
+            return list(find_states(states))
+        except ArgumentError as error:
+            raise ValueError(str(error)) from None
+
+    @field_validator("start_date")
+    @classmethod
+    def _is_date(cls, text: str) -> str:
+        try:
+            day = date.fromisoformat(text.strip())
+        except ValueError:
+            raise ValueError(
+                f"'{text}' is no date; write it as YYYY-MM-DD, for example 2022-10-05"
+            ) from None
+        if not FIRST_YEAR <= day.year <= LAST_YEAR:
+            raise ValueError(f"'{text}' is not between {FIRST_YEAR} and {LAST_YEAR}")
+        return day.isoformat()
+
+    @model_validator(mode="after")
+    def _fits_memory(self) -> Self:
+        try:
+            check_memory(self.members or 1, 7 * self.horizon_weeks)
+        except ArgumentError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+class StateSummary(ToolModel):
+    """The summary of one state on its own."""
+
+    state: str
+    peak_median: float
+    peak_lower_90: float
+    peak_upper_90: float
+    peak_date: str
+    weeks_to_peak: float
+    trend: Trend
+    four_week_growth_percent: float
+    cumulative_median: float
+
+
+class DailyQuantiles(ToolModel):
+    """Quantiles over the members, day by day from the start date."""
+
+    lower_90: list[float] = Field(description="5 % quantile")
+    median: list[float] = Field(description="50 % quantile")
+    upper_90: list[float] = Field(description="95 % quantile")
+
+
+class ForecastOutputs(ToolModel):
+    """The forecast's summary, over the sum of the named states."""
+
+    peak_median: float = Field(
+        description="peak magnitude of the metric, median of the ensemble",
+        json_schema_extra={"unit": "people"},
+    )
+    peak_lower_90: float = Field(
+        description="lower bound of the 90 percent interval of the peak magnitude",
+        json_schema_extra={"unit": "people"},
+    )
+    peak_upper_90: float = Field(
+        description="upper bound of the 90 percent interval of the peak magnitude",
+        json_schema_extra={"unit": "people"},
+    )
+    peak_date: str = Field(
+        description="date of the peak, median of the ensemble",
+        json_schema_extra={"unit": "YYYY-MM-DD"},
+    )
+    weeks_to_peak: float = Field(
+        description="time from the start of the season to the peak",
+        json_schema_extra={"unit": "weeks"},
+    )
+    trend: Trend = Field(description="initial trend: the class of the four-week growth")
+    four_week_growth_percent: float = Field(
+        description="growth of the metric over the first four weeks (of the daily medians)",
+        json_schema_extra={"unit": "percent"},
+    )
+    cumulative_median: float = Field(
+        description="total burden of the season: the metric summed over all days, median of the "
+        "ensemble (patient days for hospital prevalence, admissions for hospital incidence)",
+        json_schema_extra={"unit": "people"},
+    )
+    per_state: list[StateSummary] = Field(
+        default=[], description="the summary by state, where asked for"
+    )
+    daily: DailyQuantiles | None = Field(
+        default=None, description="daily quantiles, where asked for"
+    )

@@ -1,0 +1,137 @@
+"""One scenario's members: from constants and conditions to daily trajectories by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.epidemiology.arguments import METRICS, Metric
+from simulators.epidemiology.disease import (
+    DISEASE,
+    Disease,
+    hospital_risk,
+    immune_share,
+    next_generation,
+    spectral_radius,
+)
+from simulators.epidemiology.mobility import time_shares
+from simulators.epidemiology.places import Places, load_places
+from simulators.epidemiology.season import (
+    Measures,
+    community,
+    contact_matrices,
+    matrix_of_day,
+    seasonal,
+    usual_uptake,
+)
+from simulators.epidemiology.step import MemberInputs, run_member
+from simulators.epidemiology.trajectories import check_memory
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a scenario is run under. ``drop`` is the seasonal fall of transmission, 0 to 1."""
+
+    start: date
+    r0: float
+    drop: float = 0.0
+    prior_immunity_percent: float = 0.0
+    metric: Metric = "hospital prevalence"
+    days: int = 315
+    measures: Measures = field(default_factory=Measures)
+
+
+def run_ensemble(
+    conditions: Conditions,
+    members: Iterable[int],
+    seed: int,
+    disease: Disease = DISEASE,
+    places: Places | None = None,
+) -> NDArray[np.int64]:
+    """(member, day, place) of the metric. Member k of a seed is the same in every ensemble."""
+    index = list(members)
+    places = places or load_places()
+    check_memory(len(index), conditions.days)
+    inputs = member_inputs(conditions, disease, places)
+    metric = METRICS.index(conditions.metric)
+    out = np.zeros((len(index), conditions.days, len(places.names)), dtype=np.int64)
+    for row, member in enumerate(index):
+        rng = np.random.default_rng([seed, member])
+        states = initial_states(conditions, disease, places, rng)
+        run_member(rng, states, inputs, metric, out[row])
+    return out
+
+
+def run_scenarios(
+    scenarios: Iterable[Conditions],
+    members: int,
+    seed: int,
+    disease: Disease = DISEASE,
+) -> list[NDArray[np.int64]]:
+    """``run_ensemble`` for each scenario, one after another."""
+    todo = list(scenarios)
+    check_memory(members, max((one.days for one in todo), default=0), len(todo))
+    return [run_ensemble(one, range(members), seed, disease) for one in todo]
+
+
+def initial_states(
+    conditions: Conditions, disease: Disease, places: Places, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """(5 states, age, place) on the start day: Poisson numbers of latent, infectious, in hospital.
+
+    Latent and infectious people share ``initial_infected`` by the length of the two states;
+    the hospital holds what a steady incidence of that size would fill, times
+    ``initial_hospital``. The immune start as removed.
+    """
+    people = places.people
+    total = people.sum(axis=1).astype(np.float64)
+    immune = immune_share(disease, conditions.prior_immunity_percent, total)
+    course = disease.latent_days + disease.infectious_days
+    ill = disease.initial_infected * people
+    stay = disease.stay_days / course * disease.initial_hospital
+    expected = (
+        ill * disease.latent_days / course,
+        ill * disease.infectious_days / course,
+        ill * hospital_risk(disease)[:, None] * stay,
+    )
+    removed = np.floor(people * immune[:, None] + rng.random(people.shape)).astype(np.int64)
+    left = people - np.minimum(removed, people)
+    states = np.zeros((5, *people.shape), dtype=np.int64)
+    states[4] = people - left
+    for state, mean in zip((1, 2, 3), expected, strict=True):
+        states[state] = np.minimum(rng.poisson(mean), left)
+        left = left - states[state]
+    states[0] = left
+    return states
+
+
+def transmission_chance(r0: float, disease: Disease, places: Places) -> float:
+    """Chance of infection a contact that gives ``r0`` as the spectral radius of the nation's
+    next-generation matrix, all susceptible, in midwinter."""
+    people = places.people.sum(axis=1).astype(np.float64)
+    unit = next_generation(places.contacts, people, disease.infectious_days)
+    return r0 / spectral_radius(unit)
+
+
+def member_inputs(conditions: Conditions, disease: Disease, places: Places) -> MemberInputs:
+    """What all members of a scenario share."""
+    days = conditions.days
+    course = seasonal(conditions.start, days, conditions.drop, disease.peak_day_of_year)
+    uptake = usual_uptake(conditions.start, days, disease.uptake_by_october)
+    chance = transmission_chance(conditions.r0, disease, places)
+    return MemberInputs(
+        shares=time_shares(places, disease.commuting_share, disease.air_share),
+        contacts=contact_matrices(places.contacts),
+        matrix_of_day=matrix_of_day(conditions.measures, days),
+        transmission=chance
+        * course
+        * (1 - disease.usual_protection * uptake)
+        * community(conditions.measures, days),
+        rates=1 / np.array([disease.latent_days, disease.infectious_days, disease.stay_days]),
+        hospital_risk=hospital_risk(disease),
+        importation=disease.imported_per_day,
+    )

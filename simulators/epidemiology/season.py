@@ -1,0 +1,89 @@
+"""Transmission day by day: the season's course and interventions, as multipliers in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.epidemiology.places import SCHOOL_AGE
+
+SCHOOL_CONTACTS_LEFT = 0.25
+"""Share of contacts among 5-17 year olds that remains while schools are closed.
+
+With the contact matrix of this model, closure then lowers the reproduction number by 15 %;
+Cauchemez et al. 2008 estimate that holidays lower transmission to children by 20 to 29 %.
+"""
+VACCINE_EFFECT = 0.4
+"""Protection against infection of a vaccinated person: between the 40 and 60 % of well matched
+seasons, taken at its lower end (CDC, seasonal vaccine effectiveness studies)."""
+CAMPAIGN_DAYS = 70
+OCTOBER_DAY = 66
+CAMPAIGN_END_DAY = 149
+"""Days after 1 August: 6 October and 28 December."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Interventions; weeks count from the start date."""
+
+    school_closure_weeks: int = 0
+    school_closure_start_week: int = 0
+    community_reduction_percent: float = 0.0
+    community_reduction_weeks: int = 0
+    community_reduction_start_week: int = 0
+    vaccination_coverage_percent: float = 0.0
+    vaccination_start_week: int = 0
+
+
+def seasonal(start: date, days: int, drop: float, peak_day_of_year: float) -> NDArray[np.float64]:
+    """Multiplier a day: 1 at the winter peak, 1 - ``drop`` half a year from it, a cosine between.
+
+    The same course as the seasonal forcing of Balcan et al. 2009 for the northern hemisphere.
+    """
+    first = start.timetuple().tm_yday
+    phase = 2 * np.pi * (first + np.arange(days) - peak_day_of_year) / 365.0
+    course: NDArray[np.float64] = 1 - drop * (1 - np.cos(phase)) / 2
+    return course
+
+
+def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float64]:
+    """Share of the season's usual vaccinations that is given by each day.
+
+    Linear from 0 on 1 August to ``by_october`` on 6 October and to 1 on 28 December, then flat: the
+    course of the CDC's weekly coverage estimates. A new season begins each 1 August.
+    """
+    first = start.toordinal()
+    dates = [date.fromordinal(first + day) for day in range(days)]
+    since = [(day - date(day.year - (day.month < 8), 8, 1)).days for day in dates]
+    return np.interp(since, (0, OCTOBER_DAY, CAMPAIGN_END_DAY), (0.0, by_october, 1.0))
+
+
+def community(measures: Measures, days: int) -> NDArray[np.float64]:
+    """Multiplier a day of community reduction and vaccination together."""
+    day = np.arange(days, dtype=np.float64)
+    factor = np.ones(days)
+    first = 7 * measures.community_reduction_start_week
+    reduced = (day >= first) & (day < first + 7 * measures.community_reduction_weeks)
+    factor[reduced] = 1 - measures.community_reduction_percent / 100
+    given = np.clip((day - 7 * measures.vaccination_start_week) / CAMPAIGN_DAYS, 0, 1)
+    covered = given * measures.vaccination_coverage_percent / 100
+    effect: NDArray[np.float64] = factor * (1 - VACCINE_EFFECT * covered)
+    return effect
+
+
+def matrix_of_day(measures: Measures, days: int) -> NDArray[np.int64]:
+    """1 on days with closed schools, else 0."""
+    day = np.arange(days)
+    first = 7 * measures.school_closure_start_week
+    closed = (day >= first) & (day < first + 7 * measures.school_closure_weeks)
+    return closed.astype(np.int64)
+
+
+def contact_matrices(contacts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(2, age, age): schools open, schools closed."""
+    closed = contacts.copy()
+    closed[SCHOOL_AGE, SCHOOL_AGE] *= SCHOOL_CONTACTS_LEFT
+    return np.stack([contacts, closed])

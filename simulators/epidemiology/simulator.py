@@ -1,0 +1,172 @@
+"""The epidemiology simulator: an influenza season in the states of the USA, as one tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.base import ArgumentError, Tool, ToolModel, files_fingerprint, render_handbook
+from simulators.epidemiology.arguments import (
+    DailyQuantiles,
+    ForecastArguments,
+    ForecastOutputs,
+    StateSummary,
+)
+from simulators.epidemiology.disease import DISEASE
+from simulators.epidemiology.places import load_places
+from simulators.epidemiology.season import Measures
+from simulators.epidemiology.summary import QUANTILES, Summary, by_member
+from simulators.epidemiology.trajectories import check_memory
+
+if TYPE_CHECKING:
+    from simulators.epidemiology.ensemble import Conditions
+
+HERE = Path(__file__).parent
+TOOL = "forecast"
+DEFAULT_MEMBERS = 100
+_CODE = (
+    "arguments.py",
+    "disease.py",
+    "ensemble.py",
+    "mobility.py",
+    "places.py",
+    "season.py",
+    "simulator.py",
+    "step.py",
+    "summary.py",
+    "trajectories.py",
+)
+_ASSETS = ("assets/contacts.csv", "assets/places.csv")
+
+
+class EpidemiologySimulator:
+    """Seasonal influenza in 50 states and the District of Columbia, stochastic and by age.
+
+    ``members``: size of the ensemble where a call names none.
+    """
+
+    name = "epidemiology"
+    oracle = False
+
+    def __init__(self, *, members: int = DEFAULT_MEMBERS) -> None:
+        if members < 2:
+            raise ArgumentError(f"members of the epidemiology simulator is {members}: at least 2")
+        self._members = members
+        self._tools = {
+            TOOL: Tool(
+                name=TOOL,
+                description=(
+                    "Forecast of one influenza season: initial trend and speed, peak severity, "
+                    "peak timing and total burden, summed over the named states."
+                ),
+                arguments=ForecastArguments,
+                outputs=ForecastOutputs,
+                template=(HERE / "forecast.j2").read_text(encoding="utf-8"),
+            )
+        }
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The one tool, ``forecast``."""
+        return self._tools
+
+    def handbook(self) -> str:
+        """Prose and parameter tables, as Markdown."""
+        return render_handbook((HERE / "handbook.md").read_text(encoding="utf-8"), self._tools)
+
+    def run(self, tool: str, arguments: ToolModel, seed: int) -> ForecastOutputs:
+        """Forecast one scenario. Deterministic in (arguments, seed). Raises ArgumentError."""
+        if tool not in self._tools:
+            raise ArgumentError(f"epidemiology has one tool, '{TOOL}', not '{tool}'")
+        if not isinstance(arguments, ForecastArguments):
+            raise ArgumentError(
+                f"epidemiology.{TOOL} takes ForecastArguments, not {type(arguments).__name__}"
+            )
+        # Late: numba costs half a second, and who only reads the handbook does not need it.
+        from simulators.epidemiology.ensemble import run_ensemble
+
+        members = arguments.members or self._members
+        check_memory(members, 7 * arguments.horizon_weeks)
+        first = arguments.seed if arguments.seed is not None else seed % 2**31
+        series = run_ensemble(_conditions(arguments), range(members), first)
+        names = load_places().names
+        chosen = [names.index(state) for state in arguments.states]
+        return _outputs(arguments, series[:, :, chosen])
+
+    def fingerprint(self) -> str:
+        """Hash of the code and facts that decide results, the default size and the engines."""
+        return files_fingerprint(
+            [],
+            _files_hash(),
+            f"members {self._members}",
+            *(f"{package} {version(package)}" for package in ("numpy", "numba")),
+        )
+
+
+def _conditions(arguments: ForecastArguments) -> Conditions:
+    from simulators.epidemiology.ensemble import Conditions
+
+    drops = {"none": 0.0, "moderate": DISEASE.moderate_drop, "high": DISEASE.high_drop}
+    asked = arguments.seasonality
+    return Conditions(
+        start=date.fromisoformat(arguments.start_date),
+        r0=arguments.r0,
+        drop=drops[asked] if isinstance(asked, str) else asked,
+        prior_immunity_percent=arguments.prior_immunity_percent,
+        metric=arguments.metric,
+        days=7 * arguments.horizon_weeks,
+        measures=Measures(
+            school_closure_weeks=arguments.school_closure_weeks,
+            school_closure_start_week=arguments.school_closure_start_week,
+            community_reduction_percent=arguments.community_reduction_percent,
+            community_reduction_weeks=arguments.community_reduction_weeks,
+            community_reduction_start_week=arguments.community_reduction_start_week,
+            vaccination_coverage_percent=arguments.vaccination_coverage_percent,
+            vaccination_start_week=arguments.vaccination_start_week,
+        ),
+    )
+
+
+def _outputs(arguments: ForecastArguments, series: NDArray[np.int64]) -> ForecastOutputs:
+    """``series``: (member, day, named state)."""
+    total = series.sum(axis=2)
+    states: list[StateSummary] = []
+    if arguments.per_state:
+        states = [
+            StateSummary.model_validate(
+                {"state": state, **_fields(arguments, by_member(series[:, :, place]))}
+            )
+            for place, state in enumerate(arguments.states)
+        ]
+    daily = None
+    if arguments.daily:
+        low, middle, high = np.quantile(total, QUANTILES, axis=0).round(1).tolist()
+        daily = DailyQuantiles(lower_90=low, median=middle, upper_90=high)
+    summary = _fields(arguments, by_member(total))
+    return ForecastOutputs.model_validate({**summary, "per_state": states, "daily": daily})
+
+
+def _fields(arguments: ForecastArguments, summary: Summary) -> dict[str, object]:
+    peak = date.fromisoformat(arguments.start_date) + timedelta(days=summary.peak_day)
+    return {
+        "peak_median": round(summary.peak_median, 1),
+        "peak_lower_90": round(summary.peak_lower_90, 1),
+        "peak_upper_90": round(summary.peak_upper_90, 1),
+        "peak_date": peak.isoformat(),
+        "weeks_to_peak": round(summary.peak_day / 7, 1),
+        "trend": summary.trend,
+        "four_week_growth_percent": round(summary.growth_percent, 1),
+        "cumulative_median": round(summary.cumulative_median, 1),
+    }
+
+
+@lru_cache(maxsize=1)
+def _files_hash() -> str:
+    return files_fingerprint([HERE / name for name in (*_CODE, *_ASSETS)])

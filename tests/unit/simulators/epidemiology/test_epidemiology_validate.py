@@ -1,0 +1,97 @@
+"""Reading published records, their shifted names, and the errors of the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simulators.base import ArgumentError
+from simulators.epidemiology.places import load_places
+from simulators.epidemiology.summary import Summary
+from simulators.epidemiology.validate import errors, main, published_places, read_published
+
+HEADER = "i,states,start,R0,season,imm,metric,peak,lo,hi,peak_date,weeks,trend,growth,cum"
+ROWS = (
+    '2,"New Hampshire, New Jersey",2022-10-05,2.4,no,30.0,prevalence,488.5,342.0,650.0,'
+    "2022-11-21,6.7,rapid growth,5800.0,18024.5",
+    '3,"New Hampshire, New Jersey",2022-10-05,2.4,no,30.0,prevalence,488.5,342.0,650.0,'
+    "2022-11-21,6.7,rapid growth,5800.0,18024.5",
+    '8,"Idaho, Ohio",2022-10-06,2.0,high,60.0,incidence,20.0,14.0,200.0,2023-02-13,18.6,'
+    "declining,-58.3,372.5",
+)
+
+
+def folder(tmp_path: Path, *lines: str) -> Path:
+    (tmp_path / "parsed.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_rows_of_one_query_count_once(tmp_path: Path) -> None:
+    published = read_published(folder(tmp_path, HEADER, *ROWS))
+    assert [one.states for one in published] == [("New Hampshire", "New Jersey"), ("Idaho", "Ohio")]
+    assert [one.high_60 for one in published] == [False, True]
+
+
+def test_published_names_are_shifted_from_florida_on() -> None:
+    names = load_places().names
+
+    def shown(name: str) -> str:
+        return names[published_places([name])[0]]
+
+    assert shown("Alabama") == "Alabama"
+    assert shown("Delaware") == "Delaware"
+    assert shown("Florida") == "District of Columbia"
+    assert shown("Georgia") == "Florida"
+    assert shown("Wyoming") == "Wisconsin"
+    assert shown("District of Columbia") == "Wyoming"
+
+
+def test_errors_are_logarithms_weeks_and_shares(tmp_path: Path) -> None:
+    published = read_published(folder(tmp_path, HEADER, *ROWS))
+    ours = (Summary(488.5, 1, 2, 42, 800, 18024.5), Summary(0.0, 0, 0, 0, 0.0, 372.5))
+    report = errors(list(zip(published, ours, strict=True)))
+    assert report == {
+        "log_peak_mae": 1.8444,
+        "weeks_mae_big": 0.7,
+        "trend_accuracy": 0.5,
+        "log_cumulative_mae": 0.0,
+        "n": 2,
+        "n_big": 1,
+    }
+
+
+def test_the_command_prints_both_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(folder(tmp_path, HEADER, *ROWS)), "--members", "2"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["all"]["n"] == 2
+    assert report["excluding_high_60"]["n"] == 1
+    assert report["excluding_high_60"]["log_peak_mae"] < 1
+    assert report["excluding_high_60"]["trend_accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ((HEADER,), "has no rows"),
+        (("i,states", "1,Ohio"), "lacks the columns start"),
+        ((HEADER, ROWS[0].replace("Jersey", "Jersy")), "line 2: .*New Jersey"),
+        ((HEADER, ROWS[0].replace(",no,", ",some,")), "line 2: season 'some'"),
+        ((HEADER, ROWS[0].replace(",prevalence,", ",deaths,")), "line 2: metric 'deaths'"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_line(
+    tmp_path: Path, lines: tuple[str, ...], says: str
+) -> None:
+    with pytest.raises(ArgumentError, match=says):
+        read_published(folder(tmp_path, *lines))
+
+
+def test_a_missing_folder_is_wrong_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "nowhere")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert main([str(tmp_path), "--members", "0"]) == 2
+    assert "at least 1" in capsys.readouterr().err
