@@ -1,0 +1,207 @@
+"""Temperature of many places and years at once, as numpy arrays.
+
+Local temperature = observed mean of 1979-2014 + pattern x (global warming - that of 1979-2014),
+plus pattern x change by greenhouse gas emissions, plus a regional response to aerosols. All inputs
+broadcast; latitudes and longitudes in degrees, changes in percent of the scenario's emissions from
+2015 on. Callers validate: nothing here checks or clips.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulators.climate import warming
+from simulators.climate.aerosols import point_shares, regional_factor
+from simulators.climate.grids import Array
+from simulators.climate.loading import fields, responses
+from simulators.climate.warming import SCENARIOS, percentile
+
+Z90 = 1.6449
+"""Half-width of the central 90 % of a normal distribution, in standard deviations."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Central value (mean over members) and range of 5-95 %, degC."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A temperature after a change of emissions, and what changed."""
+
+    temperature: Estimate
+    baseline: Estimate
+    change: Estimate
+    global_change: Estimate
+
+
+def history_temperature(
+    latitude: ArrayLike, longitude: ArrayLike, year: ArrayLike, land: ArrayLike | None = None
+) -> Estimate:
+    """Temperature of years 1850-2014."""
+    return future_temperature(latitude, longitude, year, SCENARIOS[0], land)
+
+
+def future_temperature(
+    latitude: ArrayLike,
+    longitude: ArrayLike,
+    year: ArrayLike,
+    scenario: ArrayLike,
+    land: ArrayLike | None = None,
+) -> Estimate:
+    """Temperature of years 2015-2100 without changes. ``land`` overrules the land mask."""
+    lat, lon, years, which = _aligned(latitude, longitude, year, _index(scenario))
+    above = _above_climatology(which, years)
+    return _local(_place(lat, lon, land), above)
+
+
+def diy_greenhouse(
+    latitude: ArrayLike,
+    longitude: ArrayLike,
+    year: ArrayLike,
+    scenario: ArrayLike,
+    *,
+    delta_co2: ArrayLike,
+    delta_ch4: ArrayLike,
+    land: ArrayLike | None = None,
+) -> Changed:
+    """Temperature with changed CO2 and CH4 emissions."""
+    lat, lon, years, which, co2, ch4 = _aligned(
+        latitude, longitude, year, _index(scenario), delta_co2, delta_ch4
+    )
+    change = warming.greenhouse_change(responses(), which, years, co2, ch4)
+    place = _place(lat, lon, land)
+    return _changed(place, _above_climatology(which, years), change, place.pattern)
+
+
+def diy_aerosol(
+    latitude: ArrayLike,
+    longitude: ArrayLike,
+    year: ArrayLike,
+    scenario: ArrayLike,
+    *,
+    delta_so2: ArrayLike,
+    delta_bc: ArrayLike,
+    modify_points: ArrayLike,
+    land: ArrayLike | None = None,
+) -> Changed:
+    """Temperature with SO2 and BC emissions changed around points [[longitude, latitude], ...]."""
+    lat, lon, years, which, so2, bc = _aligned(
+        latitude, longitude, year, _index(scenario), delta_so2, delta_bc
+    )
+    points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
+    shares = point_shares(points, fields().emissions)
+    world = shares.sum()
+    change = warming.aerosol_change(responses(), which, years, so2 * world, bc * world)
+    place = _place(lat, lon, land)
+    norms = fields().response_norms
+    factor = np.asarray(place.pattern * regional_factor(points, shares, norms, lat, lon))
+    return _changed(place, _above_climatology(which, years), change, factor)
+
+
+def global_temperature(
+    year: ArrayLike,
+    scenario: ArrayLike,
+    *,
+    delta_co2: ArrayLike = 0.0,
+    delta_ch4: ArrayLike = 0.0,
+    delta_so2: ArrayLike = 0.0,
+    delta_bc: ArrayLike = 0.0,
+) -> Changed:
+    """Global mean warming above 1850-1900; changes are of the whole world's emissions.
+
+    The effects of greenhouse gases and of aerosols add. Before 2015 changes have no effect.
+    """
+    years, which, co2, ch4, so2, bc = _aligned(
+        year, _index(scenario), delta_co2, delta_ch4, delta_so2, delta_bc
+    )
+    base = warming.baseline(responses(), which, years)
+    change = np.zeros_like(base)
+    later = years >= warming.CHANGE_FROM
+    if later.any():
+        at = (responses(), which[later], years[later])
+        change[later] = warming.greenhouse_change(*at, co2[later], ch4[later])
+        change[later] += warming.aerosol_change(*at, so2[later], bc[later])
+    return Changed(_spread(base + change), _spread(base), _spread(change), _spread(change))
+
+
+def is_land(latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.bool_]:
+    """True on land."""
+    lat, lon = _aligned(latitude, longitude)
+    return fields().is_land(lat, lon)
+
+
+@dataclass(frozen=True)
+class _Place:
+    observed: Array
+    pattern: Array
+    pattern_sd: Array
+
+
+def _place(lat: Array, lon: Array, land: ArrayLike | None) -> _Place:
+    grids = fields()
+    if land is None:
+        on_land = grids.is_land(lat, lon)
+    else:
+        on_land = np.broadcast_to(np.asarray(land, dtype=np.bool_), lat.shape)
+    return _Place(
+        grids.observed(lat, lon),
+        grids.pattern(lat, lon, on_land),
+        grids.pattern_spread(lat, lon),
+    )
+
+
+def _above_climatology(scenario: NDArray[np.intp], year: NDArray[np.intp]) -> Array:
+    level = responses().climatology_level()
+    return np.asarray(warming.baseline(responses(), scenario, year) - level)
+
+
+def _local(place: _Place, warmer: Array) -> Estimate:
+    """Members' spread and the pattern's uncertainty, taken as independent."""
+    spread = _spread(warmer)
+    mean = place.observed + place.pattern * spread.mean
+    by_pattern = Z90 * place.pattern_sd * spread.mean
+    below = np.hypot(place.pattern * (spread.mean - spread.low), by_pattern)
+    above = np.hypot(place.pattern * (spread.high - spread.mean), by_pattern)
+    return Estimate(mean, mean - below, mean + above)
+
+
+def _changed(place: _Place, above: Array, change: Array, factor: Array) -> Changed:
+    """``factor`` is the local change per global change."""
+    whole = _spread(change)
+    baseline = _local(place, above)
+    local = Estimate(factor * whole.mean, factor * whole.low, factor * whole.high)
+    ratio = (factor / place.pattern)[:, None]
+    after = _local(place, above + ratio * change)
+    return Changed(after, baseline, local, whole)
+
+
+def _spread(values: Array) -> Estimate:
+    ordered = np.sort(values, axis=-1)
+    return Estimate(
+        values.mean(axis=-1, dtype=np.float64), percentile(ordered, 5), percentile(ordered, 95)
+    )
+
+
+def _index(scenario: ArrayLike) -> NDArray[np.intp]:
+    """Scenario names, or their numbers, as numbers."""
+    given = np.asarray(scenario)
+    if given.dtype.kind == "i":
+        return given.astype(np.intp)
+    names, inverse = np.unique(given, return_inverse=True)
+    numbers = np.array([SCENARIOS.index(str(name)) for name in names], dtype=np.intp)
+    return np.asarray(numbers[inverse].reshape(given.shape))
+
+
+def _aligned(*values: ArrayLike) -> tuple[NDArray[Any], ...]:
+    """One-dimensional arrays of one length; whole numbers stay whole."""
+    arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in values))
+    return tuple(a.astype(np.intp if a.dtype.kind in "iu" else np.float64) for a in arrays)

@@ -1,0 +1,198 @@
+"""Errors against published records: ``python -m simulators.climate.validate DIR``.
+
+DIR holds a ``parsed.csv``, one row a question: ``kind``, ``name``, ``lat``, ``lon``, ``ssp``,
+``hy`` and ``fy`` (years of the past and to come), ``co2`` ... ``bc`` (percent) and the published
+temperatures ``hist``, ``base``, ``ghg``, ``aer``. Rows that repeat a setting count once. The
+published temperatures were read half way around the globe from the named city, so places are moved
+by ``--longitude-offset`` (180 by default), here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from simulators.base import ArgumentError, SimulatorError, ToolModel, validate_call
+from simulators.climate.cities import City, find_city
+from simulators.climate.outputs import Temperature
+from simulators.climate.simulator import ClimateSimulator
+
+LONGITUDE_OFFSET = 180.0
+SAME_CITY_DEGREES = 0.5
+"""A name is resolved if the city found is this close to the published coordinates."""
+
+CHANGES = {"hist_vs_ghg": ("hist", "ghg"), "hist_vs_aerosol": ("hist", "aer")}
+"""Changes from the past to a projection, by kind of question: from, to."""
+
+DIFFERENCES = {"base_vs_aerosol": ("base", "aer"), "ghg_vs_aerosol": ("aer", "ghg")}
+"""Differences between two projections of one year. The published aerosol cases differ from the
+baseline by an amount that follows scenario and year and not the change asked for, so agreement
+with these says little; they are reported apart."""
+
+_COLUMNS = (
+    *("kind", "name", "lat", "lon", "ssp", "hy", "fy"),
+    *("co2", "ch4", "so2", "bc", "hist", "base", "ghg", "aer"),
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """One distinct setting."""
+
+    kind: str
+    name: str
+    place: tuple[float, float] | None
+    calls: Mapping[str, tuple[str, Mapping[str, object]]]
+    temperatures: Mapping[str, float]
+
+
+def read_published(folder: Path) -> list[Published]:
+    """The distinct settings of ``folder/parsed.csv``, sorted. Raises ArgumentError."""
+    path = folder / "parsed.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{path} cannot be read: {error}") from None
+    missing = [column for column in _COLUMNS if column not in columns]
+    if missing:
+        raise ArgumentError(f"{path} lacks the columns {', '.join(missing)}")
+    if not rows:
+        raise ArgumentError(f"{path} has no rows")
+    settings = {}
+    for line, row in enumerate(rows, start=2):
+        try:
+            key = json.dumps([row[column] for column in _COLUMNS])
+            settings[key] = _published(row)
+        except ValueError as error:
+            raise ArgumentError(f"{path} line {line}: {error}") from None
+    return [settings[key] for key in sorted(settings)]
+
+
+def validate(
+    published: Sequence[Published], simulator: ClimateSimulator, offset: float
+) -> dict[str, object]:
+    """Mean absolute errors in degC, shares of right signs and of cities found."""
+    kinds = {**CHANGES, **DIFFERENCES}
+    absolute: list[float] = []
+    pairs: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
+    located = [one for one in published if one.place is not None]
+    for one in located:
+        ours = _temperatures(one, simulator, offset)
+        absolute += [abs(ours[name] - value) for name, value in one.temperatures.items()]
+        if one.kind in kinds and all(name in ours for name in kinds[one.kind]):
+            before, after = kinds[one.kind]
+            theirs = one.temperatures[after] - one.temperatures[before]
+            pairs[one.kind].append((ours[after] - ours[before], theirs))
+    names = sorted({(one.name, one.place) for one in located})
+    changes = [pair for kind in CHANGES for pair in pairs[kind]]
+    differences = [pair for kind in DIFFERENCES for pair in pairs[kind]]
+    return {
+        "absolute_mae_degc": _rounded(absolute),
+        "change_mae_degc": _mae(changes + differences),
+        "change_sign_accuracy": _signs(changes + differences),
+        "past_to_projection_mae_degc": _mae(changes),
+        "past_to_projection_sign_accuracy": _signs(changes),
+        "intervention_mae_degc": _mae(differences),
+        "intervention_sign_accuracy": _signs(differences),
+        "sign_accuracy_by_kind": {kind: _signs(found) for kind, found in pairs.items()},
+        "resolved_cities_share": _rounded([_resolved(*name) for name in names]),
+        "cities": len(names),
+        "n": len(located),
+        "n_without_coordinates": len(published) - len(located),
+        "longitude_offset_degrees": offset,
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; 2 for wrong input, 1 for a failed run."""
+    parser = argparse.ArgumentParser(prog="python -m simulators.climate.validate")
+    parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser.add_argument("--longitude-offset", type=float, default=LONGITUDE_OFFSET)
+    given = parser.parse_args(argv)
+    try:
+        published = read_published(given.dir)
+        report = validate(published, ClimateSimulator(), given.longitude_offset)
+    except ArgumentError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except SimulatorError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(report, indent=2))
+    return 0
+
+
+def _published(row: Mapping[str, str]) -> Published:
+    place = (float(row["lat"]), float(row["lon"])) if row["lat"] and row["lon"] else None
+    year = int(float(row["fy"]))
+    future: dict[str, object] = {"year": year, "scenario": row["ssp"]}
+    calls: dict[str, tuple[str, Mapping[str, object]]] = {}
+    if row["hist"]:
+        calls["hist"] = ("history_temperature", {"year": int(float(row["hy"]))})
+    if row["base"]:
+        calls["base"] = ("future_temperature", future)
+    if row["ghg"]:
+        gases = {"delta_CO2": float(row["co2"]), "delta_CH4": float(row["ch4"])}
+        calls["ghg"] = ("diy_greenhouse", {**future, **gases})
+    if row["aer"]:
+        aerosols = {"delta_SO2": float(row["so2"]), "delta_BC": float(row["bc"])}
+        calls["aer"] = ("diy_aerosol", {**future, **aerosols})
+    temperatures = {name: float(row[name]) for name in calls}
+    return Published(row["kind"], row["name"], place, calls, temperatures)
+
+
+def _temperatures(one: Published, simulator: ClimateSimulator, offset: float) -> dict[str, float]:
+    if one.place is None:
+        raise TypeError("a setting without coordinates was not left out")
+    latitude, longitude = one.place
+    moved = (longitude + offset + 180) % 360 - 180
+    found = {}
+    for name, (tool, wanted) in one.calls.items():
+        call: dict[str, object] = {**wanted, "latitude": latitude, "longitude": moved}
+        if tool == "diy_aerosol":
+            call["modify_points"] = [[moved, latitude]]
+        outputs: ToolModel = simulator.run(tool, validate_call(simulator, tool, call), 0)
+        if not isinstance(outputs, Temperature):
+            raise TypeError(f"{tool} gave {type(outputs).__name__}")
+        found[name] = outputs.temperature_degc
+    return found
+
+
+def _resolved(name: str, place: tuple[float, float] | None) -> float:
+    if place is None:
+        raise TypeError("a setting without coordinates was not left out")
+    try:
+        city: City = find_city(name)
+    except ArgumentError:
+        return 0.0
+    near = max(abs(city.latitude - place[0]), abs(city.longitude - place[1]))
+    return float(near <= SAME_CITY_DEGREES)
+
+
+def _mae(pairs: Sequence[tuple[float, float]]) -> float | None:
+    return _rounded([abs(ours - theirs) for ours, theirs in pairs])
+
+
+def _signs(pairs: Sequence[tuple[float, float]]) -> float | None:
+    return _rounded([_same_sign(*pair) for pair in pairs])
+
+
+def _same_sign(ours: float, theirs: float) -> float:
+    """1 where the direction agrees; both zero agree."""
+    return float((ours > 0) - (ours < 0) == (theirs > 0) - (theirs < 0))
+
+
+def _rounded(values: Sequence[float]) -> float | None:
+    return round(fmean(values), 4) if values else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""Arguments and answers of the climate tools: units, ranges, and refusals of bad input."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from simulators.base import ArgumentError, Simulator, ToolModel, validate_call
+from simulators.climate import ClimateSimulator
+
+BERLIN = {"latitude": 52.52, "longitude": 13.41}
+FUTURE = {**BERLIN, "year": 2074, "scenario": "ssp245"}
+GREENHOUSE = {**FUTURE, "delta_CO2": 20, "delta_CH4": -10}
+AEROSOL = {**FUTURE, "delta_SO2": -15.0, "delta_BC": 5.0, "modify_points": [[13.41, 52.52]]}
+
+
+@pytest.fixture(scope="module")
+def climate() -> ClimateSimulator:
+    return ClimateSimulator()
+
+
+def ask(simulator: ClimateSimulator, tool: str, **arguments: object) -> ToolModel:
+    return simulator.run(tool, validate_call(simulator, tool, arguments), 0)
+
+
+def text(simulator: ClimateSimulator, tool: str, **arguments: object) -> str:
+    validated = validate_call(simulator, tool, arguments)
+    return simulator.tools[tool].describe(validated, simulator.run(tool, validated, 0))
+
+
+def test_protocol_and_published_tools(climate: ClimateSimulator) -> None:
+    assert isinstance(climate, Simulator)
+    assert climate.name == "climate"
+    assert not climate.oracle
+    assert set(climate.tools) == {
+        "query_lat_and_lon",
+        "history_temperature",
+        "future_temperature",
+        "diy_greenhouse",
+        "diy_aerosol",
+        "diff_diy_aerosol_mean",
+        "is_land_or_sea",
+        "global_temperature",
+    }
+
+
+def test_handbook_names_tools_units_and_the_meaning_of_percent(climate: ClimateSimulator) -> None:
+    handbook = climate.handbook()
+    for name in climate.tools:
+        assert f"### {name}" in handbook
+    assert "from 2015 on" in handbook
+    assert "| delta_CO2 | number | percent | -100 to 100 |" in handbook
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("future_temperature", {**FUTURE, "latitude": 91.0}, "latitude"),
+        ("history_temperature", {**BERLIN, "year": 1849}, "year"),
+        ("history_temperature", {**BERLIN, "year": 2015}, "year"),
+        ("future_temperature", {**FUTURE, "year": 2101}, "year"),
+        ("future_temperature", {**FUTURE, "year": 2014}, "year"),
+        ("global_temperature", {"year": 2101, "scenario": "ssp126"}, "year"),
+        ("future_temperature", {**FUTURE, "scenario": "ssp999"}, "scenario"),
+        ("diy_greenhouse", {**GREENHOUSE, "delta_CO2": -150.0}, "delta_CO2"),
+        ("diy_greenhouse", {**GREENHOUSE, "delta_CH4": math.nan}, "delta_CH4"),
+        ("diy_aerosol", {**AEROSOL, "modify_points": []}, "modify_points"),
+        ("diy_aerosol", {**AEROSOL, "modify_points": [[13.4]]}, "point 1"),
+        ("diy_aerosol", {**AEROSOL, "modify_points": [[52.52, 113.41]]}, "longitude"),
+        ("diy_aerosol", {**AEROSOL, "modify_points": [[math.nan, 0.0]]}, "modify_points"),
+        ("future_temperature", {**FUTURE, "longitude": math.nan}, "longitude"),
+        ("future_temperature", {**FUTURE, "latitude": math.inf}, "latitude"),
+        ("future_temperature", {**FUTURE, "city_name": "Berlin"}, "not both"),
+        ("future_temperature", {"year": 2074, "scenario": "ssp245"}, "name the place"),
+        ("is_land_or_sea", {"latitude": 1.0}, "name the place"),
+        ("global_temperature", {"year": 2050}, "scenario is needed"),
+        ("global_temperature", {"year": 1990, "scenario": "ssp126"}, "before 2015"),
+        ("global_temperature", {"year": 1990, "delta_CO2": 10.0}, "begin in 2015"),
+        ("future_temperature", {**FUTURE, "rain": 1}, "rain"),
+        ("rainfall", {}, "no tool"),
+    ],
+)
+def test_bad_input_is_refused_by_name(
+    climate: ClimateSimulator, tool: str, arguments: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        ask(climate, tool, **arguments)
+
+
+def test_city_and_its_coordinates_give_the_same(climate: ClimateSimulator) -> None:
+    city = ask(climate, "query_lat_and_lon", city_name="Berlin").model_dump()
+    by_name = ask(
+        climate, "future_temperature", city_name="Berlin", year=2074, scenario="ssp245"
+    ).model_dump()
+    by_place = ask(
+        climate,
+        "future_temperature",
+        latitude=city["latitude"],
+        longitude=city["longitude"],
+        year=2074,
+        scenario="ssp245",
+    ).model_dump()
+    assert by_name.pop("place") == "Berlin, DE"
+    assert by_place.pop("place") is None
+    assert by_name == by_place
+
+
+def test_longitudes_beyond_180_are_the_same_place(climate: ClimateSimulator) -> None:
+    west = ask(climate, "history_temperature", latitude=21.31, longitude=-157.86, year=1990)
+    east = ask(climate, "history_temperature", latitude=21.31, longitude=202.14, year=1990)
+    assert east.model_dump() == pytest.approx(west.model_dump())
+
+
+def test_change_is_the_difference_of_the_temperatures_shown(climate: ClimateSimulator) -> None:
+    for tool, arguments in (("diy_greenhouse", GREENHOUSE), ("diy_aerosol", AEROSOL)):
+        found = ask(climate, tool, **arguments).model_dump()
+        shown = found["temperature_degc"] - found["baseline_temperature_degc"]
+        assert found["change_degc"] == pytest.approx(shown, abs=1e-9)
+        assert found["change_low_degc"] <= found["change_degc"] + 0.005
+        assert found["change_degc"] <= found["change_high_degc"] + 0.005
+        assert found["temperature_low_degc"] < found["temperature_degc"]
+        assert found["temperature_degc"] < found["temperature_high_degc"]
+
+
+def test_greenhouse_in_words(climate: ClimateSimulator) -> None:
+    said = text(climate, "diy_greenhouse", **GREENHOUSE)
+    found = ask(climate, "diy_greenhouse", **GREENHOUSE).model_dump()
+    first = said.split("\n")[0]
+    assert first.startswith(
+        "Annual mean temperature at 52.52 N, 13.41 E in 2074 under ssp245 with CO2 emissions "
+        f"+20 % and CH4 emissions -10 %: {found['temperature_degc']:.2f} degC (90 % range "
+    )
+    assert f"is {found['baseline_temperature_degc']:.2f} degC." in said
+
+
+def test_every_tool_in_words(climate: ClimateSimulator) -> None:
+    city = {"city_name": "Auckland"}
+    calls: dict[str, dict[str, object]] = {
+        "query_lat_and_lon": city,
+        "history_temperature": {**city, "year": 1990},
+        "future_temperature": {**city, "year": 2050, "scenario": "ssp126"},
+        "diy_greenhouse": GREENHOUSE,
+        "diy_aerosol": AEROSOL,
+        "diff_diy_aerosol_mean": AEROSOL,
+        "is_land_or_sea": {"latitude": -30.5, "longitude": -140.0},
+        "global_temperature": {"year": 2090, "scenario": "ssp585", "delta_CH4": -30.0},
+    }
+    said = {name: text(climate, name, **calls[name]) for name in climate.tools}
+    assert "36.85 S, 174.76 E (Auckland, NZ) in 1990" in said["history_temperature"]
+    assert "baseline" in said["future_temperature"]
+    assert "around [13.41, 52.52]" in said["diy_aerosol"]
+    assert "global mean temperature" in said["diff_diy_aerosol_mean"]
+    assert said["is_land_or_sea"] == "The place at 30.50 S, 140.00 W is at sea."
+    assert "under ssp585 with CH4 emissions -30 %" in said["global_temperature"]
+    for one in said.values():
+        assert "{" not in one
+        assert "None" not in one
+
+
+def test_fingerprint_is_a_stable_hash(climate: ClimateSimulator) -> None:
+    assert climate.fingerprint() == ClimateSimulator().fingerprint()
+    assert len(climate.fingerprint()) == 64

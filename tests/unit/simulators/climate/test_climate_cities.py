@@ -1,0 +1,95 @@
+"""Cities by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulators.base import ArgumentError
+from simulators.climate.cities import find_city
+from simulators.climate.city_names import fold
+
+
+@pytest.mark.parametrize(
+    ("spelling", "latitude", "longitude"),
+    [
+        ("Berlin", 52.52, 13.41),
+        ("berlin", 52.52, 13.41),
+        ("São Paulo", -23.55, -46.64),
+        ("Sao Paulo", -23.55, -46.64),
+        ("SAO PAULO", -23.55, -46.64),
+        ("München", 48.14, 11.58),
+        ("Munich", 48.14, 11.58),
+        ("Néa Filadélfeia", 38.04, 23.74),
+        ("New York", 40.71, -74.01),
+        ("Łódź", 51.77, 19.47),
+        ("Lodz", 51.77, 19.47),
+        ("Saint-Denis, RE", -20.88, 55.45),
+        ("Berlin, Germany", 52.52, 13.41),
+        ("Birmingham (United States)", 33.52, -86.80),
+        ("Cambridge, UK", 52.20, 0.12),
+        ("Koro", 14.07, -3.08),
+        ("Viborg", 56.45, 9.40),
+        ("Aš", 50.22, 12.19),
+        ("Alamo (MX)", 20.91, -97.68),
+    ],
+)
+def test_found(spelling: str, latitude: float, longitude: float) -> None:
+    city = find_city(spelling)
+    assert (city.latitude, city.longitude) == pytest.approx((latitude, longitude), abs=0.15)
+
+
+def test_fold() -> None:
+    assert fold("  São-José   d'Água ") == "sao jose dagua"
+    assert fold("Łódź") == "lodz"
+    assert fold("Straßfurt") == "strassfurt"
+
+
+def test_people_break_a_clear_tie() -> None:
+    assert find_city("Paris").country == "FR"
+    assert find_city("London").country == "GB"
+
+
+def test_namesakes_of_similar_size_are_listed() -> None:
+    with pytest.raises(ArgumentError, match="ambiguous") as refusal:
+        find_city("Springfield")
+    said = str(refusal.value)
+    assert said.count("Springfield, US") >= 3
+    assert "37.2" in said
+    assert "country" in said
+
+
+def test_a_misspelling_is_corrected() -> None:
+    assert find_city("Bratislva").country == "SK"
+    assert find_city("Amsterdaam").country == "NL"
+
+
+@pytest.mark.parametrize("name", ["Atlantis Prime City", "Qwertzuiopville", "Xx"])
+def test_an_unknown_city_is_an_error(name: str) -> None:
+    with pytest.raises(ArgumentError, match="no city"):
+        find_city(name)
+
+
+@pytest.mark.parametrize("name", ["North Amsterdam", "Port Amsterdam", "Bamsterdam", "Koheda"])
+def test_a_close_spelling_of_another_name_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match="no city"):
+        find_city(name)
+
+
+def test_an_unknown_city_comes_with_similar_names() -> None:
+    with pytest.raises(ArgumentError, match=r"similar names: .*Amsterdam, NL"):
+        find_city("Bamsterdam")
+
+
+def test_a_country_without_that_city_lists_what_there_is() -> None:
+    with pytest.raises(ArgumentError, match=r"Hamburg, DE"):
+        find_city("Hamburg, JP")
+
+
+def test_a_region_that_is_no_country_is_told() -> None:
+    with pytest.raises(ArgumentError, match=r"'Texas' .* is no country.*Paris, FR"):
+        find_city("Paris, Texas")
+
+
+def test_empty() -> None:
+    with pytest.raises(ArgumentError, match="empty"):
+        find_city(" ' ")
