@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from flows.answer import answer_questions
+from flows.algorithm import answer_questions
 from flows.params import load_stage_params
 from flows.project import find_project
 from flows.stage import cache_folder, load_simulator, workbench

@@ -10,7 +10,6 @@ by ``--longitude-offset`` (180 by default), here and nowhere else.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from simulators.base import ArgumentError, SimulatorError, ToolModel, validate_c
 from simulators.climate.cities import City, find_city
 from simulators.climate.outputs import Temperature
 from simulators.climate.simulator import ClimateSimulator
+from simulators.published import read_parsed
 
 LONGITUDE_OFFSET = 180.0
 SAME_CITY_DEGREES = 0.5
@@ -54,25 +54,11 @@ class Published:
 
 def read_published(folder: Path) -> list[Published]:
     """The distinct settings of ``folder/parsed.csv``, sorted. Raises ArgumentError."""
-    path = folder / "parsed.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames or []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{path} cannot be read: {error}") from None
-    missing = [column for column in _COLUMNS if column not in columns]
-    if missing:
-        raise ArgumentError(f"{path} lacks the columns {', '.join(missing)}")
-    if not rows:
-        raise ArgumentError(f"{path} has no rows")
-    settings = {}
-    for line, row in enumerate(rows, start=2):
-        try:
-            key = json.dumps([row[column] for column in _COLUMNS])
-            settings[key] = _published(row)
-        except ValueError as error:
-            raise ArgumentError(f"{path} line {line}: {error}") from None
+
+    def keyed(row: dict[str, str]) -> tuple[str, Published]:
+        return json.dumps([row[column] for column in _COLUMNS]), _published(row)
+
+    settings = dict(read_parsed(folder, _COLUMNS, keyed))
     return [settings[key] for key in sorted(settings)]
 
 

@@ -13,7 +13,6 @@ and places. Both conventions are followed here and nowhere else.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import sys
@@ -29,6 +28,7 @@ from simulators.epidemiology.disease import DISEASE, Disease
 from simulators.epidemiology.ensemble import Conditions, run_ensemble
 from simulators.epidemiology.places import find_states, load_places
 from simulators.epidemiology.summary import Summary, pooled
+from simulators.published import read_parsed
 
 BIG_PEAK = 40
 SMALLEST = 0.5
@@ -68,25 +68,7 @@ class Published:
 
 def read_published(folder: Path) -> list[Published]:
     """The distinct queries of ``folder/parsed.csv`` in the file's order. Raises ArgumentError."""
-    path = folder / "parsed.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames or []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{path} cannot be read: {error}") from None
-    missing = [column for column in _COLUMNS if column not in columns]
-    if missing:
-        raise ArgumentError(f"{path} lacks the columns {', '.join(missing)}")
-    if not rows:
-        raise ArgumentError(f"{path} has no rows")
-    distinct: dict[Published, None] = {}
-    for line, row in enumerate(rows, start=2):
-        try:
-            distinct[_published(row)] = None
-        except (ValueError, ArgumentError) as error:
-            raise ArgumentError(f"{path} line {line}: {error}") from None
-    return list(distinct)
+    return list(dict.fromkeys(read_parsed(folder, _COLUMNS, _published)))
 
 
 def published_places(states: Sequence[str]) -> tuple[int, ...]:

@@ -8,7 +8,6 @@ DIR holds a ``parsed.csv``, one row a question: ``speed_factor``, ``demand_facto
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import re
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 
 from simulators.base import ArgumentError, SimulatorError, validate_call
+from simulators.published import read_parsed
 from simulators.urban.interventions import ComparisonOutputs
 from simulators.urban.simulator import UrbanSimulator
 
@@ -46,25 +46,8 @@ class Published:
 
 def read_published(folder: Path) -> list[Published]:
     """The distinct settings of ``folder/parsed.csv``, sorted. Raises ArgumentError."""
-    path = folder / "parsed.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames or []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{path} cannot be read: {error}") from None
-    missing = [column for column in _COLUMNS if column not in columns]
-    if missing:
-        raise ArgumentError(f"{path} lacks the columns {', '.join(missing)}")
-    if not rows:
-        raise ArgumentError(f"{path} has no rows")
-    settings = {}
-    for line, row in enumerate(rows, start=2):
-        try:
-            published = _published(row)
-        except ValueError as error:
-            raise ArgumentError(f"{path} line {line}: {error}") from None
-        settings[json.dumps(published.arguments, sort_keys=True)] = published
+    rows = read_parsed(folder, _COLUMNS, _published)
+    settings = {json.dumps(one.arguments, sort_keys=True): one for one in rows}
     return [settings[key] for key in sorted(settings)]
 
 
