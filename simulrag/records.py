@@ -23,12 +23,17 @@ class Record(BaseModel):
 
 
 class Usage(Record):
-    """What a call took. Tokens are the provider's own count."""
+    """What a call took. Tokens are the provider's own count.
+
+    ``input_tokens`` are all of the prompt; those that came from the provider's prompt cache and
+    those that were written to it, which have prices of their own, are counted apart as well.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0
+    cache_write_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -36,6 +41,7 @@ class Usage(Record):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
         )
 
 

@@ -35,6 +35,11 @@ class Sampling(BaseModel):
     seed: int | None = Field(
         default=None, description="seed, where the provider takes one; plus the sample index"
     )
+    reasoning_effort: str | None = Field(
+        default=None,
+        pattern=r"^[a-z]+$",
+        description="how long a reasoning model thinks, in the provider's words (low, high)",
+    )
 
 
 @dataclass(frozen=True)

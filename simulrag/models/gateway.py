@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -40,11 +40,17 @@ class ModelSettings(BaseModel):
     # A key pasted into the wrong field must not come back in the error text.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Name = Field(default="offline", description="offline, openai, or a plugin's name")
+    provider: Name = Field(
+        default="offline", description="offline, openai, anthropic, or a plugin's name"
+    )
     endpoint: Name = Field(default="default", description="a name for the server, part of the key")
     model: str = Field(min_length=1, description="the model's name at the provider")
     base_url: str | None = Field(
         default=None, description="address of a compatible server, no part of the key"
+    )
+    api: Literal["auto", "chat", "responses"] = Field(
+        default="auto",
+        description="OpenAI's interface; auto: responses at its own servers, chat elsewhere",
     )
     api_key_env: str | None = Field(
         default=None, description="name of the environment variable that holds the key"

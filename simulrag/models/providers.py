@@ -10,7 +10,7 @@ from simulrag.models.base import Provider
 from simulrag.models.gateway import ModelSettings
 
 ENTRY_POINTS = "simulrag.models"
-_PLANNED = frozenset({"anthropic", "local"})
+_PLANNED = frozenset({"local"})
 
 
 def make_provider(settings: ModelSettings) -> Provider:
@@ -58,6 +58,12 @@ def _offline(settings: ModelSettings) -> Provider:  # noqa: ARG001 its one model
     return OfflineProvider()
 
 
+def _anthropic(settings: ModelSettings) -> Provider:
+    from simulrag.models.anthropic import AnthropicProvider
+
+    return AnthropicProvider(settings)
+
+
 def _openai(settings: ModelSettings) -> Provider:
     from simulrag.models.openai import OpenAIProvider
 
@@ -65,6 +71,7 @@ def _openai(settings: ModelSettings) -> Provider:
 
 
 _BUILT_IN: dict[str, Callable[[ModelSettings], Provider]] = {
+    "anthropic": _anthropic,
     "offline": _offline,
     "openai": _openai,
 }

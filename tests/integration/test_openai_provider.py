@@ -15,8 +15,9 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, Sampling
+from simulrag.models.credentials import NO_KEY
 from simulrag.models.gateway import Gateway, ModelSettings
-from simulrag.models.openai import NO_KEY, OFFICIAL_URL, OpenAIProvider
+from simulrag.models.openai import OFFICIAL_URL, OpenAIProvider
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider

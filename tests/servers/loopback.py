@@ -1,6 +1,8 @@
-"""A Chat Completions server on 127.0.0.1 that misbehaves on demand.
+"""A model server on 127.0.0.1 that misbehaves on demand.
 
-It speaks HTTP over real sockets, so the official SDK runs against it unpatched. What it answers:
+It speaks Chat Completions, the Responses API and the Messages API, by the path that is asked.
+
+Its sockets are real, so the official SDKs run against it unpatched. What it answers:
 first the scripted acts, one a request; then ``answer``, a function of the request's body.
 
 Run it by itself to put the offline rules behind the wire:
@@ -19,36 +21,24 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-Body = dict[str, Any]
+from tests.servers.wires import (
+    MODEL_VERSION,
+    WIRES,
+    Act,
+    Body,
+    messages,
+    schema,
+    schema_name,
+)
+
+__all__ = ["MODEL_VERSION", "Act", "LoopbackServer", "canned", "offline_answers"]
+
 Answerer = Callable[[Body], str]
-
-MODEL_VERSION = "loopback-1"
-_PATH = "/v1/chat/completions"
-
-
-@dataclass(frozen=True)
-class Act:
-    """What the server does with one request.
-
-    ``reply`` sends ``text`` (None: what the server would have answered), with ``message`` and
-    ``finish_reason`` as on the wire; ``status`` sends an error of that status with ``text`` as its
-    message or ``body`` as a whole; ``raw`` sends ``text`` as the whole body; ``reset`` drops the
-    connection; ``hang`` holds it until the server closes or the client leaves.
-    """
-
-    kind: Literal["reply", "status", "raw", "reset", "hang"] = "reply"
-    text: str | None = None
-    status: int = 200
-    finish_reason: str = "stop"
-    message: Mapping[str, Any] = field(default_factory=dict)
-    usage: Mapping[str, Any] | None = None
-    body: Mapping[str, Any] | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def says(text: str) -> Act:
@@ -81,18 +71,12 @@ class Logged:
 
     headers: dict[str, str]
     body: Body
+    path: str
 
     @property
     def schema_name(self) -> str | None:
         """The name of the requested JSON schema; None for free text."""
         return schema_name(self.body)
-
-
-def schema_name(body: Body) -> str | None:
-    """The name of the JSON schema that a request asks for; None for free text."""
-    wanted = body.get("response_format") or {}
-    name: str | None = wanted.get("json_schema", {}).get("name")
-    return name
 
 
 def canned(by_schema: Mapping[str | None, str]) -> Answerer:
@@ -120,10 +104,10 @@ def offline_answers() -> Answerer:
             seen[text] += 1
         if body.get("seed") is not None:
             index = body["seed"]
-        wanted = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
-        messages = [Message.model_validate(message) for message in body["messages"]]
+        wanted = schema(body)
+        said = [Message.model_validate(message) for message in messages(body)]
         sampling = Sampling(temperature=body.get("temperature"), top_p=body.get("top_p"))
-        return asyncio.run(provider.call(messages, wanted, sampling, index)).text
+        return asyncio.run(provider.call(said, wanted, sampling, index)).text
 
     return answer
 
@@ -173,10 +157,10 @@ class LoopbackServer:
         self._http.server_close()
         self._thread.join(timeout=5)
 
-    def receive(self, headers: dict[str, str], body: Body) -> Act:
+    def receive(self, headers: dict[str, str], body: Body, path: str) -> Act:
         """Log a request and say what to do with it."""
         with self._lock:
-            self.requests.append(Logged(headers, body))
+            self.requests.append(Logged(headers, body, path))
             act = self._acts.popleft() if self._acts else Act()
         if act.kind == "reply" and act.text is None:
             return Act(text=self._answer(body))
@@ -211,13 +195,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
-        if self.path != _PATH:
+        if self.path not in WIRES:
             self._send(404, {"error": {"message": f"no such path: {self.path}"}})
             return
         body = json.loads(content)
         try:
             act = self.server.owner.receive(
-                {name.lower(): value for name, value in self.headers.items()}, body
+                {name.lower(): value for name, value in self.headers.items()}, body, self.path
             )
         except Exception as error:
             self._send(500, {"error": {"message": f"{type(error).__name__}: {error}"}})
@@ -239,7 +223,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif act.kind == "raw":
             self._send(200, act.text or "", act.headers)
         else:
-            self._send(200, _completion(act, body), act.headers)
+            self._send(200, WIRES[self.path](act, body), act.headers)
 
     def _send(
         self, status: int, content: Body | str, headers: Mapping[str, str] | None = None
@@ -255,32 +239,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silent: ``LoopbackServer.requests`` is the log."""
-
-
-def _completion(act: Act, body: Body) -> Body:
-    text = act.text or ""
-    usage = act.usage
-    if usage is None:
-        words = sum(len(message["content"].split()) for message in body["messages"])
-        usage = {
-            "prompt_tokens": words,
-            "completion_tokens": len(text.split()),
-            "total_tokens": words + len(text.split()),
-        }
-    return {
-        "id": "chatcmpl-loopback",
-        "object": "chat.completion",
-        "created": 0,
-        "model": MODEL_VERSION,
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": act.finish_reason,
-                "message": {"role": "assistant", "content": text, **act.message},
-            }
-        ],
-        "usage": usage,
-    }
 
 
 def main() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from simulrag.models.credentials import NO_KEY, scrub
 from simulrag.models.gateway import ModelSettings
-from simulrag.models.openai import NO_KEY, key_variable, scrub
+from simulrag.models.openai import key_variable
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,21 @@ def settings(provider: str) -> ModelSettings:
     return ModelSettings(provider=provider, model="m")
 
 
-@pytest.mark.parametrize("name", ["offline", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "offline", "openai"])
 async def test_built_in_providers(name: str) -> None:
     provider = providers.make_provider(settings(name))
     assert provider.name == name
     await provider.close()
 
 
-@pytest.mark.parametrize("name", ["anthropic", "local"])
+@pytest.mark.parametrize("name", ["local"])
 def test_planned_providers_say_so(name: str) -> None:
-    with pytest.raises(InputError, match=f"'{name}' is not there yet.*offline, openai"):
+    with pytest.raises(InputError, match=f"'{name}' is not there yet.*anthropic, offline, openai"):
         providers.make_provider(settings(name))
 
 
 def test_an_unknown_provider_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown provider 'opnai'; known are offline, openai"):
+    with pytest.raises(InputError, match="'opnai'; known are anthropic, offline, openai"):
         providers.make_provider(settings("opnai"))
 
 
@@ -52,7 +52,7 @@ def test_a_provider_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "plugged", f"{__name__}:Plugged")
     provider = providers.make_provider(settings("plugged"))
     assert type(provider).__name__ == "Plugged"
-    assert providers.known_providers() == ["offline", "openai", "plugged"]
+    assert providers.known_providers() == ["anthropic", "offline", "openai", "plugged"]
 
 
 def test_a_broken_entry_point_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

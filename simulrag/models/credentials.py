@@ -1,0 +1,40 @@
+"""Keys: read from the environment alone, and kept out of every text that goes on."""
+
+from __future__ import annotations
+
+import os
+
+from simulrag.errors import EnvironmentFault
+
+NO_KEY = "no-key-needed"
+"""Sent to a server of one's own that asks for no key: the SDKs insist on some text."""
+
+_SHORTEST_SECRET = 8
+_SHOWN_CHARACTERS = 300
+
+
+def read_key(variable: str | None, base_url: str) -> str:
+    """The value of an environment variable, or NO_KEY where none is named.
+
+    Raises EnvironmentFault where it is not set.
+    """
+    if variable is None:
+        return NO_KEY
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise EnvironmentFault(
+            f"the environment variable {variable} is not set; it must hold the key for {base_url} "
+            "(set it, or choose provider 'offline')"
+        )
+    return key
+
+
+def scrub(text: str, key: str) -> str:
+    """``text`` on one short line, without the key that a server may have quoted in it."""
+    return " ".join(without_key(text, key).split())[:_SHOWN_CHARACTERS]
+
+
+def without_key(text: str, key: str) -> str:
+    """``text`` with the key replaced by ``***``."""
+    # Shorter ones are placeholders such as "EMPTY", which may well be words of a reply.
+    return text.replace(key, "***") if len(key) >= _SHORTEST_SECRET and key != NO_KEY else text

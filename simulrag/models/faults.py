@@ -1,0 +1,120 @@
+"""What an official SDK's error means. OpenAI's and Anthropic's name their errors alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
+from simulrag.models.credentials import scrub
+from simulrag.models.retry_after import retry_after_s
+
+CONNECT_TIMEOUT_S = 10.0
+
+_OVERLOADED = 529  # Anthropic: all customers together are too many
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
+_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
+
+
+@dataclass(frozen=True)
+class Server:
+    """Who is called, for the text of errors. ``wire`` is the interface that it should speak."""
+
+    base_url: str
+    model: str
+    key_variable: str | None
+    wire: str
+
+    def failure(self, error: Any, sdk: ModuleType, key: str) -> SimulRAGError:
+        """An SDK's APIError as an error of ours, without the key.
+
+        ModelError (refused, unavailable, timeout); EnvironmentFault for a key that is not accepted
+        and an account without credit; InputError for an unknown model or sampling field.
+        """
+        if isinstance(error, sdk.APITimeoutError):
+            return ModelError(
+                f"{self.base_url} could not be reached in {CONNECT_TIMEOUT_S:g} s",
+                kind="timeout",
+                cause="unreachable",
+            )
+        if isinstance(error, sdk.APIConnectionError):
+            cause = error.__cause__
+            return ModelError(
+                f"no connection to {self.base_url} ({scrub(str(cause or error), key)}); is "
+                "base_url right?",
+                kind="unavailable",
+                # By name: which HTTP library raises it is the SDK's affair and has changed.
+                cause="unreachable" if type(cause).__name__ == "ConnectError" else None,
+            )
+        said = scrub(error.message, key)
+        if not isinstance(error, sdk.APIStatusError):
+            return ModelError(f"{self.base_url} sent no usable answer: {said}", kind="unavailable")
+        mendable = self._users_to_mend(error, said)
+        if mendable is not None:
+            return mendable
+        return self._status_failure(error.status_code, said, retry_after_s(error.response.headers))
+
+    def no_json(self) -> ModelError:
+        """A body that no SDK can read."""
+        return ModelError(
+            f"{self.base_url} sent a body that is no JSON; is it a {self.wire} server?",
+            kind="unavailable",
+        )
+
+    def _users_to_mend(self, error: Any, said: str) -> SimulRAGError | None:
+        status = error.status_code
+        codes = {getattr(error, "code", None), getattr(error, "type", None)}
+        if status == 402 or codes & _NO_CREDIT:
+            return EnvironmentFault(
+                f"the account at {self.base_url} has no credit left ({status}): {said}; "
+                "everything paid for is kept"
+            )
+        if status in {401, 403}:
+            variable = self.key_variable or "api_key_env (none is named)"
+            return EnvironmentFault(
+                f"{self.base_url} does not accept the key of {variable} ({status}): {said}"
+            )
+        if status == 404:
+            return InputError(
+                f"{self.base_url} knows no model '{self.model}', or base_url is wrong (404): {said}"
+            )
+        if status == 400 and codes & _UNSUPPORTED:
+            field = getattr(error, "param", None) or "a sampling field"
+            return InputError(
+                f"the model '{self.model}' does not take {field} as it is set (400): {said}; "
+                "change or leave out that field of its sampling in params.yaml"
+            )
+        return None
+
+    def _status_failure(self, status: int, said: str, wait_s: float | None) -> ModelError:
+        if status in {429, _OVERLOADED}:
+            return ModelError(
+                f"{self.base_url} takes no more calls now, for the rate limit or the account's "
+                f"quota ({status}): {said}; run again later to go on from here",
+                kind="unavailable",
+                cause="throttled",
+                retry_after_s=wait_s,
+            )
+        if status in {408, 409} or status >= 500:
+            return ModelError(
+                f"{self.base_url} failed ({status}): {said}; run again to go on from here",
+                kind="unavailable",
+                retry_after_s=wait_s,
+            )
+        return ModelError(f"{self.base_url} refused the request ({status}): {said}", kind="refused")
+
+
+def cut_off(limit: int | None) -> ModelError:
+    """A reply that met the limit of output tokens."""
+    return ModelError(
+        f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
+        "raise sampling.max_output_tokens or the server's limit",
+        kind="truncated",
+    )
+
+
+def schema_title(schema: dict[str, Any]) -> str:
+    """The name of a schema as the wires take it."""
+    title = str(schema.get("title", "Reply"))
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in title)[:64]
