@@ -27,7 +27,7 @@ async def decompose_final(question: str, answer: str, ask: Asker) -> tuple[str, 
     if not answer.strip():
         return ()
     completion = await ask.ask(
-        "evaluation_decompose", Decomposition, question=question, answer=answer, limit=None
+        "evaluation_decompose", Decomposition, question=question, answer=answer
     )
     return distinct_texts(item.claim for item in completion.parsed.claims)
 
