@@ -1,12 +1,13 @@
 """Algorithm 1 over many questions: a step and a chunk of questions at a time.
 
-Selection stands between two passes, because its budget is a share of all claims.
+Selection stands between two passes, because its budget is a share of all claims. Steps that do
+not need one another are taken side by side, so that a question waits for few calls in a row.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from flows.params import AnswerParams
 from flows.progress import each
@@ -15,7 +16,7 @@ from flows.tracking import Tracker
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
-from simulrag.method.boundary import assess_boundary, verbalized_confidence
+from simulrag.method.boundary import assess_boundaries, verbalized_confidence
 from simulrag.method.concurrency import together
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
@@ -24,11 +25,15 @@ from simulrag.method.merging import MergedClaim, merge_claims
 from simulrag.method.retrieval import retrieve
 from simulrag.method.selection import DECIDED, kappa_from_quantile, keep, select_claims
 from simulrag.method.synthesis import synthesize
-from simulrag.method.verification import verify_claim
+from simulrag.method.verification import verify_claims
 from simulrag.models.counting import Counted
 from simulrag.records import CENTRALITIES, Answer, Claim, Failure, Question
 
 Step = Callable[["Work"], Awaitable[Answer]]
+"""Returns the answer as it is after the step's last await, with the step's own fields replaced: a
+step beside it may have added others meanwhile."""
+Steps = Mapping[str, Step]
+"""Steps that are taken side by side, by name."""
 
 
 class Work:
@@ -40,19 +45,33 @@ class Work:
         self.ask = Counted(bench.gateway)
         self.answer = Answer(question_id=question.question_id, domain=question.domain)
 
-    async def do(self, name: str, step: Step) -> None:
-        """Take one step. A typed error fails this question alone and stops its later steps."""
+    async def do(self, steps: Steps) -> None:
+        """Take the steps. A typed error fails this question alone and stops its later steps."""
         if self.answer.failure is not None:
             return
+        failures = await together(self._take(name, step) for name, step in steps.items())
+        found = [failure for failure in (self.answer.failure, *failures) if failure is not None]
+        # Of several the first in the steps' order, not the first in time.
+        failure = found[0] if found else None
+        self.answer = self.with_(failure=failure, usage=dict(sorted(self.ask.usage.items())))
+
+    async def _take(self, name: str, step: Step) -> Failure | None:
         try:
             self.answer = await step(self)
         except (ModelError, SimulatorError) as error:
-            self.answer = self.with_(failure=Failure(step=name, reason=str(error)))
-        self.answer = self.with_(usage=dict(sorted(self.ask.usage.items())))
+            return Failure(step=name, reason=str(error))
+        return None
 
     def with_(self, **changes: object) -> Answer:
         """The answer so far with some fields replaced."""
         return self.answer.model_copy(update=changes)
+
+    def with_claims(self, changes: Mapping[int, Mapping[str, object]]) -> Answer:
+        """The answer so far with some fields of its claims replaced, by the claims' indices."""
+        claims = list(self.answer.claims)
+        for index, fields in changes.items():
+            claims[index] = claims[index].model_copy(update=fields)
+        return self.with_(claims=tuple(claims))
 
     @property
     def context(self) -> str:
@@ -69,8 +88,8 @@ async def answer_questions(
 ) -> list[Answer]:
     """All steps for all questions. Selection comes between two passes: its budget is pooled."""
     works = [Work(question, bench) for question in questions]
-    for name, step in _first_pass(params):
-        await _take(works, name, step, tracker, chunk)
+    for steps in _first_pass(params):
+        await _take(works, steps, tracker, chunk)
     chosen = select_claims(
         [work.answer for work in works],
         centrality=params.centrality,
@@ -82,17 +101,17 @@ async def answer_questions(
     for work, selected in zip(works, chosen, strict=True):
         work.answer = work.with_(selected=selected)
     if params.verify == "selected":
-        await _take(works, "verify", _verify_selected, tracker, chunk)
+        await _take(works, {"verify": _verify_selected(params)}, tracker, chunk)
     kappa = _kappa(works, params)
     for work in works:
         answer = work.answer
         kept = keep(answer.claims, answer.selected, kappa, params.centrality)
         work.answer = work.with_(kept=kept, kappa=kappa)
-    await _take(works, "synthesise", _synthesise, tracker, chunk)
+    await _take(works, {"synthesise": _synthesise}, tracker, chunk)
     return [work.answer for work in works]
 
 
-def _first_pass(params: AnswerParams) -> list[tuple[str, Step]]:
+def _first_pass(params: AnswerParams) -> list[Steps]:
     async def retrieve_(work: Work) -> Answer:
         retrieval = await retrieve(
             work.question.text,
@@ -119,73 +138,83 @@ def _first_pass(params: AnswerParams) -> list[tuple[str, Step]]:
         return work.with_(answer_claims=tuple(sets))
 
     async def merge(work: Work) -> Answer:
-        merged = await merge_claims(work.answer.answer_claims, work.ask)
+        merged = await merge_claims(work.answer.answer_claims, work.ask, params.merging)
         claims = tuple(Claim(text=item.text, sources=item.sources) for item in merged)
         return work.with_(claims=claims)
 
-    async def verify_all(work: Work) -> Answer:
-        return await _verify(work, tuple(range(len(work.answer.claims))))
-
-    steps: list[tuple[str, Step]] = [
-        ("retrieve", retrieve_),
-        ("answer", answer),
-        ("decompose", decompose_),
-        ("merge", merge),
-        ("entail", _entail),
-        ("assess", _assess(params.verbalized)),
+    scores: dict[str, Step] = {"entail": _entail, "assess": _assess(params)}
+    if params.verbalized:
+        scores["verbalize"] = _verbalize
+    if params.verify == "all":
+        scores["verify"] = _verify_all(params)
+    return [
+        {"retrieve": retrieve_, "answer": answer},
+        {"decompose": decompose_},
+        {"merge": merge},
+        scores,
     ]
-    return [*steps, ("verify", verify_all)] if params.verify == "all" else steps
 
 
 async def _entail(work: Work) -> Answer:
     """Support matrix and, from it, the confidence of each claim by each centrality."""
-    claims = work.answer.claims
-    merged = tuple(MergedClaim(claim.text, claim.sources) for claim in claims)
+    merged = tuple(MergedClaim(claim.text, claim.sources) for claim in work.answer.claims)
     support = await support_matrix(work.answer.closed_book, merged, work.ask)
     scores = {name: claim_confidence(support, name) for name in CENTRALITIES}
-    scored = tuple(
-        claim.model_copy(
-            update={
+    return work.with_claims(
+        {
+            i: {
                 "support": tuple(row[i] for row in support),
                 "confidence": {name: round(scores[name][i], 12) for name in CENTRALITIES},
             }
-        )
-        for i, claim in enumerate(claims)
+            for i in range(len(merged))
+        }
     )
-    return work.with_(claims=scored)
 
 
-def _assess(verbalized: bool) -> Step:
-    async def one(work: Work, claim: Claim) -> Claim:
-        question = work.question.text
-        boundary = await assess_boundary(question, claim.text, work.bench.handbook, work.ask)
-        stated = None
-        if verbalized:
-            stated = await verbalized_confidence(question, claim.text, work.ask)
-        return claim.model_copy(update={"boundary": boundary, "verbalized": stated})
-
+def _assess(params: AnswerParams) -> Step:
     async def step(work: Work) -> Answer:
-        claims = await together(one(work, claim) for claim in work.answer.claims)
-        return work.with_(claims=tuple(claims))
+        inside = await assess_boundaries(
+            work.question.text,
+            [claim.text for claim in work.answer.claims],
+            work.bench.handbook,
+            work.ask,
+            claims_per_call=params.claims_per_call,
+        )
+        return work.with_claims({i: {"boundary": value} for i, value in enumerate(inside)})
 
     return step
 
 
-async def _verify_selected(work: Work) -> Answer:
-    return await _verify(work, work.answer.selected)
+async def _verbalize(work: Work) -> Answer:
+    stated = await together(
+        verbalized_confidence(work.question.text, claim.text, work.ask)
+        for claim in work.answer.claims
+    )
+    return work.with_claims({i: {"verbalized": value} for i, value in enumerate(stated)})
 
 
-async def _verify(work: Work, indices: tuple[int, ...]) -> Answer:
+def _verify_all(params: AnswerParams) -> Step:
+    return lambda work: _verify(work, range(len(work.answer.claims)), params)
+
+
+def _verify_selected(params: AnswerParams) -> Step:
+    return lambda work: _verify(work, work.answer.selected, params)
+
+
+async def _verify(work: Work, indices: Sequence[int], params: AnswerParams) -> Answer:
     """Verdicts for the claims at ``indices``; none where the question has no evidence."""
     if not work.context:
         return work.answer
-    claims = list(work.answer.claims)
-    verdicts = await together(
-        verify_claim(work.question.text, claims[i].text, work.context, work.ask) for i in indices
+    verdicts = await verify_claims(
+        work.question.text,
+        [work.answer.claims[i].text for i in indices],
+        work.context,
+        work.ask,
+        claims_per_call=params.claims_per_call,
     )
-    for i, verdict in zip(indices, verdicts, strict=True):
-        claims[i] = claims[i].model_copy(update={"verdict": verdict})
-    return work.with_(claims=tuple(claims))
+    return work.with_claims(
+        {i: {"verdict": verdict} for i, verdict in zip(indices, verdicts, strict=True)}
+    )
 
 
 def _kappa(works: list[Work], params: AnswerParams) -> float:
@@ -223,10 +252,11 @@ async def _synthesise(work: Work) -> Answer:
     return work.with_(final=final, verified=verified)
 
 
-async def _take(works: list[Work], name: str, step: Step, tracker: Tracker, chunk: int) -> None:
+async def _take(works: list[Work], steps: Steps, tracker: Tracker, chunk: int) -> None:
+    name = ", ".join(steps)
     for span, part in chunks(works, chunk):
 
         async def work_on(part: list[Work] = part, span: str = span) -> None:
-            await each(f"{name} {span}", part, lambda work: work.do(name, step))
+            await each(f"{name} {span}", part, lambda work: work.do(steps))
 
         await tracker.step(f"{name} {span}", work_on)

@@ -27,6 +27,7 @@ from pydantic import (
 from flows.project import Project
 from simulrag.errors import InputError
 from simulrag.evaluation.settings import MetricSettings
+from simulrag.method.merging import Merging
 from simulrag.models.gateway import ModelSettings
 from simulrag.models.retry import RetryPolicy
 from simulrag.records import Centrality
@@ -73,6 +74,14 @@ class AnswerParams(Section):
     max_claims: int = Field(ge=1, le=100, description="atomic claims taken from one answer at most")
     max_attempts: int = Field(ge=1, le=10, description="attempts at valid tool calls")
     centrality: Centrality = Field(description="centrality that scores a claim's confidence")
+    merging: Merging = Field(
+        description="chain: claim sets one after another; tree: in pairs, a shorter chain"
+    )
+    claims_per_call: int = Field(
+        ge=1,
+        le=200,
+        description="claims of a question in one boundary or verification call; 1: each by itself",
+    )
     verify: Literal["all", "selected"] = Field(
         description="verify every claim (experiments: budgets then cost no call) or the selected"
     )

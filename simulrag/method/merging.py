@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import ClaimPairs
 
@@ -16,28 +18,55 @@ class MergedClaim:
     sources: tuple[tuple[int, int], ...]
 
 
+Merging = Literal["chain", "tree"]
+
+
 async def merge_claims(
-    answer_claims: tuple[tuple[str, ...], ...], ask: Asker
+    answer_claims: tuple[tuple[str, ...], ...], ask: Asker, merging: Merging = "chain"
 ) -> tuple[MergedClaim, ...]:
-    """Merge one set after another into the growing set. The first wording of a claim stays."""
-    merged: list[MergedClaim] = []
-    for answer_index, claims in enumerate(answer_claims):
-        if not claims:
-            continue
-        covered_by = await _covered(merged, claims, ask) if merged else {}
-        for claim_index, text in enumerate(claims):
-            source = (answer_index, claim_index)
-            existing = covered_by.get(claim_index)
-            if existing is None:
-                merged.append(MergedClaim(text, (source,)))
-            else:
-                old = merged[existing]
-                merged[existing] = MergedClaim(old.text, (*old.sources, source))
+    """The union of the claim sets. The first wording of a claim stays; m sets cost m - 1 calls.
+
+    ``chain``: one set after another into the growing one, m - 1 calls that wait for one another.
+    ``tree``: neighbours in pairs, then the unions in pairs, log2(m) rounds rounded up. Both keep
+    the order of first appearance; a model need not judge alike over the two, since it compares
+    other lists (``simulrag.evaluation.agreement`` measures by how much).
+    """
+    sets = [
+        tuple(MergedClaim(text, ((answer, claim),)) for claim, text in enumerate(claims))
+        for answer, claims in enumerate(answer_claims)
+        if claims
+    ]
+    if not sets:
+        return ()
+    if merging == "chain":
+        union = sets[0]
+        for other in sets[1:]:
+            union = await _union(union, other, ask)
+        return union
+    while len(sets) > 1:
+        pairs = zip(sets[::2], sets[1::2], strict=False)
+        alone = sets[-1:] if len(sets) % 2 else []
+        sets = [*await together(_union(a, b, ask) for a, b in pairs), *alone]
+    return sets[0]
+
+
+async def _union(
+    first: tuple[MergedClaim, ...], second: tuple[MergedClaim, ...], ask: Asker
+) -> tuple[MergedClaim, ...]:
+    covered_by = await _covered(first, second, ask)
+    merged = list(first)
+    for index, claim in enumerate(second):
+        existing = covered_by.get(index)
+        if existing is None:
+            merged.append(claim)
+        else:
+            old = merged[existing]
+            merged[existing] = MergedClaim(old.text, (*old.sources, *claim.sources))
     return tuple(merged)
 
 
 async def _covered(
-    merged: list[MergedClaim], claims: tuple[str, ...], ask: Asker
+    merged: tuple[MergedClaim, ...], claims: tuple[MergedClaim, ...], ask: Asker
 ) -> dict[int, int]:
     """New index -> existing index, for the new claims that an existing one covers."""
 
@@ -50,7 +79,11 @@ async def _covered(
                 )
 
     completion = await ask.ask(
-        "merge", ClaimPairs, check=check, existing=[c.text for c in merged], new=list(claims)
+        "merge",
+        ClaimPairs,
+        check=check,
+        existing=[claim.text for claim in merged],
+        new=[claim.text for claim in claims],
     )
     covered: dict[int, int] = {}
     for existing, new in completion.parsed.pairs:

@@ -76,6 +76,32 @@ class Verification(Reply):
     updated_claim: StrictStr
 
 
+class Numbered(Reply):
+    """What a reply to several claims says of one: ``index`` is the claim's number in the prompt."""
+
+    index: StrictInt
+
+
+class NumberedBoundary(Boundary, Numbered):
+    """One claim's part of a BoundaryBatch."""
+
+
+class BoundaryBatch(Reply):
+    """Reply to ``boundary_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedBoundary]
+
+
+class NumberedVerification(Verification, Numbered):
+    """One claim's part of a VerificationBatch."""
+
+
+class VerificationBatch(Reply):
+    """Reply to ``verify_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedVerification]
+
+
 class Judgement(Reply):
     """Reply to ``label``."""
 

@@ -165,6 +165,26 @@ def _verification(prompt: Prompt) -> Answer:
     return verify(prompt.part("question"), prompt.part("evidence"), prompt.part("claim"))
 
 
+def _boundary_batch(prompt: Prompt) -> Answer:
+    handbook, question = prompt.part("handbook"), prompt.part("question")
+    return {
+        "claims": [
+            {"index": index, "tool_confidence": int(in_boundary(handbook, question, claim))}
+            for index, claim in enumerate(numbered(prompt.part("claims")))
+        ]
+    }
+
+
+def _verification_batch(prompt: Prompt) -> Answer:
+    question, evidence = prompt.part("question"), prompt.part("evidence")
+    return {
+        "claims": [
+            {"index": index, **verify(question, evidence, claim)}
+            for index, claim in enumerate(numbered(prompt.part("claims")))
+        ]
+    }
+
+
 def _judgement(prompt: Prompt) -> Answer:
     return judge(
         prompt.part("question"),
@@ -206,6 +226,8 @@ _TASKS: Mapping[str, Callable[[Prompt], Answer]] = {
     "Verbalized": _verbalized,
     "Boundary": _boundary,
     "Verification": _verification,
+    "BoundaryBatch": _boundary_batch,
+    "VerificationBatch": _verification_batch,
     "Judgement": _judgement,
     "Templates": _templates,
     "BenchmarkQuestion": _benchmark_question,

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from pydantic import BaseModel
 
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.decomposition import decompose, distinct_texts
 from simulrag.method.entailment import support_matrix
-from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.merging import MergedClaim, Merging, merge_claims
 from simulrag.method.verification import read_verdict, verify_claim
-from simulrag.models.base import Completion
 from simulrag.models.counting import Counted
 from simulrag.models.replies import Verification
 from simulrag.records import Usage
-
-
-class Scripted:
-    """Replies in turn; a reply that its step refuses is an error, as after a repair attempt."""
-
-    def __init__(self, *replies: object) -> None:
-        self.replies = list(replies)
-        self.asked: list[dict[str, object]] = []
-
-    async def ask(
-        self,
-        task: str,
-        schema: type[BaseModel] | None = None,
-        *,
-        sample_index: int = 0,
-        check: Callable[[Any], None] | None = None,
-        **values: object,
-    ) -> Completion:
-        self.asked.append({"task": task, "sample_index": sample_index, **values})
-        reply = self.replies.pop(0)
-        if isinstance(reply, Exception):
-            raise reply
-        parsed = None if schema is None else schema.model_validate(reply)
-        if check is not None:
-            try:
-                check(parsed)
-            except ValueError as error:
-                raise ModelError(str(error)) from None
-        text = reply if isinstance(reply, str) else ""
-        return Completion(text, parsed, Usage(calls=1, input_tokens=10), "scripted", False)
+from tests.unit.method.scripted import Scripted
 
 
 async def test_m_answers_are_m_calls_with_sample_indices() -> None:
@@ -77,10 +43,35 @@ async def test_merging_keeps_the_first_wording_and_every_source() -> None:
     )
 
 
-async def test_the_first_set_and_empty_sets_cost_no_call() -> None:
+@pytest.mark.parametrize("merging", ["chain", "tree"])
+async def test_the_first_set_and_empty_sets_cost_no_call(merging: Merging) -> None:
     ask = Scripted()
-    assert len(await merge_claims(((), ("a", "b"), ()), ask)) == 2
+    assert len(await merge_claims(((), ("a", "b"), ()), ask, merging)) == 2
+    assert await merge_claims(((), ()), ask, merging) == ()
     assert ask.asked == []
+
+
+async def test_a_tree_merges_in_pairs_and_keeps_every_source() -> None:
+    sets = (("up", "ten"), ("rises",), ("up", "green"), ("ten", "big"), ("verdant",))
+    ask = Scripted(
+        {"pairs": [[0, 0]]},  # up = rises
+        {"pairs": []},
+        {"pairs": [[0, 0], [1, 2]]},  # {up, ten} and {up, green, ten, big}
+        {"pairs": [[2, 0]]},  # green = verdant
+    )
+    merged = await merge_claims(sets, ask, "tree")
+    assert [(call["existing"], call["new"]) for call in ask.asked] == [
+        (["up", "ten"], ["rises"]),
+        (["up", "green"], ["ten", "big"]),
+        (["up", "ten"], ["up", "green", "ten", "big"]),
+        (["up", "ten", "green", "big"], ["verdant"]),
+    ]
+    assert merged == (
+        MergedClaim("up", ((0, 0), (1, 0), (2, 0))),
+        MergedClaim("ten", ((0, 1), (3, 0))),
+        MergedClaim("green", ((2, 1), (4, 0))),
+        MergedClaim("big", ((3, 1),)),
+    )
 
 
 @pytest.mark.parametrize("pair", [[5, 0], [0, 5], [-1, 0]])
