@@ -1,0 +1,44 @@
+"""What every prompt begins with stays from call to call, so that prompt caches can hit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment, meta
+
+from simulrag.models.prompts import SEPARATOR, Prompts
+
+PROMPTS = Path(__file__).parents[3] / "prompts"
+FILES = sorted(PROMPTS.glob("*.md.j2"))
+OF_A_STAGE = {"handbook", "tolerance"}
+"""What may stand in the system part: the same for every question of a stage."""
+ORDER = ["question", "reference", "evidence", "existing", "new", "claims", "claim", "answer"]
+"""What several calls of a question share comes before what differs between them."""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.split(".")[0])
+def test_the_system_part_is_the_same_for_every_question(file: Path) -> None:
+    parts = file.read_text().split(SEPARATOR)
+    if len(parts) == 1:
+        assert file.name == "repair.md.j2"  # stands at the end of a conversation
+        return
+    assert meta.find_undeclared_variables(Environment().parse(parts[0])) <= OF_A_STAGE
+    if "<handbook>" in parts[0]:  # after the task's rules, and last
+        assert parts[0].rstrip().endswith("</handbook>")
+    tags = [tag for tag in re.findall(r"^<(\w+)>$", parts[1], re.M) if tag in ORDER]
+    if "existing" not in tags:  # the two lists of a merge are both its own
+        assert tags == sorted(tags, key=ORDER.index)
+
+
+def test_two_questions_share_the_prefix_with_the_handbook() -> None:
+    prompts = Prompts(PROMPTS)
+    for task in ("boundary", "boundary_batch", "tool_calls"):
+        first, second = (
+            prompts.render(task, handbook="H", question=q, claim=q, claims=[q], problems=[])
+            for q in ("one", "two")
+        )
+        assert first[0] == second[0]
+        assert first[0].role == "system"
+        assert first[1] != second[1]
