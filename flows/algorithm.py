@@ -178,7 +178,7 @@ def _assess(params: AnswerParams) -> Step:
             [claim.text for claim in work.answer.claims],
             work.bench.handbook,
             work.ask,
-            claims_per_call=params.claims_per_call,
+            claims_per_call=params.claims_per_call.boundary,
         )
         return work.with_claims({i: {"boundary": value} for i, value in enumerate(inside)})
 
@@ -210,7 +210,7 @@ async def _verify(work: Work, indices: Sequence[int], params: AnswerParams) -> A
         [work.answer.claims[i].text for i in indices],
         work.context,
         work.ask,
-        claims_per_call=params.claims_per_call,
+        claims_per_call=params.claims_per_call.verify,
     )
     return work.with_claims(
         {i: {"verdict": verdict} for i, verdict in zip(indices, verdicts, strict=True)}

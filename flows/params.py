@@ -67,6 +67,15 @@ class BenchmarkParams(Section):
     seed: int = Field(ge=0, description="seed of scenario sampling")
 
 
+class ClaimsPerCall(Section):
+    """How many of a question's claims go into one call at most; 1: each by itself."""
+
+    boundary: int = Field(
+        ge=1, le=200, description="claims in one boundary call, which sends the handbook; 1: each"
+    )
+    verify: int = Field(ge=1, le=200, description="claims in one verification call; 1: each")
+
+
 class AnswerParams(Section):
     """The method."""
 
@@ -77,11 +86,7 @@ class AnswerParams(Section):
     merging: Merging = Field(
         description="chain: claim sets one after another; tree: in pairs, a shorter chain"
     )
-    claims_per_call: int = Field(
-        ge=1,
-        le=200,
-        description="claims of a question in one boundary or verification call; 1: each by itself",
-    )
+    claims_per_call: ClaimsPerCall
     verify: Literal["all", "selected"] = Field(
         description="verify every claim (experiments: budgets then cost no call) or the selected"
     )

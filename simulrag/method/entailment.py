@@ -13,22 +13,27 @@ async def support_matrix(
 ) -> list[list[bool]]:
     """``support[answer][claim]``: does the answer support the claim.
 
-    One call an answer. The pair that a claim came from is true whatever the reply says.
+    The pair that a claim came from is true and is not asked. One call an answer about the rest,
+    none where nothing is left.
     """
-    if not claims:
-        return [[] for _ in answers]
+    origins = [frozenset(answer for answer, _ in claim.sources) for claim in claims]
+    return await together(
+        _row(answer, [a in origin for origin in origins], claims, ask)
+        for a, answer in enumerate(answers)
+    )
+
+
+async def _row(
+    answer: str, own: list[bool], claims: tuple[MergedClaim, ...], ask: Asker
+) -> list[bool]:
+    texts = [claim.text for claim, known in zip(claims, own, strict=True) if not known]
+    if not texts:
+        return own
 
     def check(reply: Entailment) -> None:
-        if len(reply.supported) != len(claims):
-            raise ValueError(f"{len(reply.supported)} booleans for {len(claims)} claims")
+        if len(reply.supported) != len(texts):
+            raise ValueError(f"{len(reply.supported)} booleans for {len(texts)} claims")
 
-    texts = [claim.text for claim in claims]
-    completions = await together(
-        ask.ask("entailment", Entailment, check=check, answer=answer, claims=texts)
-        for answer in answers
-    )
-    origin = {(a, i) for i, claim in enumerate(claims) for a, _ in claim.sources}
-    return [
-        [supported or (a, i) in origin for i, supported in enumerate(completion.parsed.supported)]
-        for a, completion in enumerate(completions)
-    ]
+    completion = await ask.ask("entailment", Entailment, check=check, answer=answer, claims=texts)
+    replies = iter(completion.parsed.supported)
+    return [known or next(replies) for known in own]

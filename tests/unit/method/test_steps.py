@@ -80,14 +80,33 @@ async def test_a_pair_out_of_range_is_refused(pair: list[int]) -> None:
         await merge_claims((("a",), ("b",)), Scripted({"pairs": [pair]}))
 
 
-async def test_support_of_a_claims_own_answer_is_true_whatever_the_reply_says() -> None:
-    claims = (MergedClaim("a", ((0, 0),)), MergedClaim("b", ((1, 0),)))
-    ask = Scripted({"supported": [False, False]}, {"supported": [True, False]})
-    assert await support_matrix(("x", "y"), claims, ask) == [[True, False], [True, True]]
+async def test_support_of_a_claims_own_answer_is_true_and_not_asked() -> None:
+    claims = (
+        MergedClaim("a", ((0, 0),)),
+        MergedClaim("b", ((1, 0),)),
+        MergedClaim("c", ((0, 1), (1, 1))),
+        MergedClaim("d", ((1, 2),)),
+    )
+    ask = Scripted({"supported": [False, True]}, {"supported": [False]})
+    assert await support_matrix(("x", "y"), claims, ask) == [
+        [True, False, True, True],
+        [False, True, True, True],
+    ]
+    assert [(call["answer"], call["claims"]) for call in ask.asked] == [
+        ("x", ["b", "d"]),
+        ("y", ["a"]),
+    ]
+
+
+async def test_an_answer_that_all_claims_came_from_costs_no_call() -> None:
+    ask = Scripted()
+    assert await support_matrix(("x",), (MergedClaim("a", ((0, 0),)),), ask) == [[True]]
+    assert await support_matrix(("x", "y"), (), ask) == [[], []]
+    assert ask.asked == []
 
 
 async def test_a_wrong_number_of_booleans_is_refused() -> None:
-    claims = (MergedClaim("a", ((0, 0),)),)
+    claims = (MergedClaim("a", ((1, 0),)),)
     with pytest.raises(ModelError, match="2 booleans for 1 claims"):
         await support_matrix(("x",), claims, Scripted({"supported": [True, False]}))
 

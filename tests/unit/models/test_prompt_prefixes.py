@@ -14,7 +14,7 @@ PROMPTS = Path(__file__).parents[3] / "prompts"
 FILES = sorted(PROMPTS.glob("*.md.j2"))
 OF_A_STAGE = {"handbook", "tolerance"}
 """What may stand in the system part: the same for every question of a stage."""
-ORDER = ["question", "reference", "evidence", "existing", "new", "claims", "claim", "answer"]
+ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "claims", "claim"]
 """What several calls of a question share comes before what differs between them."""
 
 
