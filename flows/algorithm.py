@@ -16,6 +16,7 @@ from flows.tracking import Tracker
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
+from simulrag.method.baselines import baseline_texts, first_sample_selection
 from simulrag.method.boundary import assess_boundaries, verbalized_confidence
 from simulrag.method.concurrency import together
 from simulrag.method.confidence import claim_confidence
@@ -108,6 +109,8 @@ async def answer_questions(
         kept = keep(answer.claims, answer.selected, kappa, params.centrality)
         work.answer = work.with_(kept=kept, kappa=kappa)
     await _take(works, {"synthesise": _synthesise}, tracker, chunk)
+    if params.baselines:
+        await _take(works, {"compare": _baselines(works, params)}, tracker, chunk)
     return [work.answer for work in works]
 
 
@@ -250,6 +253,29 @@ async def _synthesise(work: Work) -> Answer:
     )
     final = await synthesize(work.question.text, tuple(dict.fromkeys(texts)), work.ask)
     return work.with_(final=final, verified=verified)
+
+
+def _baselines(works: list[Work], params: AnswerParams) -> Step:
+    """Final answers by the other methods; their calls are no part of SimulRAG's own usage."""
+    chosen = first_sample_selection(
+        [work.answer for work in works],
+        budget_percent=params.budget_percent,
+        by_question=params.pool == "question",
+        seed=params.seed,
+    )
+    of_question = {work.question.question_id: own for work, own in zip(works, chosen, strict=True)}
+
+    async def step(work: Work) -> Answer:
+        texts = await baseline_texts(
+            work.question.text,
+            work.answer,
+            of_question[work.question.question_id],
+            work.bench.gateway,
+            limit=params.max_claims,
+        )
+        return work.with_(baselines=texts)
+
+    return step
 
 
 async def _take(works: list[Work], steps: Steps, tracker: Tracker, chunk: int) -> None:

@@ -30,7 +30,12 @@ def ask_question(text: str, domain: str) -> Answer:
         question_id="ask", domain=domain, text=text.strip(), reference_answer="", scenario_id="ask"
     )
     method = params.answer.model_copy(
-        update={"verify": "selected", "pool": "question", "verbalized": False}
+        update={
+            "verify": "selected",
+            "pool": "question",
+            "verbalized": False,
+            "baselines": False,
+        }
     )
 
     async def answer() -> Answer:

@@ -15,11 +15,11 @@ from pathlib import Path
 import grimp
 from ruamel.yaml import YAML
 
-from flows.metrics import CURVE
 from flows.params import load_params
 from flows.project import Project, find_project
 from flows.stage import exits
 from simulrag.evaluation.claim_level import BUDGETED
+from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.tables import COLUMNS
 
 PACKAGES = ("flows", "simulators", "simulrag")
@@ -68,24 +68,31 @@ def stage_deps(project: Project, domains: list[str]) -> dict[str, list[str]]:
     return deps
 
 
-def metric_outs(domains: list[str]) -> list[str]:
-    """The tables of the metrics stage; summary.json is its metrics file and no out."""
-    names = [*COLUMNS, *(f"curves-{domain}" for domain in domains)]
-    return [f"data/metrics/{name}.csv" for name in names]
+def metric_outs(domains: list[str]) -> list[object]:
+    """The tables of the metrics stage, and summary.json, which git keeps."""
+    names = [*COLUMNS, *(f"curves-{metric}-{d}" for d in domains for metric in FIGURE_METRICS)]
+    kept: dict[str, object] = {"data/metrics/summary.json": {"cache": False}}
+    return [*(f"data/metrics/{name}.csv" for name in names), kept]
+
+
+def headlines(domains: list[str]) -> list[object]:
+    """What ``dvc metrics show`` prints: a line a domain, in files that git keeps."""
+    return [{f"data/metrics/{domain}.json": {"cache": False}} for domain in domains]
 
 
 def plots(domains: list[str]) -> list[dict[str, object]]:
     """What ``dvc plots show`` draws: a line a method against the budget, for each domain."""
     return [
         {
-            f"{CURVE.upper()} against budget ({domain})": {
+            f"{title} against budget ({domain})": {
                 "x": "budget_percent",
                 "x_label": "verification budget (%)",
-                "y_label": CURVE.upper(),
-                "y": {f"data/metrics/curves-{domain}.csv": list(BUDGETED)},
+                "y_label": title,
+                "y": {f"data/metrics/curves-{metric}-{domain}.csv": list(BUDGETED)},
             }
         }
         for domain in domains
+        for metric, title in FIGURE_METRICS.items()
     ]
 
 
@@ -102,6 +109,7 @@ def write_deps(project: Project) -> bool:
     for stage, deps in stage_deps(project, domains).items():
         document["stages"][stage]["deps"] = deps
     document["stages"]["metrics"]["outs"] = metric_outs(domains)
+    document["stages"]["metrics"]["metrics"] = headlines(domains)
     document["plots"] = plots(domains)
     with path.open("w", encoding="utf-8") as handle:
         yaml.dump(document, handle)

@@ -20,13 +20,14 @@ from flows.stage import exits, run_stage
 from flows.tracking import Tracker
 from simulrag.benchmark.published import read_questions
 from simulrag.errors import InputError
+from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.settings import MetricSettings
+from simulrag.evaluation.summary import Summary, headline
 from simulrag.evaluation.tables import COLUMNS, Tables, column_types, curves, evaluate
 from simulrag.evaluation.terminal import terminal_table
 from simulrag.records import Answer, FinalClaims, Label, Question
 
 CSV = tuple(COLUMNS)
-CURVE = "f1"
 
 
 def measure(place: Results, domains: dict[str, list[Question]], settings: MetricSettings) -> Tables:
@@ -44,13 +45,16 @@ def measure(place: Results, domains: dict[str, list[Question]], settings: Metric
 
 
 def write_tables(folder: Path, tables: Tables) -> None:
-    """One CSV a table, one a domain's curves, and summary.json for ``dvc metrics``."""
+    """One CSV a table, one a domain's curves, summary.json, and a file a domain for DVC."""
     for name in CSV:
         write_bytes(folder / f"{name}.csv", _csv(getattr(tables, name)))
     for domain in tables.domains:
-        write_bytes(folder / f"curves-{domain}.csv", _csv(curves(tables, domain, CURVE)))
-    text = json.dumps(tables.summary, indent=2, sort_keys=True, allow_nan=False)
-    write_text(folder / "summary.json", text + "\n")
+        for metric in FIGURE_METRICS:
+            frame = curves(tables, domain, metric)
+            write_bytes(folder / f"curves-{metric}-{domain}.csv", _csv(frame))
+        line = headline(tables.summary, domain, tables.settings.headline_budget)
+        write_text(folder / f"{domain}.json", _json(line))
+    write_text(folder / "summary.json", _json(tables.summary))
 
 
 def read_tables(folder: Path, settings: MetricSettings) -> Tables:
@@ -89,6 +93,10 @@ def stage_table(tables: Tables) -> str:
         for key, value in tables.summary.items()
     ]
     return "\n".join(["## metrics", "", "| metric | value |", "| --- | --- |", *rows])
+
+
+def _json(values: Summary) -> str:
+    return json.dumps(values, indent=2, allow_nan=False) + "\n"
 
 
 def _csv(frame: pl.DataFrame) -> bytes:

@@ -91,6 +91,10 @@ class AnswerParams(Section):
         description="verify every claim (experiments: budgets then cost no call) or the selected"
     )
     verbalized: bool = Field(description="ask for the verbalized-confidence baseline too")
+    baselines: bool = Field(
+        default=True,
+        description="write closed-book, input-layer and output-layer RAG answers to compare with",
+    )
     budget_percent: float = Field(
         ge=0, le=100, description="share of all claims that may be verified for the final answer"
     )

@@ -13,6 +13,7 @@ LabelValue = Literal["true", "false", "undecided"]
 Centrality = Literal[
     "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
 ]
+FinalMethod = Literal["simulrag", "input_rag", "output_rag", "closed_book"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 
 
@@ -149,11 +150,28 @@ class Failure(Record):
     reason: str
 
 
+class FinalText(Record):
+    """A final answer to compare with: by another method, or by SimulRAG from one sample.
+
+    ``samples``: the answers behind it (m). ``selected``: the claims of the question's ``Answer``
+    that it verified. ``usage``: the calls that it alone needed, by task name;
+    what it shares with the question's ``Answer`` is counted there. ``failure`` None: complete.
+    """
+
+    method: FinalMethod
+    samples: int = Field(ge=1)
+    text: str = ""
+    selected: tuple[int, ...] = ()
+    usage: dict[str, Usage] = {}
+    failure: str | None = None
+
+
 class Answer(Record):
     """Everything that was done for one question, kept so that a reader can see why.
 
     ``selected`` and ``kept`` are indices into ``claims``. ``usage`` counts the calls used, whether
-    paid for now or before, by task name. ``failure`` None: complete.
+    paid for now or before, by task name. ``baselines``: further final answers to compare with.
+    ``failure`` None: complete.
     """
 
     question_id: str
@@ -169,6 +187,7 @@ class Answer(Record):
     verified: bool = False
     usage: dict[str, Usage] = {}
     simulator_runs: int = 0
+    baselines: tuple[FinalText, ...] = ()
     failure: Failure | None = None
 
 
@@ -185,10 +204,14 @@ class Label(Record):
 
 
 class FinalClaims(Record):
-    """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt."""
+    """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt.
+
+    ``samples``: the sampled answers behind it (m).
+    """
 
     question_id: str
-    method: Literal["simulrag", "closed_book"]
+    method: FinalMethod
+    samples: int = Field(ge=1)
     claims: tuple[str, ...] = ()
     failure: str | None = None
 

@@ -8,17 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulrag.errors import InputError
-from simulrag.evaluation.intervals import Floats, estimate, scenario_weights, two_sided_p
+from simulrag.evaluation.intervals import (
+    Floats,
+    estimate,
+    holm,
+    relative_gain,
+    scenario_weights,
+    two_sided_p,
+)
 from simulrag.evaluation.pool import LabelLookup, scenario_index
 from simulrag.evaluation.settings import UNDECIDED, MetricSettings, Undecided
-from simulrag.records import Answer, FinalClaims, claim_hash
+from simulrag.records import Answer, FinalClaims, FinalMethod, claim_hash
 
 Row = dict[str, object]
 
-METHOD_NAMES = {"simulrag": "SimulRAG", "closed_book": "Closed book"}
-OURS = "SimulRAG"
+METHOD_NAMES: dict[FinalMethod, str] = {
+    "simulrag": "SimulRAG",
+    "output_rag": "Output-layer RAG",
+    "input_rag": "Input-layer RAG",
+    "closed_book": "Closed book",
+}
+OURS: FinalMethod = "simulrag"
 METRICS = ("informativeness", "factuality", "factuality_per_question")
 FAILURES = ("excluded", "zero")
+Line = tuple[FinalMethod, int]
+"""A method and m, the number of sampled answers behind its final one."""
+
 _NOT_POOLED = "undefined: a failed question adds no claims to the pooled share"
 
 
@@ -40,51 +55,61 @@ def answer_level(
     scenario_of: Mapping[str, str],
     settings: MetricSettings,
 ) -> tuple[list[Row], list[Row]]:
-    """All measurements of a domain, and SimulRAG minus every other method.
+    """All measurements of a domain, and SimulRAG against every other method.
 
     A question counts where its answer, its decomposition and every label succeeded. The variant
     ``failures`` = "zero" counts the others too: no true claim in informativeness, a share of 0 in
     the mean of questions. The pooled factuality has no such variant, since a failure adds neither
     true nor false claims. Where no answer is complete every method failed on all questions.
+
+    SimulRAG at its full m is compared with every baseline at every m, at m = 1 with those at m = 1;
+    Holm's correction runs over the baselines of one metric.
     """
     ids = [answer.question_id for answer in answers]
     scenario, scenarios = scenario_index(ids, scenario_of)
     weights = scenario_weights(scenarios, settings.bootstrap, settings.seed, domain)
     by_question = weights[:, scenario]
-    table = _by_method(finals)
-    lost = all(answer.failure is not None for answer in answers)
-    methods = [name for name in METHOD_NAMES if lost or name in table]
+    table = _by_line(finals)
     rows: list[Row] = []
     comparisons: list[Row] = []
     for undecided in UNDECIDED:
-        counts = {n: _counts(answers, table.get(n, {}), labels, undecided) for n in methods}
+        counts = {
+            line: _counts(answers, table.get(line, {}), labels, undecided)
+            for line in _lines(answers, table)
+        }
         for failures in FAILURES:
             variant = {"undecided": undecided, "failures": failures}
-            found = {name: _metrics(counts[name], by_question, failures) for name in methods}
-            for name in methods:
-                rows += _rows(
-                    domain, name, found[name], counts[name], scenarios=scenarios, variant=variant
+            for line, of_line in counts.items():
+                found = _metrics(of_line, by_question, failures)
+                rows += _rows(domain, line, found, of_line, scenarios=scenarios, variant=variant)
+        for line in counts:
+            if line[0] == OURS:
+                comparisons += _compare(
+                    domain, line, counts, by_question, scenarios=scenarios, undecided=undecided
                 )
-            for name in methods:
-                if METHOD_NAMES[name] != OURS and "simulrag" in counts:
-                    both = _paired(counts["simulrag"], counts[name])
-                    pair = [_metrics(one, by_question, failures) for one in both]
-                    comparisons += _compare(
-                        domain, name, pair[0], pair[1], scenarios=scenarios, variant=variant
-                    )
     return rows, comparisons
 
 
-def _by_method(finals: Sequence[FinalClaims]) -> dict[str, dict[str, FinalClaims]]:
-    table: dict[str, dict[str, FinalClaims]] = {}
+def _lines(answers: Sequence[Answer], table: Mapping[Line, object]) -> list[Line]:
+    """The lines to measure: SimulRAG first, of one method the largest m first."""
+    found = set(table)
+    if all(answer.failure is not None for answer in answers):
+        samples = max((len(answer.closed_book) for answer in answers), default=0)
+        found |= {(OURS, max(1, samples)), ("closed_book", 1)}
+    order = list(METHOD_NAMES)
+    return sorted(found, key=lambda line: (order.index(line[0]), -line[1]))
+
+
+def _by_line(finals: Sequence[FinalClaims]) -> dict[Line, dict[str, FinalClaims]]:
+    table: dict[Line, dict[str, FinalClaims]] = {}
     for final in finals:
-        of_method = table.setdefault(final.method, {})
-        if final.question_id in of_method:
+        of_line = table.setdefault((final.method, final.samples), {})
+        if final.question_id in of_line:
             raise InputError(
                 f"final claims: question '{final.question_id}' is there twice for "
-                f"{final.method}: remove one row"
+                f"{final.method} at m = {final.samples}: remove one row"
             )
-        of_method[final.question_id] = final
+        of_line[final.question_id] = final
     return table
 
 
@@ -136,7 +161,7 @@ def _paired(ours: Counts, other: Counts) -> tuple[Counts, Counts]:
 
 def _rows(
     domain: str,
-    name: str,
+    line: Line,
     found: Mapping[str, Floats],
     counts: Counts,
     *,
@@ -152,7 +177,8 @@ def _rows(
         result = estimate(found[metric], scenarios, reason)
         yield {
             "domain": domain,
-            "method": METHOD_NAMES[name],
+            "method": METHOD_NAMES[line[0]],
+            "samples": line[1],
             **variant,
             "metric": metric,
             "value": result.value,
@@ -166,32 +192,49 @@ def _rows(
 
 def _compare(
     domain: str,
-    name: str,
-    ours: Mapping[str, Floats],
-    other: Mapping[str, Floats],
+    ours: Line,
+    counts: Mapping[Line, Counts],
+    weights: Floats,
     *,
     scenarios: int,
-    variant: Mapping[str, str],
+    undecided: str,
 ) -> Iterator[Row]:
-    if variant["failures"] == "zero":
-        return
+    """SimulRAG minus each baseline, on the questions that both completed."""
+    full = max(samples for method, samples in counts if method == OURS)
+    others = [
+        line for line in counts if line[0] != OURS and (ours[1] == full or line[1] == ours[1])
+    ]
+    pairs = {
+        line: tuple(
+            _metrics(one, weights, "excluded") for one in _paired(counts[ours], counts[line])
+        )
+        for line in others
+    }
     for metric in METRICS:
-        gap = ours[metric] - other[metric]
-        result = estimate(gap, scenarios, "undefined for one of the two")
-        p = two_sided_p(gap) if scenarios > 1 else None
-        yield {
-            "domain": domain,
-            "level": "answer",
-            "method": OURS,
-            "baseline": METHOD_NAMES[name],
-            "budget_percent": None,
-            "centrality": None,
-            "undecided": variant["undecided"],
-            "metric": metric,
-            "difference": result.value,
-            "lower_95": result.lower_95,
-            "upper_95": result.upper_95,
-            "p": p,
-            "p_holm": p,  # one baseline so far: the family holds one test
-            "reason": result.reason,
-        }
+        gaps = [pairs[line][0][metric] - pairs[line][1][metric] for line in others]
+        raw = [two_sided_p(gap) if scenarios > 1 else None for gap in gaps]
+        for line, gap, p, adjusted in zip(others, gaps, raw, holm(raw), strict=True):
+            mine, theirs = (side[metric] for side in pairs[line])
+            result = estimate(gap, scenarios, "undefined for one of the two")
+            gain = estimate(relative_gain(mine, theirs), scenarios, "")
+            yield {
+                "domain": domain,
+                "level": "answer",
+                "method": METHOD_NAMES[OURS],
+                "samples": ours[1],
+                "baseline": METHOD_NAMES[line[0]],
+                "baseline_samples": line[1],
+                "budget_percent": None,
+                "centrality": None,
+                "undecided": undecided,
+                "metric": metric,
+                "difference": result.value,
+                "lower_95": result.lower_95,
+                "upper_95": result.upper_95,
+                "gain_percent": gain.value,
+                "gain_lower_95": gain.lower_95,
+                "gain_upper_95": gain.upper_95,
+                "p": p,
+                "p_holm": adjusted,
+                "reason": result.reason,
+            }

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulrag.evaluation.intervals import Floats, estimate, holm, scenario_weights, two_sided_p
+from simulrag.evaluation.intervals import (
+    Floats,
+    estimate,
+    holm,
+    relative_gain,
+    scenario_weights,
+    two_sided_p,
+)
 from simulrag.evaluation.pool import PARTLY_VERIFIED, ClaimPool
 from simulrag.evaluation.ranking import METRICS, Ranked, measure
 from simulrag.evaluation.settings import UNDECIDED, MetricSettings, Undecided
@@ -51,7 +58,7 @@ def claim_level(pool: ClaimPool, settings: MetricSettings) -> tuple[list[Row], l
     comparisons: list[Row] = []
     for centrality in settings.centralities:
         candidates = pool.candidates(centrality)
-        plan = list(_plan(pool, candidates, settings))
+        plan = list(plan_of(pool, candidates, settings))
         reasons = {(s.method, s.budget_percent): s.reason for s in plan}
         for undecided in UNDECIDED:
             values: dict[tuple[str, int], dict[str, Floats]] = {}
@@ -71,7 +78,9 @@ def claim_level(pool: ClaimPool, settings: MetricSettings) -> tuple[list[Row], l
     return rows, comparisons
 
 
-def _plan(pool: ClaimPool, candidates: Candidates, settings: MetricSettings) -> Iterator[Setting]:
+def plan_of(pool: ClaimPool, candidates: Candidates, settings: MetricSettings) -> Iterator[Setting]:
+    """Every line of the table for one centrality: which claims each method x budget verifies."""
+
     def chosen(method: str, budget: int, seed: int) -> Selection:
         return select_by_budget(
             candidates, _SELECTION[method], budget, seed, per_question=settings.per_question
@@ -205,17 +214,24 @@ def _compare(
         for (name, budget), gap, p, adjusted in zip(pairs, gaps, raw, holm(raw), strict=True):
             reason = reasons[OURS, budget] or reasons[name, budget]
             result = estimate(gap, pool.scenarios, reason or "undefined for one of the two")
+            ours, theirs = values[OURS, budget][metric], values[name, budget][metric]
+            gain = estimate(relative_gain(ours, theirs), pool.scenarios, "")
             yield {
                 "domain": pool.domain,
                 "level": "claim",
                 "method": OURS,
+                "samples": None,
                 "baseline": name,
+                "baseline_samples": None,
                 "budget_percent": budget,
                 **labels,
                 "metric": metric,
                 "difference": result.value,
                 "lower_95": result.lower_95,
                 "upper_95": result.upper_95,
+                "gain_percent": gain.value,
+                "gain_lower_95": gain.lower_95,
+                "gain_upper_95": gain.upper_95,
                 "p": p,
                 "p_holm": adjusted,
                 "reason": result.reason,

@@ -12,9 +12,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from simulrag.evaluation.claim_level import BUDGETED
+from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.tables import Tables
-
-FIGURE_METRICS = {"f1": "F1", "aupr": "AUPR", "auroc": "AUROC"}
 
 # Mid tones: a contrast of 3 or more on white and on near black. Marker and dash differ as well.
 _STYLES: dict[str, dict[str, Any]] = {

@@ -61,22 +61,27 @@ def _answer_level(tables: Tables, domain: str) -> Iterator[str]:
         & (pl.col("undecided") == tables.settings.undecided)
         & (pl.col("metric") == "factuality")
     )
-    rows = tables.answer_level.filter(
+    lines = tables.answer_level.filter(
         chosen & (pl.col("failures") == "excluded") & (pl.col("method") == "SimulRAG")
-    )
-    gaps = tables.comparisons.filter(chosen & (pl.col("level") == "answer"))
-    for row in rows.iter_rows(named=True):
+    ).sort("samples", descending=True)
+    for row in lines.head(1).iter_rows(named=True):
         start = f"{_title(domain)}, final answers: "
         if row["value"] is None:
             yield f"{start}the share of true claims is not known ({row['reason']})."
             continue
         sentence = f"{start}{interval(row)} of SimulRAG's claims are true"
-        known = gaps.filter(pl.col("difference").is_not_null())
-        if known.is_empty():
-            yield f"{sentence}."
+        gaps = tables.comparisons.filter(
+            chosen
+            & (pl.col("level") == "answer")
+            & (pl.col("samples") == row["samples"])
+            & pl.col("difference").is_not_null()
+        ).sort("difference", maintain_order=True)
+        if gaps.is_empty():
+            yield f"{sentence}; no baseline could be measured."
             continue
-        gap = known.row(0, named=True)
-        yield f"{sentence}; against one closed-book answer that is {_difference(gap)}."
+        gap = gaps.row(0, named=True)
+        best = f"{gap['baseline']} at m = {gap['baseline_samples']}"
+        yield f"{sentence}; against the best baseline, {best}, that is {_difference(gap)}."
 
 
 def interval(row: Mapping[str, Any], key: str = "value") -> str:

@@ -59,6 +59,13 @@ def estimate(values: Floats, scenarios: int, undefined: str) -> Estimate:
     return Estimate(value, float(lower), float(upper))
 
 
+def relative_gain(ours: Floats, theirs: Floats) -> Floats:
+    """By how many percent of theirs ours is larger, a resample each; NaN where theirs is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = 100 * (ours - theirs) / theirs
+    return np.where(np.isfinite(gain), gain, np.nan)
+
+
 def two_sided_p(differences: Floats) -> float | None:
     """The bootstrap p of 'no difference': observed first, then resamples; None where undefined.
 

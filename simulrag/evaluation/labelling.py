@@ -10,25 +10,37 @@ from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
 from simulrag.models.base import Asker
 from simulrag.models.replies import Judgement
-from simulrag.records import Answer, FinalClaims, Label, Question, claim_hash
+from simulrag.records import Answer, FinalClaims, FinalText, Label, Question, claim_hash
 
 
 async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[FinalClaims, ...]:
-    """The final answers of SimulRAG and of one closed-book sample, each as claims."""
-    closed_book = answer.closed_book[0] if answer.closed_book else ""
+    """Every final answer as claims: SimulRAG's, one closed-book sample's and the baselines'.
 
-    async def one(method: str, text: str) -> FinalClaims:
-        try:
-            claims = await decompose_final(question.text, text, ask)
-        except ModelError as error:
-            return FinalClaims.model_validate(
-                {"question_id": question.question_id, "method": method, "failure": str(error)}
-            )
-        return FinalClaims.model_validate(
-            {"question_id": question.question_id, "method": method, "claims": claims}
+    All go through the same prompt. A text that failed stays failed and is asked nothing.
+    """
+    texts = [
+        FinalText(method="simulrag", samples=max(1, len(answer.closed_book)), text=answer.final),
+        *(FinalText(method="closed_book", samples=1, text=text) for text in answer.closed_book[:1]),
+        *answer.baselines,
+    ]
+
+    async def one(final: FinalText) -> FinalClaims:
+        claims: tuple[str, ...] = ()
+        failure = final.failure
+        if failure is None:
+            try:
+                claims = await decompose_final(question.text, final.text, ask)
+            except ModelError as error:
+                failure = str(error)
+        return FinalClaims(
+            question_id=question.question_id,
+            method=final.method,
+            samples=final.samples,
+            claims=claims,
+            failure=failure,
         )
 
-    return tuple(await together([one("simulrag", answer.final), one("closed_book", closed_book)]))
+    return tuple(await together(one(final) for final in texts))
 
 
 def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str, ...]:

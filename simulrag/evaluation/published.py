@@ -10,7 +10,7 @@ import polars as pl
 
 from simulrag.errors import InputError
 from simulrag.evaluation.claim_level import BUDGETED, OURS
-from simulrag.evaluation.figures import FIGURE_METRICS
+from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.report_tables import TableView
 from simulrag.evaluation.tables import Tables
 from simulrag.records import Answer, Question

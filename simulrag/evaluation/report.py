@@ -13,8 +13,9 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.errors import InputError
-from simulrag.evaluation.figures import FIGURE_METRICS, budget_figure, figure_text
+from simulrag.evaluation.figures import budget_figure, figure_text
 from simulrag.evaluation.findings import findings
+from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.published import Replayed, published_view, replayed
 from simulrag.evaluation.report_tables import (
     TableView,
@@ -23,6 +24,7 @@ from simulrag.evaluation.report_tables import (
     claim_view,
     comparison_view,
     cost_view,
+    gain_view,
 )
 from simulrag.evaluation.settings import UNDECIDED
 from simulrag.evaluation.tables import Tables
@@ -175,8 +177,9 @@ def _domain(
         "answers": answer_view(tables, domain),
         "details": [
             ("Published numbers beside ours", [beside]),
-            ("Paired differences", [comparison_view(tables, domain)]),
+            ("Paired differences", [comparison_view(tables, domain), gain_view(tables, domain)]),
             ("Other treatments of the same claims", further),
+            ("Final answers, failures as zero", [answer_view(tables, domain, "zero")]),
             ("Simulator boundary", [boundary_view(tables, domain)]),
             ("Cost", [cost_view(tables, domain)]),
         ],

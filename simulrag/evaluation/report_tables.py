@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from simulrag.evaluation.answer_level import METHOD_NAMES
 from simulrag.evaluation.answer_level import METRICS as ANSWER_METRICS
+from simulrag.evaluation.answer_level import OURS as OUR_METHOD
 from simulrag.evaluation.claim_level import BUDGETED, OURS, VERBALIZED_BY_CENTRALITY
-from simulrag.evaluation.figures import FIGURE_METRICS
 from simulrag.evaluation.findings import interval
+from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.tables import Tables
 
+SIMULRAG = METHOD_NAMES[OUR_METHOD]
 CLAIM_COLUMNS = {
     "f1": "F1",
     "aupr": "AUPR",
@@ -102,6 +106,7 @@ def comparison_view(tables: Tables, domain: str) -> TableView:
             row["baseline"],
             FIGURE_METRICS[row["metric"]],
             interval(row, "difference"),
+            _gain(row),
             _p(row["p"]),
             _p(row["p_holm"]),
         )
@@ -109,7 +114,7 @@ def comparison_view(tables: Tables, domain: str) -> TableView:
     )
     return TableView(
         caption=f"{domain}: {OURS} minus each baseline, on the same resampled scenarios",
-        columns=("Budget", "Baseline", "Metric", "Difference", "p", "p, Holm"),
+        columns=("Budget", "Baseline", "Metric", "Difference", "Gain, %", "p", "p, Holm"),
         rows=rows,
         headers=3,
         notes=(
@@ -123,29 +128,71 @@ def comparison_view(tables: Tables, domain: str) -> TableView:
     )
 
 
-def answer_view(tables: Tables, domain: str) -> TableView:
-    """Answer-level metrics: failed questions left out, and as zero where that is defined."""
+def answer_view(tables: Tables, domain: str, failures: str = "excluded") -> TableView:
+    """Answer-level metrics by method and m, failed questions left out ("excluded") or as "zero"."""
     frame = tables.answer_level.filter(
-        (pl.col("domain") == domain) & (pl.col("undecided") == tables.settings.undecided)
+        (pl.col("domain") == domain)
+        & (pl.col("undecided") == tables.settings.undecided)
+        & (pl.col("failures") == failures)
     )
     rows: list[tuple[str, ...]] = []
-    for method in frame["method"].unique(maintain_order=True):
-        for failures, title in (("excluded", "left out"), ("zero", "count as zero")):
-            cells = frame.filter((pl.col("method") == method) & (pl.col("failures") == failures))
-            by_metric = {row["metric"]: row for row in cells.iter_rows(named=True)}
-            first = by_metric[ANSWER_METRICS[0]]
-            values = (interval(by_metric[name]) for name in ANSWER_COLUMNS)
-            rows.append((method, title, *values, str(first["n"]), _percent(first["coverage"])))
+    for method, samples in frame.select("method", "samples").unique(maintain_order=True).rows():
+        cells = frame.filter((pl.col("method") == method) & (pl.col("samples") == samples))
+        by_metric = {row["metric"]: row for row in cells.iter_rows(named=True)}
+        first = by_metric[ANSWER_METRICS[0]]
+        values = (interval(by_metric[name]) for name in ANSWER_COLUMNS)
+        rows.append((method, str(samples), *values, str(first["n"]), _percent(first["coverage"])))
     reasons = frame.filter(pl.col("reason") != "").select("method", "reason")
+    one_sample = [
+        f"{SIMULRAG} at m = 1: every claim has the same confidence, so claims are not rankable; "
+        "those verified were drawn from the ones that the simulator can check."
+    ]
     return TableView(
-        caption=f"{domain}: final answers",
-        columns=("Method", "Failed questions", *ANSWER_COLUMNS.values(), "Questions", "Coverage"),
+        caption=f"{domain}: final answers; failed questions "
+        + ("left out" if failures == "excluded" else "counted as zero"),
+        columns=("Method", "m", *ANSWER_COLUMNS.values(), "Questions", "Coverage"),
         rows=tuple(rows),
-        strong=tuple(index for index, row in enumerate(rows) if row[0] == "SimulRAG"),
+        strong=tuple(index for index, row in enumerate(rows) if row[0] == SIMULRAG),
         notes=(
             "Informativeness: true claims a question, each counted once. Factuality: true claims "
-            "by all claims, over all questions together.",
+            "by all claims, over all questions together. m: sampled answers behind a final one.",
+            *(one_sample if (SIMULRAG, "1") in [row[:2] for row in rows] else ()),
             *_why((method, None, reason) for method, reason in reasons.iter_rows()),
+        ),
+    )
+
+
+def gain_view(tables: Tables, domain: str) -> TableView:
+    """SimulRAG against every baseline on final answers: differences, gains and corrected p."""
+    frame = tables.comparisons.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("level") == "answer")
+        & (pl.col("undecided") == tables.settings.undecided)
+    )
+    return TableView(
+        caption=f"{domain}: {SIMULRAG}'s final answers minus each baseline's",
+        columns=("m", "Baseline", "Its m", "Metric", "Difference", "Gain, %", "p", "p, Holm"),
+        rows=tuple(
+            (
+                str(row["samples"]),
+                row["baseline"],
+                str(row["baseline_samples"]),
+                ANSWER_COLUMNS[row["metric"]],
+                interval(row, "difference"),
+                _gain(row),
+                _p(row["p"]),
+                _p(row["p_holm"]),
+            )
+            for row in frame.iter_rows(named=True)
+        ),
+        headers=4,
+        notes=(
+            "Only questions that both completed. Holm's correction runs over the baselines of one "
+            "metric.",
+            *_why(
+                (f"{row['baseline']}, m = {row['baseline_samples']}", None, row["reason"])
+                for row in frame.filter(pl.col("reason") != "").iter_rows(named=True)
+            ),
         ),
     )
 
@@ -206,6 +253,15 @@ def _why(rows: Iterable[tuple[str, int | None, str]]) -> tuple[str, ...]:
         + f": {reason}."
         for reason, methods in found.items()
     )
+
+
+def _gain(row: Mapping[str, Any]) -> str:
+    if row["gain_percent"] is None:
+        return "—"
+    text = f"{row['gain_percent']:+.1f}"
+    if row["gain_lower_95"] is None:
+        return text
+    return f"{text} [{row['gain_lower_95']:+.1f}, {row['gain_upper_95']:+.1f}]"
 
 
 def _mean(value: float | None) -> str:

@@ -9,7 +9,8 @@ import polars as pl
 
 from simulrag.errors import InputError
 from simulrag.evaluation.answer_level import answer_level
-from simulrag.evaluation.claim_level import BUDGETED, claim_level
+from simulrag.evaluation.claim_level import BUDGETED, claim_level, plan_of
+from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
 from simulrag.evaluation.pool import ClaimPool, LabelLookup, label_lookup, pool_of
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
@@ -22,7 +23,7 @@ _TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "fa
     *("metric", "step", "reason")
 }
 _WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims"} | {
-    *("labels_missing", "labels_unknown")
+    *("labels_missing", "labels_unknown", "samples", "baseline_samples")
 }
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -31,15 +32,21 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
     ),
     "answer_level": (
-        *("domain", "method", "undecided", "failures", "metric"),
+        *("domain", "method", "samples", "undecided", "failures", "metric"),
         *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
     ),
     "comparisons": (
-        *("domain", "level", "method", "baseline", "budget_percent", "centrality", "undecided"),
-        *("metric", "difference", "lower_95", "upper_95", "p", "p_holm", "reason"),
+        *("domain", "level", "method", "samples", "baseline", "baseline_samples"),
+        *("budget_percent", "centrality", "undecided", "metric"),
+        *("difference", "lower_95", "upper_95"),
+        *("gain_percent", "gain_lower_95", "gain_upper_95", "p", "p_holm", "reason"),
     ),
     "boundary": ("domain", "metric", "value", "lower_95", "upper_95", "n", "reason"),
     "cost": ("domain", "step", "metric", "total", "per_question", "n"),
+    "method_cost": (
+        *("domain", "level", "method", "samples", "budget_percent", "step"),
+        *("calls", "input_tokens", "output_tokens", "cached_input_tokens", "simulator_runs", "n"),
+    ),
     "coverage": (
         *("domain", "questions", "completed", "claims"),
         *("labels_missing", "labels_unknown", "coverage"),
@@ -60,6 +67,7 @@ class Tables:
     comparisons: pl.DataFrame
     boundary: pl.DataFrame
     cost: pl.DataFrame
+    method_cost: pl.DataFrame
     coverage: pl.DataFrame
     plots: pl.DataFrame
     summary: Summary
@@ -103,6 +111,9 @@ def evaluate(
         rows["comparisons"] += [*compared, *final_compared]
         rows["boundary"] += boundary_shares(pool, settings)
         rows["cost"] += costs(domain, group)
+        plan = plan_of(pool, pool.candidates(settings.centrality), settings)
+        rows["method_cost"] += claim_level_cost(pool, plan)
+        rows["method_cost"] += answer_level_cost(domain, group)
         rows["coverage"].append(_coverage(pool, finals, lookup))
     frames = {name: _frame(rows[name], COLUMNS[name]) for name in COLUMNS if name != "plots"}
     plots = _plots(frames["claim_level"], settings)

@@ -20,6 +20,7 @@ from simulrag.errors import ModelError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.offline import claims, closed_book, generation, synthesis
 from simulrag.models.offline.boundary import in_boundary
+from simulrag.models.offline.grounding import grounded
 from simulrag.models.offline.judging import judge, tolerance
 from simulrag.models.offline.sections import bullets, numbered, section
 from simulrag.models.offline.tool_calls import tool_calls
@@ -239,10 +240,18 @@ def _prose(prompt: Prompt) -> str:
     question = prompt.part("question")
     if prompt.has("claims"):
         return synthesis.final(question, bullets(prompt.part("claims")))
-    if prompt.has("evidence") or prompt.has("answer"):
+    if prompt.has("evidence"):
+        # Without an answer to revise, its own closed-book one is what the evidence corrects.
+        drafted = (
+            prompt.part("answer")
+            if prompt.has("answer")
+            else closed_book.closed_book(question, prompt.random)
+        )
+        return grounded(question, prompt.part("evidence"), drafted)
+    if prompt.has("answer"):
         raise ModelError(
-            "the offline model answers from a question alone or from claims, not from evidence; "
-            "use another provider for this prompt",
+            "the offline model revises an answer by evidence alone, and this prompt has none; "
+            "use another provider for it",
             kind="refused",
         )
     return closed_book.closed_book(question, prompt.random)

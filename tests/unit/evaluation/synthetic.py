@@ -182,11 +182,13 @@ def _question(
         FinalClaims(
             question_id=name,
             method="simulrag",
+            samples=5,
             claims=tuple(made[i].updated_text if i in selected else made[i].text for i in kept),
         ),
         FinalClaims(
             question_id=name,
             method="closed_book",
+            samples=1,
             claims=tuple(one.text for one in made[: count // 2]),
         ),
     ]

@@ -18,10 +18,15 @@ ANSWERS = [answer("q1", [claim()]), answer("q2", [claim()]), failed("q3")]
 SCENARIOS = {"q1": "s1", "q2": "s2", "q3": "s3"}
 
 
-def final(question: str, *texts: str, method: str = "simulrag", failure: str | None = None) -> Any:
-    return FinalClaims.model_validate(
-        {"question_id": question, "method": method, "claims": texts, "failure": failure}
-    )
+def final(
+    question: str,
+    *texts: str,
+    method: str = "simulrag",
+    samples: int = 1,
+    failure: str | None = None,
+) -> Any:
+    row = {"question_id": question, "method": method, "samples": samples}
+    return FinalClaims.model_validate({**row, "claims": texts, "failure": failure})
 
 
 FINALS = [
@@ -115,11 +120,11 @@ def test_all_failed_before_there_was_a_final_answer() -> None:
     for method in ("SimulRAG", "Closed book"):
         found = cell(tables, "informativeness", method=method)
         assert (found["value"], found["n"], found["coverage"]) == (None, 0, 0.0)
-    assert tables.summary["urban.factuality.simulrag"] is None
+    assert tables.summary["urban.factuality.simulrag.m1"] is None
 
 
 def test_duplicated_rows() -> None:
-    with pytest.raises(InputError, match="'q1' is there twice for simulrag"):
+    with pytest.raises(InputError, match="'q1' is there twice for simulrag at m = 1"):
         evaluate(ANSWERS, LABELS, [*FINALS, FINALS[0]], SCENARIOS, FAST)
     with pytest.raises(InputError, match="'q9' has no answer"):
         evaluate(ANSWERS, LABELS, [final("q9")], SCENARIOS, FAST)

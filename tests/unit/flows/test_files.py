@@ -14,7 +14,7 @@ from simulrag.records import FinalClaims, Label
 def test_every_character_of_a_reply_survives(tmp_path: Path) -> None:
     """Line separators of Unicode are text, not ends of lines."""
     records = [
-        FinalClaims(question_id=f"q{i}", method="simulrag", claims=(text,))
+        FinalClaims(question_id=f"q{i}", method="simulrag", samples=5, claims=(text,))
         for i, text in enumerate(["a\u2028b", "a\u2029b", "a\u0085b", "a\nb\r\x0c", "\u00b0C"])
     ]
     path = tmp_path / "finals.jsonl"
@@ -38,7 +38,9 @@ def test_a_table_is_the_same_bytes_each_time(tmp_path: Path) -> None:
 
 def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "finals.jsonl"
-    path.write_text('{"question_id": "q", "method": "simulrag"}\n{"question_id": "q"}\n')
+    path.write_text(
+        '{"question_id": "q", "method": "simulrag", "samples": 5}\n{"question_id": "q"}\n'
+    )
     with pytest.raises(InputError, match=r"finals\.jsonl:2: method"):
         read_records(path, FinalClaims)
 
