@@ -15,6 +15,7 @@ from simulrag.benchmark.scenarios import SampledScenario
 from simulrag.models.replies import Template
 from simulrag.records import Evidence, Record, ReferenceClaim
 from simulrag.statements import (
+    case_names,
     class_of,
     class_words,
     direction_words,
@@ -47,19 +48,19 @@ def check_reference(
     *,
     template: Template,
     scenario: SampledScenario,
-    evidence: Evidence,
+    evidence: Sequence[Evidence],
 ) -> list[Problem]:
     """Everything that is wrong with a question and its reference; [] where nothing is.
 
-    Numbers are compared at their own rounding with ``evidence.outputs``, classes with the
+    Numbers are compared at their own rounding with the outputs of ``evidence``, classes with the
     template's limits, directions with signs. A scenario or threshold number may be repeated, but
-    not stand for a result.
+    not stand for a result. Of several runs, a sentence is held to those that it names.
     """
-    facts = gather_facts(template, scenario.situation, scenario.shown, evidence)
+    facts = gather_facts(template, scenario, evidence)
     problems = [
         _problem("missing", "evidence", f"a number for {ask.output}")
         for ask in template.asks
-        if ask.output not in {output.name for output in facts.asked}
+        if not ask.answers and not any(output.ask is ask for output in facts.asked)
     ]
     problems += _question_problems(question_text, facts)
     problems += _statement_problems("reference", reference_answer, facts)
@@ -109,12 +110,16 @@ def _question_problems(question: str, facts: Facts) -> list[Problem]:
 def _statement_problems(where: str, text: str, facts: Facts) -> list[Problem]:
     problems = []
     previous: list[Output] = []
+    runs: list[int] = []
     for piece in pieces(text, facts):
-        named = [output for output in facts.outputs if output.mentions(piece)]
+        runs = (case_names(piece, facts.runs) if facts.runs else []) or runs
+        within = [output for output in facts.outputs if _of_runs(output, runs)]
+        named = [output for output in within if output.mentions(piece)]
         asked = [output for output in named if output.ask is not None]
-        stated = [output for output in facts.asked if states(piece, output)]
+        stated = [output for output in within if output.ask is not None and states(piece, output)]
         problems += _number_problems(where, piece, named, facts)
-        problems += _direction_problems(where, piece, asked or named or stated)
+        problems += _direction_problems(where, piece, asked or named or stated, runs)
+        problems += _answer_problems(where, piece, facts)
         about = asked or ([] if named else stated)
         if about or _CLASSED.search(piece):
             problems += _class_problems(where, piece, about or previous or facts.asked, facts)
@@ -144,12 +149,32 @@ def _number_problems(where: str, piece: str, named: list[Output], facts: Facts) 
     return problems
 
 
-def _direction_problems(where: str, piece: str, about: list[Output]) -> list[Problem]:
+def _of_runs(output: Output, runs: list[int]) -> bool:
+    """Whether a sentence about the named runs (none: about any) can mean an output."""
+    of = {output.run, output.against} if output.against is not None else {output.run}
+    return not runs or bool(of & set(runs))
+
+
+def _answer_problems(where: str, piece: str, facts: Facts) -> list[Problem]:
+    """Of the words that an output can be, a piece that uses any uses the right one."""
+    problems = []
+    for ask, right in facts.answers:
+        said = class_words(piece, ask.answers)
+        if said and right not in said and len(set(said)) == 1:
+            text = f"{ask.output} is {right}: '{piece}'"
+            problems.append(_problem("class", where, text))
+    return problems
+
+
+def _direction_problems(
+    where: str, piece: str, about: list[Output], runs: list[int]
+) -> list[Problem]:
     changes = [output for output in about if output.is_change]
     stated = directions(piece)
     # "a cut in emissions outweighs the increase in ..." says two things, and which of what is open.
     weighs = not numbers(piece) and len({word.direction for word in direction_words(piece)}) > 1
-    if changes and not weighs and not any(output.allows(stated) for output in changes):
+    first = runs[0] if runs else None
+    if changes and not weighs and not any(output.allows(stated, first) for output in changes):
         text = f"{_names(changes)} is {changes[0].quantity.value:g}: '{piece}'"
         return [_problem("direction", where, text)]
     signed = [item for item in numbers(piece) if item.value < 0]
@@ -157,7 +182,7 @@ def _direction_problems(where: str, piece: str, about: list[Output]) -> list[Pro
         _problem("direction", where, f"{output.name} is {output.quantity.value:g}: '{piece}'")
         for output in changes
         for item in signed
-        if output.quantity.value > 0 and matches(item, output)
+        if output.quantity.value > 0 and output.against is None and matches(item, output)
     ]
 
 
@@ -196,7 +221,11 @@ def _tag_problems(where: str, claim: ReferenceClaim, facts: Facts) -> list[Probl
 
 def _missing(where: str, texts: list[str], facts: Facts) -> list[Problem]:
     parts = [piece for text in texts for piece in pieces(text, facts)]
-    problems = []
+    problems = [
+        _problem("missing", where, f"the word of {ask.output}")
+        for ask, right in facts.answers
+        if not any(class_words(piece, [right]) for piece in parts)
+    ]
     for output in facts.asked:
         if not any(states(piece, output) for piece in parts):
             problems.append(_problem("missing", where, f"the number of {output.name}"))

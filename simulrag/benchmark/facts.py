@@ -1,14 +1,15 @@
-"""What may be said about one run: its outputs, its set-up and the classes asked for, as numbers."""
+"""What may be said about the runs of a question: their outputs, its set-up and the classes asked for, as numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from pydantic import JsonValue
 
+from simulrag.benchmark.scenarios import SampledScenario
 from simulrag.models.replies import Ask, Template
 from simulrag.records import Evidence
 from simulrag.statements import Direction, Quantity, quantities, subject_spans
@@ -36,12 +37,17 @@ FLAT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Output:
-    """One number of the evidence. ``ask`` is set where the question asks for it."""
+    """One number of the evidence. ``ask`` is set where the question asks for it.
+
+    ``run`` counts from 0; ``against`` is the run that the number is a difference from, if any.
+    """
 
     name: str
     words: str
     quantity: Quantity
     ask: Ask | None
+    run: int = 0
+    against: int | None = None
 
     @property
     def is_change(self) -> bool:
@@ -81,9 +87,13 @@ class Output:
         spans = [match.span() for match in found if match is not None]
         return spans[-1:] if spans and len(spans) == len(words) else []
 
-    def allows(self, stated: frozenset[Direction]) -> bool:
-        """Whether the sign of the change is among the stated directions (none stated: yes)."""
-        value = self.quantity.value
+    def allows(self, stated: frozenset[Direction], about: int | None = None) -> bool:
+        """Whether the sign of the change is among the stated directions (none stated: yes).
+
+        ``about``: the run that a sentence speaks of first; seen from the run that is compared with,
+        a difference has the other sign.
+        """
+        value = self.quantity.value * (-1 if about is not None and about == self.against else 1)
         right: set[Direction] = {"up"} if value > 0 else {"down"} if value < 0 else {"flat"}
         if self.limits and abs(value) < FLAT_SHARE * self.limits[0]:
             right.add("flat")
@@ -92,11 +102,17 @@ class Output:
 
 @dataclass(frozen=True)
 class Facts:
-    """``outputs``: asked ones first. ``setup``: the situation's numbers. ``limits``: of classes."""
+    """What is known of the runs behind a question.
+
+    ``outputs``: asked ones first. ``answers``: outputs in words that are asked for. ``setup``: the
+    situation's numbers. ``limits``: of classes. ``runs``: what each run is called, if several.
+    """
 
     outputs: tuple[Output, ...]
+    answers: tuple[tuple[Ask, str], ...]
     setup: tuple[float, ...]
     limits: tuple[float, ...]
+    runs: tuple[str, ...]
 
     @property
     def asked(self) -> list[Output]:
@@ -105,24 +121,58 @@ class Facts:
 
 
 def gather_facts(
-    template: Template, situation: str, shown: dict[str, float], evidence: Evidence
+    template: Template, scenario: SampledScenario, evidence: Sequence[Evidence]
 ) -> Facts:
-    """The facts of one run, out of its structured outputs (never out of its text)."""
-    asks = {ask.output: ask for ask in template.asks}
-    outputs = [
-        Output(name, asks[name].words if name in asks else _words(name), quantity, asks.get(name))
-        for name, quantity in _numbers(evidence.outputs)
-    ]
-    order = list(asks)
-    outputs.sort(key=lambda item: order.index(item.name) if item.name in asks else len(order))
+    """The facts of a question's runs, out of their structured outputs (never out of text)."""
+    outputs: list[Output] = []
+    for ask in template.asks:
+        quantity = asked_quantity(ask, evidence)
+        if quantity is not None:
+            against = ask.against - 1 if ask.against else None
+            name = f"{ask.output} difference" if ask.against else ask.output
+            outputs.append(Output(name, ask.words, quantity, ask, ask.run - 1, against))
+    asked = {(output.name, output.run) for output in outputs}
+    for index, item in enumerate(evidence):
+        outputs += [
+            Output(name, _words(name), quantity, None, index)
+            for name, quantity in _numbers(item.outputs)
+            if (name, index) not in asked
+        ]
     fixed = [
         float(item.value)
-        for item in template.fixed
+        for run in template.runs
+        for item in run.fixed
         if isinstance(item.value, int | float) and not isinstance(item.value, bool)
     ]
-    setup = [item.value for item in quantities(situation)] + list(shown.values()) + fixed
+    stated = [item.value for item in quantities(" ".join([scenario.situation, *scenario.words]))]
+    setup = stated + list(scenario.shown.values()) + fixed
     limits = [limit for output in outputs for limit in output.limits]
-    return Facts(tuple(outputs), tuple(dict.fromkeys(setup)), tuple(dict.fromkeys(limits)))
+    answers = tuple(
+        (ask, str(evidence[ask.run - 1].outputs.get(ask.output)))
+        for ask in template.asks
+        if ask.answers
+    )
+    return Facts(
+        tuple(outputs),
+        answers,
+        tuple(dict.fromkeys(setup)),
+        tuple(dict.fromkeys(limits)),
+        scenario.words if len(evidence) > 1 else (),
+    )
+
+
+def asked_quantity(ask: Ask, evidence: Sequence[Evidence]) -> Quantity | None:
+    """The number that an ask is about; None where the runs give none."""
+    values = []
+    for number in (ask.run, ask.against):
+        value = evidence[number - 1].outputs.get(ask.output) if number else 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        values.append(float(value))
+    own, other = values
+    if ask.scale == "percent":
+        return Quantity(100 * (own / other - 1), "percent", 0, 0, 0, 0) if other else None
+    return Quantity(own - other, _unit(ask.output), 0, 0, 0, 0)
 
 
 @lru_cache(maxsize=4096)
@@ -148,6 +198,8 @@ def _numbers(value: JsonValue, name: str = "") -> Iterator[tuple[str, Quantity]]
 
 
 def _unit(name: str) -> str:
+    if name.startswith("weeks_"):
+        return "weeks"
     return next((unit for suffix, unit in _UNITS.items() if name.endswith(suffix)), "")
 
 

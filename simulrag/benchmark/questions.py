@@ -1,4 +1,4 @@
-"""Third stage: the open question, its reference answer and claims, out of one run's evidence."""
+"""Third stage: the open question, its reference answer and claims, out of the runs' evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ class Rejection(Record):
 
 
 async def write_question(
-    ask: Asker, template: Template, scenario: SampledScenario, evidence: Evidence, domain: str
+    ask: Asker,
+    template: Template,
+    scenario: SampledScenario,
+    evidence: tuple[Evidence, ...],
+    domain: str,
 ) -> Question | Rejection:
     """One checked question, or why there is none.
 
@@ -37,7 +41,7 @@ async def write_question(
             BenchmarkQuestion,
             situation=scenario.situation,
             asks=json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False),
-            context=evidence.text,
+            context=_context(scenario, evidence),
         )
         question: BenchmarkQuestion = written.parsed
         tagged = await ask.ask(
@@ -69,8 +73,8 @@ async def write_question(
         reference_answer=question.reference_answer,
         reference_claims=claims,
         scenario_id=scenario.scenario_id,
-        calls=(evidence.call,),
-        evidence=(evidence,),
+        calls=tuple(item.call for item in evidence),
+        evidence=evidence,
         source="generated",
         template_id=template.template_id,
     )
@@ -85,6 +89,17 @@ def rejection(
         template_id=scenario.template_id,
         step=step,
         problems=problems,
+    )
+
+
+def _context(scenario: SampledScenario, evidence: tuple[Evidence, ...]) -> str:
+    """The text of the runs; where there are several, each under its number and words."""
+    if len(evidence) == 1:
+        return evidence[0].text
+    parts = zip(scenario.words, evidence, strict=True)
+    return "\n\n".join(
+        f"Run {number} ({words}):\n{item.text}"
+        for number, (words, item) in enumerate(parts, start=1)
     )
 
 

@@ -10,25 +10,25 @@ from itertools import islice
 from math import prod
 
 import numpy as np
-from pydantic import JsonValue
 
-from simulrag.benchmark.templates import grid, grid_value
+from simulrag.benchmark.filling import fill_runs, grid, grid_value
 from simulrag.method.simulation import Simulations
-from simulrag.models.replies import Placeholder, Template
-from simulrag.records import Evidence, Record
+from simulrag.models.replies import Choice, Placeholder, Template
+from simulrag.records import Evidence, Record, ToolCall
 
 
 class SampledScenario(Record):
     """One filled template.
 
-    ``arguments`` are the call's; ``shown`` has, by argument, the number as the situation shows it
-    (a speed factor of 0.77 in a percent_reduction is shown as 23).
+    ``calls`` are its runs, ``words`` what each is called where there are several. ``shown`` has,
+    by placeholder, the number as the situation shows it (a speed factor of 0.77 in a
+    percent_reduction is shown as 23).
     """
 
     scenario_id: str
     template_id: str
-    tool: str
-    arguments: dict[str, JsonValue]
+    calls: tuple[ToolCall, ...]
+    words: tuple[str, ...]
     situation: str
     shown: dict[str, float]
 
@@ -56,7 +56,7 @@ def scenario_stream(
         for template, turn in pending:
             for values in turn:
                 scenario = _fill(template, values, domain)
-                if scenario.scenario_id not in seen:
+                if scenario.scenario_id not in seen and _compares(scenario):
                     seen.add(scenario.scenario_id)
                     left.append((template, turn))
                     yield scenario
@@ -66,52 +66,66 @@ def scenario_stream(
 
 async def run_scenario(
     simulations: Simulations, scenario: SampledScenario, seed: int = 0
-) -> Evidence:
-    """The scenario's evidence; ``seed`` is the simulator's. Raises ArgumentError or RunError."""
-    return await simulations.run(scenario.tool, scenario.arguments, seed)
+) -> tuple[Evidence, ...]:
+    """The evidence of each call; ``seed`` is the simulator's. Raises ArgumentError or RunError."""
+    return tuple(
+        [await simulations.run(call.tool, call.arguments, seed) for call in scenario.calls]
+    )
 
 
-def scenario_id(domain: str, tool: str, arguments: dict[str, JsonValue]) -> str:
-    """The id that questions of one run share: the domain and a hash of the call."""
-    call = json.dumps([domain, tool, arguments], sort_keys=True, separators=(",", ":"))
-    return f"{domain}-{hashlib.sha256(call.encode()).hexdigest()[:12]}"
+def scenario_id(domain: str, calls: Sequence[ToolCall]) -> str:
+    """The id that questions of the same runs share: the domain and a hash of the calls."""
+    plain = [part for call in calls for part in (call.tool, call.arguments)]
+    text = json.dumps([domain, *plain], sort_keys=True, separators=(",", ":"))
+    return f"{domain}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def _draws(template: Template, seed: int) -> Iterator[tuple[Decimal, ...]]:
-    """Distinct points of the template's grid in a random order."""
+def _compares(scenario: SampledScenario) -> bool:
+    """Whether all runs differ: two equal cities drawn are no comparison."""
+    return all(call not in scenario.calls[:index] for index, call in enumerate(scenario.calls))
+
+
+def _draws(template: Template, seed: int) -> Iterator[tuple[int, ...]]:
+    """Distinct points of the template's grid in a random order: steps, then options."""
     digest = hashlib.sha256(template.template_id.encode()).digest()
     generator = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
     grids = [grid(placeholder) for placeholder in template.placeholders]
+    grids += [range(len(choice.options)) for choice in template.choices]
     drawn: set[tuple[int, ...]] = set()
     while len(drawn) < prod(len(points) for points in grids):
         steps = tuple(points[int(generator.integers(len(points)))] for points in grids)
         if steps not in drawn:
             drawn.add(steps)
-            yield tuple(
-                grid_value(placeholder, step)
-                for placeholder, step in zip(template.placeholders, steps, strict=True)
-            )
+            yield steps
 
 
-def _fill(template: Template, values: tuple[Decimal, ...], domain: str) -> SampledScenario:
-    arguments: dict[str, JsonValue] = {item.argument: _plain(item.value) for item in template.fixed}
-    words: dict[str, str] = {}
-    for placeholder, value in zip(template.placeholders, values, strict=True):
-        arguments[placeholder.argument] = _plain(float(value))
-        words[placeholder.argument] = f"{_shown(placeholder, value).normalize():f}"
+def _fill(template: Template, steps: tuple[int, ...], domain: str) -> SampledScenario:
+    count = len(template.placeholders)
+    values = {
+        item.name: grid_value(item, step)
+        for item, step in zip(template.placeholders, steps[:count], strict=True)
+    }
+    options = {
+        choice.name: step for choice, step in zip(template.choices, steps[count:], strict=True)
+    }
+    numbers = {
+        item.name: f"{_shown(item, values[item.name]).normalize():f}"
+        for item in template.placeholders
+    }
+    words = numbers | {item.name: _words(item, options[item.name]) for item in template.choices}
+    calls = fill_runs(template, values, options)
     return SampledScenario(
-        scenario_id=scenario_id(domain, template.tool, arguments),
+        scenario_id=scenario_id(domain, calls),
         template_id=template.template_id,
-        tool=template.tool,
-        arguments=arguments,
+        calls=tuple(calls),
+        words=tuple(run.words.format_map(words) for run in template.runs),
         situation=template.situation.format_map(words),
-        shown={name: float(word) for name, word in words.items()},
+        shown={name: float(number) for name, number in numbers.items()},
     )
 
 
-def _plain(value: bool | int | float | str) -> JsonValue:
-    """1.0 as 1, so that one scenario has one id however a template writes it."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _words(choice: Choice, option: int) -> str:
+    return choice.options[option].words
 
 
 def _shown(placeholder: Placeholder, value: Decimal) -> Decimal:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import string
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from simulators.base import ArgumentError, Simulator, Tool, validate_call
+from simulrag.benchmark.filling import fill_runs, grid, grid_value
 from simulrag.models.base import Asker
 from simulrag.models.replies import Ask, Placeholder, Template, Templates
 
@@ -37,82 +37,108 @@ def template_problems(templates: list[Template], simulator: Simulator) -> list[s
     for template in templates:
         found = [] if template.template_id not in seen else ["the template_id is used twice"]
         seen.add(template.template_id)
-        tool = simulator.tools.get(template.tool)
-        if tool is None:
-            known = ", ".join(sorted(simulator.tools))
-            found.append(f"there is no tool '{template.tool}' (tools: {known})")
-        else:
-            found += _situation_problems(template)
-            found += _argument_problems(template, tool, simulator)
+        found += _situation_problems(template) + _run_problems(template, simulator)
+        if all(run.tool in simulator.tools for run in template.runs):
             for ask in template.asks:
-                found += _ask_problems(ask, tool)
-            found += _repeats([ask.output for ask in template.asks], "the output", "asked about")
+                found += _ask_problems(ask, template, simulator)
+        asked = [f"{ask.output} (run {ask.run}, {ask.against})" for ask in template.asks]
+        found += _repeats(asked, "the output", "asked about")
         problems += [f"{template.template_id}: {text}" for text in found]
     return problems
 
 
-def grid(placeholder: Placeholder) -> range:
-    """The values a placeholder may take, as whole multiples of 10 ** -decimals."""
-    low = Decimal(str(placeholder.low)).scaleb(placeholder.decimals)
-    high = Decimal(str(placeholder.high)).scaleb(placeholder.decimals)
-    return range(int(low.to_integral_value("ROUND_CEILING")), int(high // 1) + 1)
-
-
-def grid_value(placeholder: Placeholder, step: int) -> Decimal:
-    """The exact decimal value of one point of the grid."""
-    return Decimal(step).scaleb(-placeholder.decimals)
-
-
 def _situation_problems(template: Template) -> list[str]:
+    declared = [item.name for item in template.placeholders]
+    declared += [choice.name for choice in template.choices]
+    problems = _repeats(declared, "the name", "declared")
     try:
-        fields = [
-            (name, spec, conversion)
-            for _, name, spec, conversion in string.Formatter().parse(template.situation)
-            if name is not None
-        ]
+        fields = _fields(template.situation)
+        for run in template.runs:
+            fields += [field for field in _fields(run.words) if field not in fields]
     except ValueError as error:
-        return [f"the situation's braces do not pair up ({error})"]
-    problems = [
-        f"write {{{name}}} in the situation without a format"
-        for name, spec, conversion in fields
-        if spec or conversion
-    ]
-    named = list(dict.fromkeys(name for name, _, _ in fields))
-    declared = [placeholder.argument for placeholder in template.placeholders]
+        return [f"the braces of the situation or of a run's words do not pair up ({error})"]
+    problems += [f"write {{{name}}} without a format" for name, formatted in fields if formatted]
+    named = list(dict.fromkeys(name for name, _ in fields))
     problems += [
-        f"{{{name}}} of the situation is no placeholder" for name in named if name not in declared
+        f"{{{name}}} is neither a placeholder nor a choice"
+        for name in named
+        if name not in declared
     ]
-    problems += [
-        f"placeholder '{name}' is not in the situation" for name in declared if name not in named
-    ]
+    shown = {name for name, _ in _fields(template.situation)}
+    problems += [f"'{name}' is not in the situation" for name in declared if name not in shown]
+    used = {name for run in template.runs for name in run.uses}
+    problems += [f"no run uses '{name}'" for name in declared if name not in used]
     return problems
 
 
-def _argument_problems(template: Template, tool: Tool, simulator: Simulator) -> list[str]:
-    varied = [placeholder.argument for placeholder in template.placeholders]
-    fixed = {item.argument: item.value for item in template.fixed}
-    problems = _repeats(varied + [item.argument for item in template.fixed], "the argument", "set")
-    unknown = [name for name in [*varied, *fixed] if name not in tool.arguments.model_fields]
-    problems += [f"{tool.name} has no argument '{name}'" for name in unknown]
+def _fields(text: str) -> list[tuple[str, bool]]:
+    """The fields of a text in braces, and whether each has a format of its own."""
+    return [
+        (name, bool(spec or conversion))
+        for _, name, spec, conversion in string.Formatter().parse(text)
+        if name is not None
+    ]
+
+
+def _run_problems(template: Template, simulator: Simulator) -> list[str]:
+    """Unknown tools, names and arguments; then what the tools say of the ends and the options."""
+    arguments = {item.name: [item.argument] for item in template.placeholders}
+    for choice in template.choices:
+        arguments[choice.name] = sorted(
+            {item.argument for option in choice.options for item in option.settings}
+        )
+    problems: list[str] = []
+    for number, run in enumerate(template.runs, start=1):
+        tool = simulator.tools.get(run.tool)
+        if tool is None:
+            known = ", ".join(sorted(simulator.tools))
+            problems.append(f"there is no tool '{run.tool}' (tools: {known})")
+            continue
+        problems += [
+            f"run {number} uses '{name}', which is neither a placeholder nor a choice"
+            for name in run.uses
+            if name not in arguments
+        ]
+        taken = [item.argument for item in run.fixed]
+        taken += [argument for name in run.uses for argument in arguments.get(name, [])]
+        problems += _repeats(taken, f"run {number}: the argument", "set")
+        problems += [
+            f"{tool.name} has no argument '{name}'"
+            for name in dict.fromkeys(taken)
+            if name not in tool.arguments.model_fields
+        ]
+    words = [run.words for run in template.runs]
+    problems += _repeats(words, "the words of a run", "given") if len(words) > 1 else []
     for placeholder in template.placeholders:
         problems += _range_problems(placeholder)
-    if problems:
-        return problems
-    ends = [(grid(item)[0], grid(item)[-1]) for item in template.placeholders]
-    for end in (0, 1):
-        values = {
-            item.argument: float(grid_value(item, steps[end]))
-            for item, steps in zip(template.placeholders, ends, strict=True)
-        }
-        try:
-            validate_call(simulator, template.tool, {**fixed, **values})
-        except ArgumentError as error:
-            problems.append(str(error))
+    return problems or _refusals(template, simulator)
+
+
+def _refusals(template: Template, simulator: Simulator) -> list[str]:
+    """What the tools refuse: at both ends of every range, and for every option."""
+    ends = [
+        {item.name: grid_value(item, grid(item)[end]) for item in template.placeholders}
+        for end in (0, -1)
+    ]
+    first = {choice.name: 0 for choice in template.choices}
+    cases = [(values, first) for values in ends]
+    cases += [
+        (ends[0], {**first, choice.name: index})
+        for choice in template.choices
+        for index in range(1, len(choice.options))
+    ]
+    problems: list[str] = []
+    for values, options in cases:
+        for call in fill_runs(template, values, options):
+            try:
+                validate_call(simulator, call.tool, call.arguments)
+            except ArgumentError as error:
+                problems.append(str(error))
     return list(dict.fromkeys(problems))
 
 
 def _range_problems(placeholder: Placeholder) -> list[str]:
-    name = placeholder.argument
+    name = placeholder.name
     if len(grid(placeholder)) < 2:
         return [
             f"placeholder '{name}': {placeholder.low} to {placeholder.high} holds fewer than two "
@@ -128,17 +154,18 @@ def _range_problems(placeholder: Placeholder) -> list[str]:
     return []
 
 
-def _ask_problems(ask: Ask, tool: Tool) -> list[str]:
-    schema = tool.outputs.model_json_schema()["properties"].get(ask.output)
-    if schema is None:
-        return [f"{tool.name} has no output '{ask.output}'"]
-    kinds = {part.get("type") for part in [schema, *schema.get("anyOf", [])]}
-    if not kinds & {"number", "integer"}:
-        return [f"output '{ask.output}' is not a number"]
-    if not ask.classes:
-        return []
+def _ask_problems(ask: Ask, template: Template, simulator: Simulator) -> list[str]:
+    if max(ask.run, ask.against) > len(template.runs) or ask.run == ask.against:
+        return [f"output '{ask.output}': run {ask.run} against {ask.against} is no comparison"]
+    runs = [template.runs[number - 1] for number in (ask.run, ask.against) if number]
+    problems: list[str] = []
+    for run in runs:
+        problems += _output_problems(ask, simulator.tools[run.tool])
+    if ask.scale == "percent" and not ask.against:
+        problems.append(f"output '{ask.output}': percent needs a run to be compared with")
+    if problems or not ask.classes:
+        return list(dict.fromkeys(problems))
     starts = [item.from_magnitude for item in ask.classes]
-    problems = []
     if len(ask.classes) == 1:
         problems.append(f"output '{ask.output}': one class alone tells nothing, give two or more")
     if starts[0] != 0:
@@ -147,6 +174,21 @@ def _ask_problems(ask: Ask, tool: Tool) -> list[str]:
         problems.append(f"output '{ask.output}': from_magnitude does not ascend")
     names = [item.name.casefold() for item in ask.classes]
     return problems + _repeats(names, f"output '{ask.output}': the class", "named")
+
+
+def _output_problems(ask: Ask, tool: Tool) -> list[str]:
+    schema = tool.outputs.model_json_schema()["properties"].get(ask.output)
+    if schema is None:
+        return [f"{tool.name} has no output '{ask.output}'"]
+    words = schema.get("enum", [])
+    if words and not ask.against and not ask.classes:
+        known = ", ".join(words)
+        wrong = sorted(ask.answers) != sorted(words)
+        return [f"output '{ask.output}': answers must be {known}"] if wrong else []
+    kinds = {part.get("type") for part in [schema, *schema.get("anyOf", [])]}
+    if words or not kinds & {"number", "integer"}:
+        return [f"output '{ask.output}' is not a number"]
+    return [f"output '{ask.output}' is a number: leave answers empty"] if ask.answers else []
 
 
 def _repeats(names: list[str], what: str, done: str) -> list[str]:

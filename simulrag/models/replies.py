@@ -109,9 +109,26 @@ class Judgement(Reply):
     reason: StrictStr
 
 
-class Placeholder(Reply):
-    """An argument that varies in a template. The wording says how the situation shows it."""
+ArgumentValue = (
+    StrictBool | StrictInt | float | StrictStr | list[StrictStr | float | list[StrictInt | float]]
+)
+"""What an argument can be set to: a single value, or a list (names, numbers, pairs of numbers)."""
 
+
+class Setting(Reply):
+    """One argument and its value."""
+
+    argument: Text
+    value: ArgumentValue
+
+
+class Placeholder(Reply):
+    """A number that varies in a template, for one argument of the runs that use it.
+
+    The wording says how the situation shows it.
+    """
+
+    name: Text
     argument: Text
     low: float
     high: float
@@ -119,11 +136,31 @@ class Placeholder(Reply):
     wording: Literal["value", "percent_reduction", "percent_increase"]
 
 
-class FixedArgument(Reply):
-    """An argument that every question of the template shares."""
+class Option(Reply):
+    """One way to fill a choice: what the situation says and the arguments behind it."""
 
-    argument: Text
-    value: StrictBool | StrictInt | float | StrictStr
+    words: Text
+    settings: Annotated[list[Setting], Field(min_length=1)]
+
+
+class Choice(Reply):
+    """Words that vary in a template: a place, a pathway, a list of states."""
+
+    name: Text
+    options: Annotated[list[Option], Field(min_length=2)]
+
+
+class Run(Reply):
+    """One tool call behind a question.
+
+    ``words`` tell the run from its siblings and may hold placeholders; ``uses`` names the
+    placeholders and choices that set its arguments, ``fixed`` the arguments that never vary.
+    """
+
+    tool: Text
+    words: Text
+    uses: list[Text]
+    fixed: list[Setting]
 
 
 class MagnitudeClass(Reply):
@@ -134,22 +171,32 @@ class MagnitudeClass(Reply):
 
 
 class Ask(Reply):
-    """One output that a template asks about."""
+    """One output that a template asks about.
 
+    ``run`` counts from 1. ``against`` 0: the run's own output; else the number of the run that it
+    is compared with: the run's output minus that run's, or, with ``scale`` percent, that change in
+    percent of the other run's output. ``answers``: every word that an output in words can be;
+    empty for a number.
+    """
+
+    run: Annotated[StrictInt, Field(ge=1)]
+    against: Annotated[StrictInt, Field(ge=0)]
     output: Text
+    scale: Literal["value", "percent"]
     words: Text
     classes: list[MagnitudeClass]
+    answers: list[Text]
     better: Literal["lower", "higher", "neither"]
 
 
 class Template(Reply):
-    """One question template; ``{argument}`` in ``situation`` is a placeholder."""
+    """One question template; ``{name}`` in ``situation`` is a placeholder or a choice."""
 
     template_id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-    tool: Text
     situation: Text
     placeholders: list[Placeholder]
-    fixed: list[FixedArgument]
+    choices: list[Choice]
+    runs: Annotated[list[Run], Field(min_length=1, max_length=3)]
     asks: Annotated[list[Ask], Field(min_length=1)]
 
 

@@ -4,6 +4,9 @@ The benchmark check and the offline language backend share this reading, so a nu
 same thing wherever text is compared. Nothing here knows a simulator.
 """
 
+from simulrag.statements.cases import Pair
+from simulrag.statements.cases import named as case_names
+from simulrag.statements.cases import pair as case_pair
 from simulrag.statements.classes import (
     AskedClasses,
     MagnitudeClass,
@@ -25,7 +28,10 @@ __all__ = [
     "AskedClasses",
     "Direction",
     "MagnitudeClass",
+    "Pair",
     "Quantity",
+    "case_names",
+    "case_pair",
     "class_of",
     "class_words",
     "direction",
