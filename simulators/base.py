@@ -9,10 +9,11 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
@@ -59,9 +60,15 @@ class Tool:
 
     def describe(self, arguments: ToolModel, outputs: ToolModel) -> str:
         """The run as text, in words and numbers with units."""
-        environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 plain text
-        text = environment.from_string(self.template).render(arguments=arguments, outputs=outputs)
+        text = _compiled(self.template).render(arguments=arguments, outputs=outputs)
         return re.sub(r"[ \t]*\n[ \t]*", "\n", text).strip()
+
+
+@lru_cache(maxsize=64)
+def _compiled(template: str) -> Template:
+    """A text template, compiled once: that takes longer than many a run."""
+    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 plain text
+    return environment.from_string(template)
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""What may be said about the runs of a question: their outputs, its set-up and the classes asked for, as numbers."""
+"""What may be said about a question's runs: outputs, set-up and the classes asked for, as numbers."""
 
 from __future__ import annotations
 

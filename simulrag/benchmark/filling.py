@@ -34,6 +34,7 @@ def fill_runs(
     for choice in template.choices:
         chosen = choice.options[options[choice.name]]
         settings[choice.name] = [(item.argument, plain(item.value)) for item in chosen.settings]
+        settings |= {f"{choice.name}.{pair[0]}": [pair] for pair in settings[choice.name]}
     calls = []
     for run in template.runs:
         arguments = {item.argument: plain(item.value) for item in run.fixed}

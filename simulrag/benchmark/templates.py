@@ -66,7 +66,7 @@ def _situation_problems(template: Template) -> list[str]:
     ]
     shown = {name for name, _ in _fields(template.situation)}
     problems += [f"'{name}' is not in the situation" for name in declared if name not in shown]
-    used = {name for run in template.runs for name in run.uses}
+    used = {name.partition(".")[0] for run in template.runs for name in run.uses}
     problems += [f"no run uses '{name}'" for name in declared if name not in used]
     return problems
 
@@ -87,6 +87,7 @@ def _run_problems(template: Template, simulator: Simulator) -> list[str]:
         arguments[choice.name] = sorted(
             {item.argument for option in choice.options for item in option.settings}
         )
+        arguments |= {f"{choice.name}.{name}": [name] for name in arguments[choice.name]}
     problems: list[str] = []
     for number, run in enumerate(template.runs, start=1):
         tool = simulator.tools.get(run.tool)

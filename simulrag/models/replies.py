@@ -154,7 +154,8 @@ class Run(Reply):
     """One tool call behind a question.
 
     ``words`` tell the run from its siblings and may hold placeholders; ``uses`` names the
-    placeholders and choices that set its arguments, ``fixed`` the arguments that never vary.
+    placeholders and choices that set its arguments (``choice.argument``: that one alone of the
+    choice), ``fixed`` the arguments that never vary.
     """
 
     tool: Text

@@ -24,8 +24,7 @@ class ArgumentRow:
     @property
     def choices(self) -> list[str]:
         """The words of a 'one of ...' type, else an empty list."""
-        match = re.fullmatch(r"one of (.*?)(?: or (?:number|integer|null))*", self.type)
-        return [word.strip() for word in match[1].split(",")] if match else []
+        return _choices(self.type)
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,11 @@ class OutputRow:
     type: str
     unit: str
     meaning: str
+
+    @property
+    def choices(self) -> list[str]:
+        """The words of a 'one of ...' type, else an empty list."""
+        return _choices(self.type)
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,12 @@ def read_handbook(text: str) -> tuple[HandbookTool, ...]:
         name, _, body = part.partition("\n")
         before, _, after = body.partition("Outputs:")
         description = before.partition("Arguments:")[0]
-        arguments = tuple(_argument(cells) for cells in _rows(before))
+        arguments = tuple(_argument(cells) for cells in rows(before))
         outputs = tuple(
             OutputRow(
                 row["name"], row.get("type", ""), row.get("unit", "-"), row.get("meaning", "")
             )
-            for row in _rows(after)
+            for row in rows(after)
         )
         tools.append(
             HandbookTool(name.strip().strip("`"), " ".join(description.split()), arguments, outputs)
@@ -70,7 +74,8 @@ def read_handbook(text: str) -> tuple[HandbookTool, ...]:
     return tuple(tools)
 
 
-def _rows(text: str) -> Iterator[dict[str, str]]:
+def rows(text: str) -> Iterator[dict[str, str]]:
+    """The rows of every table of a text, by the names of the columns."""
     header: list[str] = []
     for line in text.splitlines():
         if not line.strip().startswith("|"):
@@ -83,12 +88,17 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
             yield dict(zip(header, cells, strict=False))
 
 
+def _choices(kind: str) -> list[str]:
+    match = re.fullmatch(r"one of (.*?)(?: or (?:number|integer|null))*", kind)
+    return [word.strip() for word in match[1].split(",")] if match else []
+
+
 def _argument(row: dict[str, str]) -> ArgumentRow:
     match = re.fullmatch(r"(\S*) ?to ?(\S*)", row.get("range", "-"))
     default = row.get("default", "required")
     return ArgumentRow(
         name=row["name"],
-        type=row.get("type", "string"),
+        type=row.get("type", "string").removesuffix(" or null"),
         unit=row.get("unit", "-"),
         low=float(match[1]) if match and match[1] else None,
         high=float(match[2]) if match and match[2] else None,

@@ -1,7 +1,7 @@
 """Question templates for tools whose required arguments include words: a city, a pathway.
 
-Words stay fixed in a template and numbers vary. A required list cannot stand in a template (its
-fixed arguments are single values), so a tool that needs one yields none.
+Words stay fixed in a template and numbers vary. What a required list should hold a table does not
+say, so a tool that needs one yields none; a handbook's guide does (``guide``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from simulrag.models.offline.handbook import ArgumentRow, HandbookTool, OutputRow
+from simulrag.models.offline.single import asked, single_run
 
 CITIES = ("Lisbon", "Nairobi", "Osaka", "Lima", "Toronto", "Cairo")
 """Cities that templates ask about: one or two a continent."""
@@ -28,15 +29,15 @@ def settings(tools: Sequence[HandbookTool]) -> list[dict[str, Any]]:
 
 def _of_tool(tool: HandbookTool) -> Iterator[dict[str, Any]]:
     required = [row for row in tool.arguments if row.required]
-    asked = [row for row in tool.outputs if row.type in ("number", "integer")]
+    outputs = [row for row in tool.outputs if row.type in ("number", "integer")]
     words = [row for row in required if row.choices or _is_place(row) or row.type == "boolean"]
     numbers = [row for row in required if row not in words]
-    if not asked or not words or not numbers or not all(_varies(row) for row in numbers):
+    if not outputs or not words or not numbers or not all(_varies(row) for row in numbers):
         return
     cases = max([_CASES, *(len(row.choices) for row in words)])
     for case in range(cases):
         fixed = {row.name: _word(row, case) for row in words}
-        yield _template(tool, fixed, numbers, asked[:2], case)
+        yield _template(tool, fixed, numbers, outputs[:2], case)
 
 
 def _is_place(row: ArgumentRow) -> bool:
@@ -59,18 +60,19 @@ def _template(
     tool: HandbookTool,
     fixed: dict[str, str | bool],
     numbers: Sequence[ArgumentRow],
-    asked: Sequence[OutputRow],
+    outputs: Sequence[OutputRow],
     case: int,
 ) -> dict[str, Any]:
     said = [_said_word(row, fixed[row.name]) for row in tool.arguments if row.name in fixed]
     varied = [_said_number(row) for row in numbers]
     name = re.sub(r"[^a-z0-9]+", "-", f"{tool.name}-{'-'.join(map(str, fixed.values()))}".lower())
-    return {
-        "template_id": f"{name.strip('-')}-{case + 1}",
-        "tool": tool.name,
-        "situation": f"Consider {', '.join([*said, *varied])}.",
-        "placeholders": [
+    return single_run(
+        f"{name.strip('-')}-{case + 1}",
+        tool.name,
+        f"Consider {', '.join([*said, *varied])}.",
+        placeholders=[
             {
+                "name": row.name,
                 "argument": row.name,
                 "low": row.low if row.unit == "year" else max(row.low or 0.0, -50.0),
                 "high": row.high if row.unit == "year" else min(row.high or 0.0, 50.0),
@@ -79,9 +81,9 @@ def _template(
             }
             for row in numbers
         ],
-        "fixed": [{"argument": key, "value": value} for key, value in fixed.items()],
-        "asks": [_ask(row) for row in asked],
-    }
+        fixed=fixed,
+        asks=[_ask(row) for row in outputs],
+    )
 
 
 def _said_word(row: ArgumentRow, value: str | bool) -> str:
@@ -107,9 +109,5 @@ def _ask(row: OutputRow) -> dict[str, Any]:
     change = "change" in row.name and row.unit == "degC"
     classes = _DEGREES if change else ()
     phrase = re.split(r"[.;:(,]", row.meaning, maxsplit=1)[0].strip() or row.name.replace("_", " ")
-    return {
-        "output": row.name,
-        "words": phrase if phrase.startswith(("the ", "a ")) else f"the {phrase}",
-        "classes": [{"name": name, "from_magnitude": limit} for name, limit in classes],
-        "better": "neither",
-    }
+    words = phrase if phrase.startswith(("the ", "a ")) else f"the {phrase}"
+    return asked(row.name, words, classes, "neither")

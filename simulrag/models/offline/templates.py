@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
+from simulrag.models.offline.guide import guided
 from simulrag.models.offline.handbook import ArgumentRow, HandbookTool, OutputRow, read_handbook
 from simulrag.models.offline.named_settings import settings
 from simulrag.models.offline.scenes import SCENES, Asked, Scene, Vary
+from simulrag.models.offline.single import asked, single_run
 
 PERCENT_CLASSES = (("minor", 0.0), ("moderate", 10.0), ("significant", 25.0))
 DEGREE_CLASSES = (("negligible", 0.0), ("modest", 0.2), ("significant", 1.0))
@@ -20,11 +22,12 @@ BOOKKEEPING = ("seed", "replicate", "step", "version", "timeout")
 def templates(handbook: str, count: int) -> list[dict[str, Any]]:
     """At most ``count`` templates for the handbook's tools, in the form of ``replies.Template``.
 
-    Scenes whose arguments and outputs a tool has come first; the rest pairs the tools' numeric
-    arguments (one, then two at a time) with their numeric outputs.
+    The situations of the handbook's own guide come first, then scenes whose arguments and outputs
+    a tool has. A handbook with neither gets pairs of its tools' numeric arguments (one, then two
+    at a time) and numeric outputs.
     """
     tools = read_handbook(handbook)
-    found: list[dict[str, Any]] = []
+    found = guided(handbook, tools)
     for scene in SCENES:
         tool = _tool_for(scene, tools)
         if tool is not None:
@@ -45,20 +48,21 @@ def _tool_for(scene: Scene, tools: Sequence[HandbookTool]) -> HandbookTool | Non
 
 def _from_scene(scene: Scene, tool: HandbookTool) -> dict[str, Any]:
     rows = {row.name: row for row in tool.arguments}
-    return {
-        "template_id": scene.name,
-        "tool": tool.name,
-        "situation": scene.situation,
-        "placeholders": [_placeholder(vary, rows[vary.argument]) for vary in scene.vary],
-        "fixed": [{"argument": name, "value": value} for name, value in scene.fixed],
-        "asks": [_ask(ask) for ask in scene.asks],
-    }
+    return single_run(
+        scene.name,
+        tool.name,
+        scene.situation,
+        placeholders=[_placeholder(vary, rows[vary.argument]) for vary in scene.vary],
+        fixed=dict(scene.fixed),
+        asks=[_ask(ask) for ask in scene.asks],
+    )
 
 
 def _placeholder(vary: Vary, parameter: ArgumentRow) -> dict[str, Any]:
     low = vary.low if parameter.low is None else max(vary.low, parameter.low)
     high = vary.high if parameter.high is None else min(vary.high, parameter.high)
     return {
+        "name": vary.argument,
         "argument": vary.argument,
         "low": low,
         "high": high,
@@ -68,12 +72,7 @@ def _placeholder(vary: Vary, parameter: ArgumentRow) -> dict[str, Any]:
 
 
 def _ask(ask: Asked) -> dict[str, Any]:
-    return {
-        "output": ask.output,
-        "words": ask.words,
-        "classes": [{"name": name, "from_magnitude": limit} for name, limit in ask.classes],
-        "better": ask.better,
-    }
+    return asked(ask.output, ask.words, ask.classes, ask.better)
 
 
 def _pairings(tools: Sequence[HandbookTool]) -> Iterator[dict[str, Any]]:
@@ -94,8 +93,8 @@ def _pairings(tools: Sequence[HandbookTool]) -> Iterator[dict[str, Any]]:
             extra = more if required else more + 1
             for index, chosen in enumerate(combinations(optional, extra)):
                 start = index % len(outputs)
-                asked = [*outputs[start:], *outputs[:start]][:2]
-                yield _pairing(tool, [*required, *chosen], asked)
+                turned = [*outputs[start:], *outputs[:start]][:2]
+                yield _pairing(tool, [*required, *chosen], turned)
 
 
 def _can_vary(row: ArgumentRow) -> bool:
@@ -111,19 +110,19 @@ def _is_asked(row: ArgumentRow | OutputRow) -> bool:
 
 
 def _pairing(
-    tool: HandbookTool, varied: Sequence[ArgumentRow], asked: Sequence[OutputRow]
+    tool: HandbookTool, varied: Sequence[ArgumentRow], outputs: Sequence[OutputRow]
 ) -> dict[str, Any]:
     settings = " and ".join(
         f"{spoken(p)} is set to {{{p.name}}}{_unit_after(p.unit)}" for p in varied
     )
-    return {
-        "template_id": re.sub(
-            r"[^a-z0-9]+", "-", "-".join([tool.name, *(p.name for p in varied)]).lower()
-        ).strip("-"),
-        "tool": tool.name,
-        "situation": f"Suppose that {settings}, with everything else at its usual value.",
-        "placeholders": [
+    name = "-".join([tool.name, *(p.name for p in varied)]).lower()
+    return single_run(
+        re.sub(r"[^a-z0-9]+", "-", name).strip("-"),
+        tool.name,
+        f"Suppose that {settings}, with everything else at its usual value.",
+        placeholders=[
             {
+                "name": p.name,
                 "argument": p.name,
                 "low": p.low,
                 "high": p.high,
@@ -132,9 +131,9 @@ def _pairing(
             }
             for p in varied
         ],
-        "fixed": [],
-        "asks": [_ask(Asked(p.name, spoken(p), _classes(p), "neither")) for p in asked],
-    }
+        fixed={},
+        asks=[asked(p.name, spoken(p), _classes(p), "neither") for p in outputs],
+    )
 
 
 def spoken(parameter: ArgumentRow | OutputRow) -> str:
