@@ -28,6 +28,7 @@ from flows.project import Project
 from simulrag.errors import InputError
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.method.merging import Merging
+from simulrag.models.budget import BudgetLimits
 from simulrag.models.gateway import ModelSettings
 from simulrag.models.retry import RetryPolicy
 from simulrag.records import Centrality
@@ -154,6 +155,9 @@ class Operations(Section):
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
     retry: RetryPolicy = Field(description="what to do when a model's provider fails")
+    budget: BudgetLimits = Field(
+        default=BudgetLimits(), description="what calls that cost money may cost, over all stages"
+    )
     run_log: str | None = Field(
         default=None, description="file that simulators append a line to for each real run"
     )

@@ -65,6 +65,10 @@ class Project:
         return self.root / "prompts"
 
     @property
+    def prices(self) -> Path:
+        return self.root / "prices.yaml"
+
+    @property
     def published(self) -> Path:
         return self.root / "data" / "published"
 

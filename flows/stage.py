@@ -21,9 +21,13 @@ from flows.tracking import Tracker, tracked
 from simulators.base import ArgumentError, Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.errors import InputError, SimulRAGError
+from simulrag.errors import BudgetSpent, InputError, SimulRAGError
 from simulrag.method.simulation import Simulations
-from simulrag.models.gateway import Gateway
+from simulrag.models.base import Provider
+from simulrag.models.budget import Account, Budget
+from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.payment import is_paid, reply_limit
+from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 
@@ -71,14 +75,17 @@ async def workbench(
         if export is not None:
             _import(cache, export)
         settings = params.model(role)
+        provider = make_provider(settings)
+        budget = open_budget(project, operations, settings, provider, cache)
         gateway = Gateway(
-            make_provider(settings),
+            provider,
             settings,
             cache,
             Prompts(project.prompts),
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
             retry=operations.retry,
+            budget=budget,
         )
         try:
             simulations = None
@@ -88,7 +95,13 @@ async def workbench(
             yield Workbench(cache, gateway, handbook, simulations, seed)
             if export is not None:
                 cache.export(export)
+        except BudgetSpent:
+            if budget is None:
+                raise
+            raise budget.stopped() from None  # now all calls that it left out are counted
         finally:
+            if budget is not None:
+                budget.close()
             if gateway.failures:
                 counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
                 console.print(f"  attempts that the model's provider failed: {counts}")
@@ -100,6 +113,29 @@ async def workbench(
 def cache_folder(project: Project, operations: Operations) -> Path:
     """The folder of the call cache; relative paths are below the project."""
     return project.root / operations.cache
+
+
+def open_budget(
+    project: Project,
+    operations: Operations,
+    settings: ModelSettings,
+    provider: Provider,
+    cache: CallCache,
+) -> Budget | None:
+    """The budget of a model that costs money; None for one that does not.
+
+    Raises InputError for a budget in money and a model without a price.
+    """
+    if not is_paid(provider) or cache.mode == "replay":
+        return None
+    account = Account(cache.ledger(), read_prices(project.prices), operations.budget.since)
+    return Budget(
+        operations.budget,
+        account,
+        (settings.provider, settings.endpoint, settings.model),
+        max_output=reply_limit(provider),
+        timeout_s=operations.call_timeout_s,
+    )
 
 
 def load_simulator(project: Project, params: StageParams, domain: str) -> Simulator:

@@ -31,6 +31,7 @@ class ModelError(SimulRAGError):
     ``kind`` is one of: invalid_reply, refused, truncated, unavailable, timeout. ``cause`` says
     more of an unavailable provider: throttled (it answered 'slow down') or unreachable (no
     connection was made). ``retry_after_s`` is the time in seconds that the provider asked to wait.
+    ``usage`` counts what was billed for the reply that failed, where the provider says so.
     """
 
     def __init__(
@@ -40,11 +41,31 @@ class ModelError(SimulRAGError):
         *,
         cause: Literal["throttled", "unreachable"] | None = None,
         retry_after_s: float | None = None,
+        usage: dict[str, int] | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.cause = cause
         self.retry_after_s = retry_after_s
+        self.usage = usage
+
+    def retold(self, message: str) -> ModelError:
+        """The same failure in other words."""
+        return ModelError(
+            message,
+            kind=self.kind,
+            cause=self.cause,
+            retry_after_s=self.retry_after_s,
+            usage=self.usage,
+        )
+
+
+class BudgetMissing(InputError):  # noqa: N818 a limit of the user's, as the next one
+    """A call that costs money was about to be made without a budget; none was made."""
+
+
+class BudgetSpent(SimulRAGError):  # noqa: N818 a limit of the user's, not a fault of ours
+    """The budget would be passed by the next call: no question's failure, the run's."""
 
 
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours

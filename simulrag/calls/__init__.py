@@ -6,6 +6,7 @@ from simulrag.calls.cache import CacheAnswer, CallCache, Mode
 from simulrag.calls.exchange import ImportReport, export_cache, import_cache
 from simulrag.calls.inspection import CacheStats, VerifyReport, cache_stats, verify_cache
 from simulrag.calls.keys import KEY_VERSION, CallKind, call_key, canonical_json
+from simulrag.calls.ledger import Hold, Ledger, Spent
 from simulrag.calls.making import CallResult
 from simulrag.calls.stored import StageRun, StoredCall
 
@@ -16,8 +17,11 @@ __all__ = [
     "CallCache",
     "CallKind",
     "CallResult",
+    "Hold",
     "ImportReport",
+    "Ledger",
     "Mode",
+    "Spent",
     "StageRun",
     "StoredCall",
     "VerifyReport",

@@ -18,6 +18,7 @@ from simulrag.calls.exchange import ImportReport, export_calls, import_calls
 from simulrag.calls.flights import Flights
 from simulrag.calls.keys import CallKind, call_key, canonical_json, plain_request
 from simulrag.calls.leases import LEASE_S, Lease, Renewals
+from simulrag.calls.ledger import Ledger, note_spent
 from simulrag.calls.making import CallResult, described, make_call
 from simulrag.calls.rows import BusyError, Rows
 from simulrag.calls.stored import (
@@ -28,7 +29,7 @@ from simulrag.calls.stored import (
     corrupt,
     from_text,
 )
-from simulrag.calls.tally import Tally
+from simulrag.calls.tally import Tally, model_name
 from simulrag.errors import CacheError, EnvironmentFault, InputError, SimulRAGError
 
 Mode = Literal["normal", "replay", "refresh"]
@@ -121,6 +122,10 @@ class CallCache:
         if self.mode == "refresh":
             return ImportReport()
         return import_calls(self._rows, path)
+
+    def ledger(self) -> Ledger:
+        """What the model calls of this folder took."""
+        return Ledger(self._rows)
 
     @property
     def hits(self) -> int:
@@ -237,6 +242,7 @@ class CallCache:
         def commit() -> StoredCall:
             there = self._find(key)
             if there is None:
+                self._keep_usage(key)
                 self._rows.set(CALL_PREFIX + key, text)
             leases.release(self._rows, lease)
             return there or from_text(text)
@@ -251,6 +257,17 @@ class CallCache:
         del self._unsaved[key]
         self._fresh.add(key)
         return call
+
+    def _keep_usage(self, key: str) -> None:
+        """Before ``refresh`` overwrites a call that was paid for here: what it took."""
+        if self.mode != "refresh":
+            return
+        with suppress(CacheError, ValueError):  # a row that cannot be read tells no usage
+            old = self._rows.get(CALL_PREFIX + key)
+            call = None if old is None else from_text(old)
+            if call is not None and call.paid:
+                note_spent(self._rows, model_name(call), call.usage, call.time, replaces=key)
+                self._rows.delete(CALL_PREFIX + key)  # the new row is then news to every ledger
 
     def _find(self, key: str) -> StoredCall | None:
         """The row, if this run may use it. Raises CacheError where it cannot be trusted."""

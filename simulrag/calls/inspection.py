@@ -15,8 +15,11 @@ from simulrag.calls.keys import CallKind
 from simulrag.calls.rows import DATABASE, MODE_RAW, PATIENCE_S
 from simulrag.calls.stored import (
     CALL_PREFIX,
+    HOLD_PREFIX,
     LEASE_PREFIX,
+    SPENT_PREFIX,
     STAGE_PREFIX,
+    SpentUsage,
     StageRun,
     StoredCall,
     corrupt,
@@ -158,7 +161,7 @@ def _opened(directory: Path) -> Iterator[sqlite3.Connection | None]:
 
 
 def _value(row: _Row) -> StoredCall | StageRun | None:
-    """What a row holds (None: a lease). Raises ValueError where it cannot be trusted."""
+    """What a row holds (None: neither call nor stage). ValueError where it cannot be trusted."""
     key, raw, expire_time, mode, filename, value = row
     if not isinstance(key, str) or raw != 1:
         raise ValueError("its key is no text: it would never be found")
@@ -176,7 +179,13 @@ def _value(row: _Row) -> StoredCall | StageRun | None:
             return StageRun.model_validate(parse_json(value))
         except ValidationError as error:
             raise ValueError(f"no counts of a stage: {error.errors()[0]['msg']}") from None
-    if key.startswith(LEASE_PREFIX):
+    if key.startswith(SPENT_PREFIX):
+        try:
+            SpentUsage.model_validate(parse_json(value))
+        except ValidationError as error:
+            raise ValueError(f"no spent usage: {error.errors()[0]['msg']}") from None
+        return None
+    if key.startswith((LEASE_PREFIX, HOLD_PREFIX)):
         parse_json(value)
         return None
     raise ValueError("no row of ours")

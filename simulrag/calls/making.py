@@ -18,11 +18,12 @@ _TELLING = ("task", "provider", "endpoint", "model", "sample_index", "simulator"
 
 @dataclass(frozen=True)
 class CallResult:
-    """What a call returned. ``usage``: the provider's counts (tokens)."""
+    """What a call returned. ``usage``: the provider's counts (tokens). ``paid``: it cost money."""
 
     response: JsonValue
     usage: dict[str, int] = field(default_factory=dict)
     model_version: str = ""
+    paid: bool = False
 
 
 async def make_call(
@@ -45,6 +46,7 @@ async def make_call(
         "response": result.response,
         "usage": result.usage,
         "model_version": result.model_version,
+        "paid": result.paid,
         "latency_s": latency_s,
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }

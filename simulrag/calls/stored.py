@@ -15,13 +15,15 @@ from simulrag.records import Record
 CALL_PREFIX = "call/"
 LEASE_PREFIX = "lease/"
 STAGE_PREFIX = "stage/"
+SPENT_PREFIX = "spent/"
+HOLD_PREFIX = "hold/"
 
 
 class StoredCall(Record):
     """One call that was paid for, and what came back.
 
     ``usage`` counts what the provider counted (tokens). ``latency_s`` and ``time`` (UTC, ISO 8601)
-    belong to this machine: exports leave them out.
+    belong to this machine: exports leave them out, as they do ``paid``: made here for money.
     """
 
     key: str
@@ -32,6 +34,19 @@ class StoredCall(Record):
     model_version: str = ""
     latency_s: float = 0.0
     time: str = ""
+    paid: bool = False
+
+
+class SpentUsage(Record):
+    """Usage that was billed and that no call's row holds; ``request`` names the model.
+
+    ``replaces``: the key of the call whose older row held it before it was overwritten.
+    """
+
+    request: dict[str, str]
+    usage: dict[str, int]
+    time: str
+    replaces: str | None = None
 
 
 class StageRun(Record):

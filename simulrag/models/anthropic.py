@@ -11,8 +11,9 @@ from pydantic import JsonValue
 from simulrag.errors import InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.credentials import read_key, scrub, without_key
-from simulrag.models.faults import CONNECT_TIMEOUT_S, Server, cut_off, schema_title
+from simulrag.models.faults import CONNECT_TIMEOUT_S, Server, count, cut_off, schema_title
 from simulrag.models.gateway import ModelSettings
+from simulrag.models.payment import costs_money
 from simulrag.records import Usage
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class AnthropicProvider:
     """
 
     name = "anthropic"
+    max_output_tokens = DEFAULT_MAX_TOKENS
 
     def __init__(self, settings: ModelSettings) -> None:
         for sampling in (settings.sampling, *settings.tasks.values()):
@@ -48,6 +50,7 @@ class AnthropicProvider:
                     "leave reasoning_effort out of the sampling of provider 'anthropic'"
                 )
         official = settings.base_url is None
+        self.paid = costs_money(settings.paid, settings.base_url)
         # The SDK adds /v1/messages itself; elsewhere base_url ends in /v1, so both are taken.
         base_url = (settings.base_url or OFFICIAL_URL).rstrip("/").removesuffix("/v1")
         variable = settings.api_key_env or (OFFICIAL_KEY if official else None)
@@ -142,20 +145,29 @@ def _reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
             kind="unavailable",
         )
     text = "".join(block.text for block in blocks if block.type == "text")
+    usage = _usage(getattr(response, "usage", None))
     stop = getattr(response, "stop_reason", None)
     if stop == "refusal":
-        raise ModelError(f"the model refused: {scrub(text, key) or 'no reason'}", kind="refused")
+        raise ModelError(
+            f"the model refused: {scrub(text, key) or 'no reason'}",
+            kind="refused",
+            usage=usage.model_dump(),
+        )
     if stop == "model_context_window_exceeded":
-        raise ModelError("prompt and reply exceed the model's context window", kind="truncated")
+        raise ModelError(
+            "prompt and reply exceed the model's context window",
+            kind="truncated",
+            usage=usage.model_dump(),
+        )
     if stop == "max_tokens":
-        raise cut_off(sampling.max_output_tokens or DEFAULT_MAX_TOKENS)
+        raise cut_off(sampling.max_output_tokens or DEFAULT_MAX_TOKENS, usage)
     for block in blocks:
         if block.type == "tool_use":
             text = json.dumps(block.input, ensure_ascii=False)
             break
     return ProviderReply(
         text=without_key(text, key),
-        usage=_usage(getattr(response, "usage", None)),
+        usage=usage,
         model_version=without_key(str(getattr(response, "model", None) or ""), key),
     )
 
@@ -163,13 +175,13 @@ def _reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
 def _usage(usage: Any) -> Usage:
     if usage is None:
         return Usage(calls=1)
-    read = getattr(usage, "cache_read_input_tokens", None) or 0
-    written = getattr(usage, "cache_creation_input_tokens", None) or 0
+    read = count(usage, "cache_read_input_tokens")
+    written = count(usage, "cache_creation_input_tokens")
     # The API's input_tokens are those that the prompt cache had nothing to do with.
     return Usage(
         calls=1,
-        input_tokens=(getattr(usage, "input_tokens", None) or 0) + read + written,
-        output_tokens=getattr(usage, "output_tokens", None) or 0,
+        input_tokens=count(usage, "input_tokens") + read + written,
+        output_tokens=count(usage, "output_tokens"),
         cached_input_tokens=read,
         cache_write_tokens=written,
     )

@@ -1,14 +1,30 @@
-"""What one question used, task by task."""
+"""What one question used, task by task, and how long a prompt can be at most."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
-from simulrag.models.base import Asker, Completion
+from simulrag.models.base import Asker, Completion, Message
 from simulrag.records import Usage
+
+FRAME_TOKENS = 1024
+"""What providers add to a prompt by themselves, at most: instructions for the use of a tool."""
+
+MESSAGE_TOKENS = 16
+
+
+def longest_prompt(messages: Sequence[Message], schema: dict[str, JsonValue] | None) -> int:
+    """An upper bound of a prompt's tokens for any tokenizer that knows no more than its bytes.
+
+    Byte-level tokenizers make one token of each byte at worst; English text has about four.
+    """
+    size = sum(len(message.content.encode()) + MESSAGE_TOKENS for message in messages)
+    described = 0 if schema is None else len(json.dumps(schema, ensure_ascii=False).encode())
+    return size + described + FRAME_TOKENS
 
 
 class Counted:

@@ -9,6 +9,7 @@ from typing import Any
 from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
 from simulrag.models.credentials import scrub
 from simulrag.models.retry_after import retry_after_s
+from simulrag.records import Usage
 
 CONNECT_TIMEOUT_S = 10.0
 
@@ -105,12 +106,21 @@ class Server:
         return ModelError(f"{self.base_url} refused the request ({status}): {said}", kind="refused")
 
 
-def cut_off(limit: int | None) -> ModelError:
+def count(usage: Any, field: str) -> int:
+    """A count of tokens as a server sent it; 0 where it is none (compatible servers send any)."""
+    value = getattr(usage, field, None)
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def cut_off(limit: int | None, usage: Usage) -> ModelError:
     """A reply that met the limit of output tokens."""
     return ModelError(
         f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
         "raise sampling.max_output_tokens or the server's limit",
         kind="truncated",
+        usage=usage.model_dump(),
     )
 
 

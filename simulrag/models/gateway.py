@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from simulrag.calls import CallCache, CallResult
+from simulrag.calls import CallCache, CallResult, call_key
 from simulrag.errors import CacheError, InputError, ModelError
 from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request, Sampling
+from simulrag.models.budget import Budget, CallBill
+from simulrag.models.counting import longest_prompt
 from simulrag.models.limiter import Limiter
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
 from simulrag.models.prompts import Prompts
@@ -55,6 +57,10 @@ class ModelSettings(BaseModel):
     api_key_env: str | None = Field(
         default=None, description="name of the environment variable that holds the key"
     )
+    paid: bool | None = Field(
+        default=None,
+        description="calls cost money; unless set: yes, except on one's own machine or network",
+    )
     sampling: Sampling = Sampling()
     tasks: dict[str, Sampling] = Field(default={}, description="sampling of single tasks, by name")
 
@@ -87,9 +93,9 @@ class Gateway:
     At most ``concurrency`` attempts are under way at a time, fewer while the provider throttles,
     each for at most ``timeout_s`` seconds; calls that are stored wait for nobody. What is
     unavailable or late is tried again as ``retry`` says; ``failures`` counts such attempts by kind.
-    ``usage`` sums what the completions took by
-    task, whether paid now or before; ``paid`` sums what this process really asked the provider
-    for, replies that turned out invalid included. One gateway belongs to one event loop.
+    ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
+    this process really asked the provider for, replies that could not be used included. ``budget``
+    None: calls cost nothing. One gateway belongs to one event loop.
 
     Raises InputError for settings that override a task that has no prompt.
     """
@@ -104,6 +110,7 @@ class Gateway:
         concurrency: int = 8,
         timeout_s: float = 120.0,
         retry: RetryPolicy = _DEFAULT_RETRY,
+        budget: Budget | None = None,
     ) -> None:
         _prompts_exist(settings, prompts)
         self.settings = settings
@@ -114,6 +121,7 @@ class Gateway:
         self._prompts = prompts
         self._retries = Retries(retry, Limiter(concurrency))
         self._timeout_s = timeout_s
+        self._budget = budget
 
     @property
     def failures(self) -> dict[str, int]:
@@ -152,10 +160,15 @@ class Gateway:
         become stricter; mode ``refresh`` calls again.
         """
 
-        async def call() -> CallResult:
-            return await self._call(request)
+        key = self.key(request)
 
-        answer = await self._cache.get_or_call("model", self.key(request), call)
+        async def call() -> CallResult:
+            if self._budget is None:
+                return await self._call(request, None)
+            with self._budget.call(call_key("model", key)) as bill:
+                return await self._call(request, bill)
+
+        answer = await self._cache.get_or_call("model", key, call)
         stored = answer.call
         try:
             text, parsed = _validated(request, stored.response)
@@ -195,12 +208,12 @@ class Gateway:
         """Free the provider's connections. The cache is its owner's to close."""
         await self._provider.close()
 
-    async def _call(self, request: Request) -> CallResult:
+    async def _call(self, request: Request, bill: CallBill | None) -> CallResult:
         messages = request.messages
         usage = Usage()
         problems: list[str] = []
         for _ in range(_ATTEMPTS):
-            reply = await self._attempt(request, messages)
+            reply = await self._attempt(request, messages, bill)
             usage += reply.usage
             try:
                 text, _parsed = _validated(request, reply.text)
@@ -209,7 +222,10 @@ class Gateway:
                 messages = self._repair(request.messages, reply.text, problems[-1])
                 continue
             return CallResult(
-                response=text, usage=usage.model_dump(), model_version=reply.model_version
+                response=text,
+                usage=usage.model_dump(),
+                model_version=reply.model_version,
+                paid=bill is not None,
             )
         raise ModelError(
             f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
@@ -217,15 +233,19 @@ class Gateway:
             kind="invalid_reply",
         )
 
-    async def _attempt(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+    async def _attempt(
+        self, request: Request, messages: tuple[Message, ...], bill: CallBill | None
+    ) -> ProviderReply:
         schema = None if request.schema is None else reply_schema(request.schema)
 
         async def once() -> ProviderReply:
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    return await self._provider.call(
+                    reply = await self._provider.call(
                         messages, schema, request.sampling, request.sample_index
                     )
+                counted = reply.usage.model_copy(update={"calls": 1})
+                return replace(reply, usage=counted)
             except TimeoutError:
                 raise ModelError(
                     f"'{request.task}': no reply from {self._named()} within "
@@ -233,17 +253,19 @@ class Gateway:
                     kind="timeout",
                 ) from None
             except ModelError as error:
-                raise ModelError(
-                    f"'{request.task}': {error}",
-                    kind=error.kind,
-                    cause=error.cause,
-                    retry_after_s=error.retry_after_s,
-                ) from None
+                if error.usage is not None:
+                    _count(self.paid, request.task, Usage.model_validate(error.usage))
+                raise error.retold(f"'{request.task}': {error}") from None
 
-        reply = await self._retries.run(once)
-        counted = reply.usage.model_copy(update={"calls": 1})
-        _count(self.paid, request.task, counted)
-        return replace(reply, usage=counted)
+        async def metered() -> ProviderReply:
+            if bill is None:
+                return await once()
+            longest = longest_prompt(messages, schema)
+            return await bill.attempt(once, longest, request.sampling.max_output_tokens)
+
+        reply = await self._retries.run(metered)
+        _count(self.paid, request.task, reply.usage)
+        return reply
 
     def _repair(
         self, messages: tuple[Message, ...], bad_reply: str, problem: str

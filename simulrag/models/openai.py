@@ -14,6 +14,7 @@ from simulrag.models.credentials import read_key
 from simulrag.models.faults import CONNECT_TIMEOUT_S, Server
 from simulrag.models.gateway import ModelSettings
 from simulrag.models.openai_wires import chat_body, chat_reply, responses_body, responses_reply
+from simulrag.models.payment import costs_money
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -42,6 +43,7 @@ class OpenAIProvider:
     def __init__(self, settings: ModelSettings) -> None:
         base_url = settings.base_url or OFFICIAL_URL
         self._official = is_official(base_url)
+        self.paid = costs_money(settings.paid, settings.base_url)
         self._responses = settings.api == "responses" or (settings.api == "auto" and self._official)
         samplings = (settings.sampling, *settings.tasks.values())
         if self._responses and any(sampling.seed is not None for sampling in samplings):

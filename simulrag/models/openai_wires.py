@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from simulrag.errors import ModelError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.credentials import scrub, without_key
-from simulrag.models.faults import cut_off, schema_title
+from simulrag.models.faults import count, cut_off, schema_title
 from simulrag.models.strictness import strict_schema
 from simulrag.records import Usage
 
@@ -63,6 +63,7 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
     """The reply of Chat Completions. Raises ModelError (refused, truncated, unavailable)."""
     # The SDK does not validate what compatible servers send: any field may be missing.
     choices = getattr(response, "choices", None) or [None]
+    usage = _usage(getattr(response, "usage", None), "prompt_tokens", "completion_tokens")
     message = getattr(choices[0], "message", None)
     if message is None:
         raise ModelError(
@@ -71,15 +72,14 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
         )
     finish = getattr(choices[0], "finish_reason", None)
     if getattr(message, "refusal", None):
-        raise _refused(message.refusal, key)
+        raise _refused(message.refusal, key, usage)
     if finish == "content_filter":
-        raise _filtered()
+        raise _filtered(usage)
     if finish == "length":
-        raise cut_off(sampling.max_output_tokens)
-    usage = getattr(response, "usage", None)
+        raise cut_off(sampling.max_output_tokens, usage)
     return ProviderReply(
         text=without_key(message.content or "", key),
-        usage=_usage(usage, "prompt_tokens", "completion_tokens"),
+        usage=usage,
         model_version=_version(response, key),
     )
 
@@ -93,10 +93,13 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
             "api: chat)?",
             kind="unavailable",
         )
+    usage = _usage(getattr(response, "usage", None), "input_tokens", "output_tokens")
     status = getattr(response, "status", None)
     if status == "incomplete":
         reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
-        raise _filtered() if reason == "content_filter" else cut_off(sampling.max_output_tokens)
+        if reason == "content_filter":
+            raise _filtered(usage)
+        raise cut_off(sampling.max_output_tokens, usage)
     if status == "failed":
         said = getattr(getattr(response, "error", None), "message", "")
         raise ModelError(f"the provider failed: {scrub(str(said), key)}", kind="unavailable")
@@ -108,11 +111,11 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
     ]
     for part in parts:
         if getattr(part, "type", None) == "refusal":
-            raise _refused(part.refusal, key)
+            raise _refused(part.refusal, key, usage)
     text = "".join(part.text for part in parts if getattr(part, "type", None) == "output_text")
     return ProviderReply(
         text=without_key(text, key),
-        usage=_usage(getattr(response, "usage", None), "input_tokens", "output_tokens"),
+        usage=usage,
         model_version=_version(response, key),
     )
 
@@ -135,12 +138,16 @@ def _format(schema: dict[str, JsonValue]) -> dict[str, Any]:
     }
 
 
-def _refused(said: str, key: str) -> ModelError:
-    return ModelError(f"the model refused: {scrub(said, key)}", kind="refused")
+def _refused(said: str, key: str, usage: Usage) -> ModelError:
+    return ModelError(
+        f"the model refused: {scrub(str(said), key)}", kind="refused", usage=usage.model_dump()
+    )
 
 
-def _filtered() -> ModelError:
-    return ModelError("the provider's content filter stopped the reply", kind="refused")
+def _filtered(usage: Usage) -> ModelError:
+    return ModelError(
+        "the provider's content filter stopped the reply", kind="refused", usage=usage.model_dump()
+    )
 
 
 def _version(response: Any, key: str) -> str:
@@ -153,7 +160,7 @@ def _usage(usage: Any, sent: str, written: str) -> Usage:
     details = getattr(usage, f"{sent}_details", None)
     return Usage(
         calls=1,
-        input_tokens=getattr(usage, sent, None) or 0,
-        output_tokens=getattr(usage, written, None) or 0,
-        cached_input_tokens=getattr(details, "cached_tokens", None) or 0,
+        input_tokens=count(usage, sent),
+        output_tokens=count(usage, written),
+        cached_input_tokens=count(details, "cached_tokens"),
     )

@@ -122,12 +122,7 @@ class Retries:
 
     def _give_up(self, error: ModelError, attempts: int, answered_before: int) -> Exception:
         times = "once" if attempts == 1 else f"{attempts} times"
-        given_up = ModelError(
-            f"{error} (tried {times})",
-            kind=error.kind,
-            cause=error.cause,
-            retry_after_s=error.retry_after_s,
-        )
+        given_up = error.retold(f"{error} (tried {times})")
         if self._answered != answered_before:
             return given_up  # others came through meanwhile: it is this call, not the provider
         self._given_up += 1

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("params.yaml", "dvc.yaml")
+FILES = ("params.yaml", "dvc.yaml", "prices.yaml")
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published")
 
 

@@ -1,0 +1,100 @@
+"""What tokens cost: the dated table that a user edits (``prices.yaml``)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from simulrag.errors import InputError
+from simulrag.records import Usage
+
+PER = 1_000_000
+_DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+
+ModelName = tuple[str, str, str]
+"""Provider, named endpoint, model: what a call's key names."""
+
+
+class Price(BaseModel):
+    """The price of one model, in US dollars per million tokens, as of a month or day."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    provider: str
+    model: str
+    endpoint: str = "default"
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    max_output: int | None = Field(default=None, ge=1)
+    # YAML reads a whole date as a date and a month as text; both stay text here.
+    as_of: Annotated[str, BeforeValidator(str), Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")]
+
+    def cost(self, usage: Usage) -> float:
+        """US dollars for some usage; cached and written tokens are among its input tokens."""
+        read, written = usage.cached_input_tokens, usage.cache_write_tokens
+        plain = max(0, usage.input_tokens - read - written)
+        cached = self.input if self.cached_input is None else self.cached_input
+        write = self.input if self.cache_write is None else self.cache_write
+        total = plain * self.input + read * cached + written * write
+        return (total + usage.output_tokens * self.output) / PER
+
+    def bound(self, input_tokens: int, output_tokens: int) -> float:
+        """The most that so many tokens may cost, wherever the input was read from."""
+        dearest = max(self.input, self.cached_input or 0.0, self.cache_write or 0.0)
+        return (input_tokens * dearest + output_tokens * self.output) / PER
+
+
+class PriceTable(BaseModel):
+    """The prices by model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    currency: Literal["USD"] = "USD"
+    models: tuple[Price, ...] = ()
+
+    def find(self, name: ModelName) -> Price | None:
+        """The price of a model; a dated name finds the line without its date."""
+        provider, endpoint, model = name
+        for wanted in (model, _DATED.sub("", model)):
+            for price in self.models:
+                if (price.provider, price.endpoint, price.model) == (provider, endpoint, wanted):
+                    return price
+        return None
+
+
+def read_prices(path: Path) -> PriceTable:
+    """The table of a file, an empty one where there is no file. Raises InputError."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return PriceTable()
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path.name} cannot be read: {' '.join(str(error).split())}") from None
+    try:
+        table = PriceTable.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "file"
+        raise InputError(f"{path.name}: {where}: {first['msg']}") from None
+    names = [(price.provider, price.endpoint, price.model) for price in table.models]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path.name}: {'/'.join(name)} has two prices; keep one line")
+    return table
+
+
+def no_price(name: ModelName) -> InputError:
+    """The error for a paid model that the table does not know."""
+    provider, endpoint, model = name
+    at = "" if endpoint == "default" else f", endpoint: {endpoint}"
+    return InputError(
+        f"prices.yaml knows no price of {provider}:{model} (endpoint {endpoint}): add the line "
+        f"'- {{provider: {provider}{at}, model: {model}, input: ..., output: ..., as_of: ...}}' "
+        "under models, from your provider's page; a budget of tokens alone needs none"
+    )
