@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.labelling import app as label_app
+
 if TYPE_CHECKING:
     from simulrag.records import Answer
 
@@ -20,6 +22,7 @@ app = typer.Typer(
 )
 cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was paid for.")
 app.add_typer(cache_app, name="cache")
+app.add_typer(label_app, name="label")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Domain = Annotated[str, typer.Option("--domain", "-d", help="A domain of params.yaml.")]

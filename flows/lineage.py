@@ -34,6 +34,7 @@ POOLED = {
         "data/answers/{d}.jsonl",
         "data/labels/{d}.parquet",
         "data/labels/{d}-final-claims.jsonl",
+        "data/labels/human.jsonl",
     ],
     "report": [
         "data/metrics/summary.json",
@@ -62,7 +63,7 @@ def stage_deps(project: Project, domains: list[str]) -> dict[str, list[str]]:
         if stage == "report":
             folder = project.root / "simulrag" / "evaluation"
             kinds = ("*.j2", "*.css", "*.js")
-            extra = [str(p.relative_to(project.root)) for k in kinds for p in folder.rglob(k)]
+            extra = [str(p.relative_to(project.root)) for k in kinds for p in folder.glob(k)]
             extra += [str(p.relative_to(project.root)) for p in project.published.glob("*.csv")]
         deps[stage] = data + sorted(code + _prompts(project, code) + extra)
     return deps

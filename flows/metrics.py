@@ -25,7 +25,7 @@ from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.summary import Summary, headline
 from simulrag.evaluation.tables import COLUMNS, Tables, column_types, curves, evaluate
 from simulrag.evaluation.terminal import terminal_table
-from simulrag.records import Answer, FinalClaims, Label, Question
+from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
 
 CSV = tuple(COLUMNS)
 
@@ -41,7 +41,9 @@ def measure(place: Results, domains: dict[str, list[Question]], settings: Metric
         labels += read_table(place.labels(domain), Label)
         finals += read_records(place.final_claims(domain), FinalClaims)
         scenario_of |= {question.question_id: question.scenario_id for question in questions}
-    return evaluate(answers, labels, finals, scenario_of, settings)
+    path = place.human_labels
+    human = read_records(path, HumanLabel) if path.is_file() else []
+    return evaluate(answers, labels, finals, scenario_of, settings, human=human)
 
 
 def write_tables(folder: Path, tables: Tables) -> None:

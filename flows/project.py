@@ -38,6 +38,18 @@ class Results:
     def final_claims(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}-final-claims.jsonl"
 
+    @property
+    def human_labels(self) -> Path:
+        return self.data / "labels" / "human.jsonl"
+
+    @property
+    def human_store(self) -> Path:
+        return self.data / "labels" / "human.sqlite"
+
+    @property
+    def label_studio(self) -> Path:
+        return self.data / "labels" / "label-studio"
+
     def calls(self, stage: str) -> Path:
         return self.data / "calls" / f"{stage}.parquet"
 

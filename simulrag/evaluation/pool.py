@@ -60,24 +60,16 @@ class ClaimPool:
 
 
 def label_lookup(labels: Iterable[Label]) -> LabelLookup:
-    """Labels by question and claim hash. Human ones override the judge's.
-
-    Humans who disagree leave the claim undecided. Raises InputError where the judge's rows
-    contradict each other.
-    """
-    judged: dict[tuple[str, str], LabelValue | None] = {}
-    human: dict[tuple[str, str], LabelValue | None] = {}
+    """Labels by question and claim hash. Raises InputError where two rows contradict each other."""
+    found: dict[tuple[str, str], LabelValue | None] = {}
     for label in labels:
         key = (label.question_id, label.claim_hash)
-        if label.source == "human":
-            agreed = key not in human or human[key] == label.label
-            human[key] = label.label if agreed else "undecided"
-        elif judged.setdefault(key, label.label) != label.label:
+        if found.setdefault(key, label.label) != label.label:
             raise InputError(
                 f"labels: question '{label.question_id}' has two different judge labels for "
                 f"'{label.text[:60]}': remove one"
             )
-    return {**judged, **human}
+    return found
 
 
 def scenario_index(

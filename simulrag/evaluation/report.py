@@ -17,6 +17,7 @@ from simulrag.evaluation.figures import budget_figure, figure_text
 from simulrag.evaluation.findings import findings
 from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.published import Replayed, published_view, replayed
+from simulrag.evaluation.report_people import agreement_view, people_labels, people_view
 from simulrag.evaluation.report_tables import (
     TableView,
     answer_view,
@@ -94,7 +95,7 @@ def report_html(
                 "benchmark: answer and benchmark files must belong together"
             )
     pairs = [(asked[answer.question_id], answer) for answer in answers]
-    lookup = labels_by_claim(labels)
+    lookup = labels_by_claim([*labels, *people_labels(tables)])
     centrality = tables.settings.centrality
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("simulrag.evaluation", "."),
@@ -181,6 +182,7 @@ def _domain(
             ("Other treatments of the same claims", further),
             ("Final answers, failures as zero", [answer_view(tables, domain, "zero")]),
             ("Simulator boundary", [boundary_view(tables, domain)]),
+            ("Human labels", [agreement_view(tables, domain), people_view(tables, domain)]),
             ("Cost", [cost_view(tables, domain)]),
         ],
     }

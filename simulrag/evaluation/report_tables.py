@@ -40,7 +40,8 @@ _BOUNDARY = {
 class TableView:
     """A table of the report. The first ``headers`` cells of a row are its row headers.
 
-    ``strong``: indices of rows to set off. ``notes``: sentences below it.
+    ``strong``: indices of rows to set off. ``prose``: indices of columns that hold sentences.
+    ``notes``: sentences below the table.
     """
 
     caption: str
@@ -48,6 +49,7 @@ class TableView:
     rows: tuple[tuple[str, ...], ...]
     headers: int = 2
     strong: tuple[int, ...] = ()
+    prose: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -80,7 +82,7 @@ def claim_view(tables: Tables, domain: str, centrality: str, undecided: str) -> 
         columns=("Budget", "Method", *CLAIM_COLUMNS.values(), "Claims"),
         rows=tuple(rows),
         strong=tuple(strong),
-        notes=_why(reasons.iter_rows()),
+        notes=why(reasons.iter_rows()),
     )
 
 
@@ -119,7 +121,7 @@ def comparison_view(tables: Tables, domain: str) -> TableView:
         headers=3,
         notes=(
             "Holm's correction runs over baselines and budgets of one metric.",
-            *_why(
+            *why(
                 frame.filter(pl.col("reason") != "")
                 .select("baseline", "budget_percent", "reason")
                 .iter_rows()
@@ -157,7 +159,7 @@ def answer_view(tables: Tables, domain: str, failures: str = "excluded") -> Tabl
             "Informativeness: true claims a question, each counted once. Factuality: true claims "
             "by all claims, over all questions together. m: sampled answers behind a final one.",
             *(one_sample if (SIMULRAG, "1") in [row[:2] for row in rows] else ()),
-            *_why((method, None, reason) for method, reason in reasons.iter_rows()),
+            *why((method, None, reason) for method, reason in reasons.iter_rows()),
         ),
     )
 
@@ -189,7 +191,7 @@ def gain_view(tables: Tables, domain: str) -> TableView:
         notes=(
             "Only questions that both completed. Holm's correction runs over the baselines of one "
             "metric.",
-            *_why(
+            *why(
                 (f"{row['baseline']}, m = {row['baseline_samples']}", None, row["reason"])
                 for row in frame.filter(pl.col("reason") != "").iter_rows(named=True)
             ),
@@ -208,7 +210,7 @@ def boundary_view(tables: Tables, domain: str) -> TableView:
             for row in frame.iter_rows(named=True)
         ),
         headers=1,
-        notes=_why(
+        notes=why(
             (_BOUNDARY[metric], None, reason)
             for metric, reason in frame.filter(pl.col("reason") != "")
             .select("metric", "reason")
@@ -238,7 +240,7 @@ def cost_view(tables: Tables, domain: str) -> TableView:
     )
 
 
-def _why(rows: Iterable[tuple[str, int | None, str]]) -> tuple[str, ...]:
+def why(rows: Iterable[tuple[str, int | None, str]]) -> tuple[str, ...]:
     """A sentence a reason, after the lines it holds for: rows of method, budget and reason."""
     found: dict[str, dict[str, list[int]]] = {}
     for method, budget, reason in rows:

@@ -11,17 +11,21 @@ from simulrag.errors import InputError
 from simulrag.evaluation.answer_level import answer_level
 from simulrag.evaluation.claim_level import BUDGETED, claim_level, plan_of
 from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
+from simulrag.evaluation.human.agreement import agreement, human_rows
+from simulrag.evaluation.human.labels import settle
 from simulrag.evaluation.pool import ClaimPool, LabelLookup, label_lookup, pool_of
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
 from simulrag.evaluation.summary import Summary, summarise
-from simulrag.records import Answer, FinalClaims, Label, claim_hash
+from simulrag.records import Answer, FinalClaims, HumanLabel, Label, claim_hash
 
 Row = dict[str, object]
 
-_TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"} | {
-    *("metric", "step", "reason")
-}
+_TEXT = (
+    {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"}
+    | {*("metric", "step", "reason", "between", "question_id", "claim_hash", "text")}
+    | {"human", "how", "judge", "said"}
+)
 _WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims"} | {
     *("labels_missing", "labels_unknown", "samples", "baseline_samples")
 }
@@ -42,6 +46,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("gain_percent", "gain_lower_95", "gain_upper_95", "p", "p_holm", "reason"),
     ),
     "boundary": ("domain", "metric", "value", "lower_95", "upper_95", "n", "reason"),
+    "agreement": ("domain", "between", "metric", "value", "lower_95", "upper_95", "n", "reason"),
+    "human_labels": (
+        *("domain", "question_id", "claim_hash", "text"),
+        *("human", "how", "judge", "said"),
+    ),
     "cost": ("domain", "step", "metric", "total", "per_question", "n"),
     "method_cost": (
         *("domain", "level", "method", "samples", "budget_percent", "step"),
@@ -66,6 +75,8 @@ class Tables:
     answer_level: pl.DataFrame
     comparisons: pl.DataFrame
     boundary: pl.DataFrame
+    agreement: pl.DataFrame
+    human_labels: pl.DataFrame
     cost: pl.DataFrame
     method_cost: pl.DataFrame
     coverage: pl.DataFrame
@@ -85,15 +96,19 @@ def evaluate(
     final_claims: Sequence[FinalClaims],
     scenario_of: Mapping[str, str],
     settings: MetricSettings,
+    *,
+    human: Sequence[HumanLabel] = (),
 ) -> Tables:
     """All tables over all domains of the answers.
 
     ``scenario_of`` maps every question id to its scenario, the unit that is resampled. Question ids
-    are unique over all domains. Raises InputError for rows that contradict each other or do not
-    belong together.
+    are unique over all domains. ``human`` labels may be of other questions too, which count
+    nowhere. Raises InputError for rows that contradict each other or do not belong together.
     """
     _check_rows(answers, labels, final_claims)
-    lookup = label_lookup(labels)
+    settled = settle(human)
+    judge = label_lookup(labels)
+    lookup = {**judge, **{key: one.label for key, one in settled.items()}}
     rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     by_domain: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -110,6 +125,9 @@ def evaluate(
         rows["answer_level"] += final_measured
         rows["comparisons"] += [*compared, *final_compared]
         rows["boundary"] += boundary_shares(pool, settings)
+        said = {key: one for key, one in settled.items() if key[0] in ids}
+        rows["agreement"] += agreement(domain, said, judge, scenario_of, settings)
+        rows["human_labels"] += human_rows(domain, said, judge)
         rows["cost"] += costs(domain, group)
         plan = plan_of(pool, pool.candidates(settings.centrality), settings)
         rows["method_cost"] += claim_level_cost(pool, plan)

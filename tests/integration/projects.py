@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("params.yaml", "dvc.yaml", "prices.yaml")
+FILES = ("params.yaml", "dvc.yaml", "prices.yaml", "data/labels/human.jsonl")
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published")
 
 
@@ -22,6 +22,7 @@ def copy_project(folder: Path, **changes: Any) -> Path:
     """The project's code and parameters in ``folder``; ``changes`` are dotted params keys."""
     folder.mkdir(parents=True)
     for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for name in FOLDERS:
         ignore = shutil.ignore_patterns("__pycache__")

@@ -12,17 +12,21 @@ from simulrag.errors import InputError
 from simulrag.evaluation.claim_level import BUDGETED
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import Tables, evaluate
-from simulrag.records import Answer, Label, LabelValue, Retrieval
+from simulrag.records import Answer, HumanLabel, Label, LabelValue, Retrieval
+from tests.unit.evaluation.people import given
 from tests.unit.evaluation.synthetic import answer, claim, failed, label, study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3, budgets_percent=(25, 50))
 
 
 def measured(
-    answers: Sequence[Answer], labels: Sequence[Label], settings: MetricSettings = FAST
+    answers: Sequence[Answer],
+    labels: Sequence[Label],
+    human: Sequence[HumanLabel] = (),
+    settings: MetricSettings = FAST,
 ) -> Tables:
     scenarios = {one.question_id: f"s-{one.question_id}" for one in answers}
-    return evaluate(answers, labels, (), scenarios, settings)
+    return evaluate(answers, labels, (), scenarios, settings, human=human)
 
 
 def cell(
@@ -65,7 +69,9 @@ def test_worked_by_hand() -> None:
     assert cell(tables, "UE+SBA", 50, "share_spent")["value"] == 0.5
     assert cell(tables, "all-RAG", 100, "true_share")["value"] == 0.75
     # As printed, verifying B without a decision lifts it to 1: it ties with A and beats C and D.
-    printed = measured([record], labels, FAST.model_copy(update={"all_selected_one": True}))
+    printed = measured(
+        [record], labels, settings=FAST.model_copy(update={"all_selected_one": True})
+    )
     assert cell(printed, "Uncertainty", 50, "auroc")["value"] == pytest.approx(0.5 / 3, abs=1e-6)
     assert cell(printed, "UE+SBA", 50, "auroc")["value"] == 1.0
 
@@ -204,12 +210,17 @@ def test_the_value_lies_inside_its_interval_and_differences_are_paired() -> None
 
 def test_human_labels_override_and_disagreement_is_undecided() -> None:
     record, labels = four_claims()
-    human = [label("q", "B is famous.", "true", source="human")]
-    row = cell(measured([record], [*labels, *human]), "no-RAG", 0, "true_share")
+    human = [given("ann", "true", "B is famous.")]
+    row = cell(measured([record], labels, human), "no-RAG", 0, "true_share")
     assert (row["value"], row["n"]) == (0.75, 4)
-    human.append(label("q", "B is famous.", "false", source="human"))
-    row = cell(measured([record], [*labels, *human]), "no-RAG", 0, "true_share")
+    human.append(given("bob", "false", "B is famous."))
+    row = cell(measured([record], labels, human), "no-RAG", 0, "true_share")
     assert row["n"] == 3
+    human.append(given("cy", "true", "B is famous.", adjudication=True))
+    row = cell(measured([record], labels, human), "no-RAG", 0, "true_share")
+    assert (row["value"], row["n"]) == (0.75, 4)
+    elsewhere = given("ann", "true", "B is famous.", "a question of another run")
+    assert measured([record], labels, [elsewhere]).agreement.is_empty()
 
 
 def test_rows_that_do_not_belong_together() -> None:
