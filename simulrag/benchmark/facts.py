@@ -1,4 +1,4 @@
-"""What may be said about a question's runs: outputs, set-up and the classes asked for, as numbers."""
+"""What may be said about a question's runs: outputs, set-up and classes, as numbers."""
 
 from __future__ import annotations
 

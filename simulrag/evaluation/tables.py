@@ -10,9 +10,9 @@ import polars as pl
 from simulrag.errors import InputError
 from simulrag.evaluation.answer_level import answer_level
 from simulrag.evaluation.claim_level import BUDGETED, claim_level, plan_of
-from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
 from simulrag.evaluation.human.agreement import agreement, human_rows
 from simulrag.evaluation.human.labels import settle
+from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
 from simulrag.evaluation.pool import ClaimPool, LabelLookup, label_lookup, pool_of
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
