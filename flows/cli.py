@@ -86,6 +86,15 @@ def retry() -> None:
     raise typer.Exit(retry_failures())
 
 
+@app.command()
+def plan(as_json: Json = False) -> None:
+    """Calls, tokens and money of the pending work, before anything is spent."""
+    from flows.plan import show_plan
+    from flows.project import find_project
+
+    show_plan(find_project(), as_json)
+
+
 @app.command("import-official")
 def import_official(
     folder: Path,

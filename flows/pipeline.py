@@ -10,6 +10,7 @@ from pathlib import Path
 from flows import table
 from flows.files import read_records, read_table
 from flows.params import load_params
+from flows.plan import refuse_without_budget
 from flows.project import Project, find_project
 from simulrag.errors import EnvironmentFault
 from simulrag.records import Answer, FinalClaims, Label
@@ -19,6 +20,8 @@ def run_pipeline(targets: list[str]) -> int:
     """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
     project = find_project()
     domains = load_params(project.params).domains  # a mistake in it is the user's to see first
+    if not targets:
+        refuse_without_budget(project)
     if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():
         exports = [
             str(project.results.calls(f"{stage}-{domain}").relative_to(project.root))

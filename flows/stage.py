@@ -7,6 +7,7 @@ One process and one event loop own them. A stage exits 0 when its coverage is at
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +22,7 @@ from flows.tracking import Tracker, tracked
 from simulators.base import ArgumentError, Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.errors import BudgetSpent, InputError, SimulRAGError
+from simulrag.errors import BudgetMissing, BudgetSpent, InputError, SimulRAGError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Provider
 from simulrag.models.budget import Account, Budget
@@ -169,7 +170,13 @@ def run_stage(
     console.print(f"[bold]{run_name}[/bold]")
     watched = params.operations.prefect == "auto"
     root = project.root if watched else None
-    return asyncio.run(tracked(name, run_name, [*tags, f"params:{params.digest()}"], body, root))
+    all_tags = [*tags, f"params:{params.digest()}"]
+    try:
+        return asyncio.run(tracked(name, run_name, all_tags, body, root))
+    except BudgetMissing:
+        # By its own process: what estimates the work is no part of what the stages depend on.
+        subprocess.run([sys.executable, "-m", "flows.plan"], cwd=project.root, check=False)
+        raise
 
 
 def check_coverage(stage: str, done: int, total: int, operations: Operations, hint: str) -> None:
