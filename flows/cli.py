@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.labelling import app as label_app
+from flows.models import models_app
 
 if TYPE_CHECKING:
     from simulrag.records import Answer
@@ -23,6 +24,7 @@ app = typer.Typer(
 cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was paid for.")
 app.add_typer(cache_app, name="cache")
 app.add_typer(label_app, name="label")
+app.add_typer(models_app, name="models")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Domain = Annotated[str, typer.Option("--domain", "-d", help="A domain of params.yaml.")]

@@ -11,7 +11,14 @@ from pydantic import JsonValue
 from simulrag.errors import InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.credentials import read_key, scrub, without_key
-from simulrag.models.faults import CONNECT_TIMEOUT_S, Server, count, cut_off, schema_title
+from simulrag.models.faults import (
+    CONNECT_TIMEOUT_S,
+    ODD_SHAPE,
+    Server,
+    count,
+    cut_off,
+    schema_title,
+)
 from simulrag.models.gateway import ModelSettings
 from simulrag.models.payment import costs_money
 from simulrag.records import Usage
@@ -49,12 +56,10 @@ class AnthropicProvider:
                     "replies are asked for as a forced tool, which excludes extended thinking; "
                     "leave reasoning_effort out of the sampling of provider 'anthropic'"
                 )
-        official = settings.base_url is None
         self.paid = costs_money(settings.paid, settings.base_url)
         # The SDK adds /v1/messages itself; elsewhere base_url ends in /v1, so both are taken.
         base_url = (settings.base_url or OFFICIAL_URL).rstrip("/").removesuffix("/v1")
-        variable = settings.api_key_env or (OFFICIAL_KEY if official else None)
-        self._server = Server(base_url, settings.model, variable, "Messages API")
+        self._server = Server(base_url, settings.model, key_variable(settings), "Messages API")
         self._client: AsyncAnthropic | None = None
 
     async def call(
@@ -83,6 +88,8 @@ class AnthropicProvider:
             failure = self._server.failure(error, anthropic, key)
         except ValueError:
             failure = self._server.no_json()
+        except ODD_SHAPE:
+            failure = self._server.odd_shape()
         # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
         raise failure
 
@@ -104,6 +111,11 @@ class AnthropicProvider:
                 timeout=Timeout(None, connect=CONNECT_TIMEOUT_S),
             )
         return self._client
+
+
+def key_variable(settings: ModelSettings) -> str | None:
+    """The environment variable whose value is sent as the key; None where none is."""
+    return settings.api_key_env or (OFFICIAL_KEY if settings.base_url is None else None)
 
 
 def _body(

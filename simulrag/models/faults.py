@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -13,8 +14,20 @@ from simulrag.records import Usage
 
 CONNECT_TIMEOUT_S = 10.0
 
+ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError)
+"""What reading an answer of another shape raises: the SDKs do not validate what servers send."""
+
 _OVERLOADED = 529  # Anthropic: all customers together are too many
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
+_FIELDS = frozenset({"temperature", "top_p", "seed", "reasoning_effort", "max_tokens"}) | {
+    *("max_output_tokens", "max_completion_tokens")
+}
+# "`temperature` is deprecated for this model", "max_tokens: 99999 > 8192, which is the maximum".
+_FIELD_NAMED = re.compile(
+    r"\b(temperature|top_p|reasoning_effort)\b"
+    r"|\b(max_tokens|max_output_tokens|max_completion_tokens): \d+ > \d+"
+)
+_OVERFLOW = re.compile(r"context (?:length|window|limit)|prompt is too long|maximum context", re.I)
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
 
 
@@ -63,6 +76,13 @@ class Server:
             kind="unavailable",
         )
 
+    def odd_shape(self) -> ModelError:
+        """A body of JSON that is no answer: fields are missing or of other types."""
+        return ModelError(
+            f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?",
+            kind="unavailable",
+        )
+
     def _users_to_mend(self, error: Any, said: str) -> SimulRAGError | None:
         status = error.status_code
         codes = {getattr(error, "code", None), getattr(error, "type", None)}
@@ -80,8 +100,10 @@ class Server:
             return InputError(
                 f"{self.base_url} knows no model '{self.model}', or base_url is wrong (404): {said}"
             )
-        if status == 400 and codes & _UNSUPPORTED:
+        field = _refused_field(error, said) if status == 400 else None
+        if field is None and status == 400 and codes & _UNSUPPORTED:
             field = getattr(error, "param", None) or "a sampling field"
+        if field is not None:
             return InputError(
                 f"the model '{self.model}' does not take {field} as it is set (400): {said}; "
                 "change or leave out that field of its sampling in params.yaml"
@@ -104,6 +126,20 @@ class Server:
                 retry_after_s=wait_s,
             )
         return ModelError(f"{self.base_url} refused the request ({status}): {said}", kind="refused")
+
+
+def _refused_field(error: Any, said: str) -> str | None:
+    """The sampling field that a bad request is about, by its name or in the server's words.
+
+    Not where a prompt is too long: that is one question's fault, whatever field it names.
+    """
+    if _OVERFLOW.search(said):
+        return None
+    named = str(getattr(error, "param", None) or "").replace(".", "_")
+    if named in _FIELDS:
+        return named
+    found = _FIELD_NAMED.search(said)
+    return None if found is None else found[1] or found[2]
 
 
 def count(usage: Any, field: str) -> int:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from simulrag.errors import InputError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.credentials import read_key
-from simulrag.models.faults import CONNECT_TIMEOUT_S, Server
+from simulrag.models.faults import CONNECT_TIMEOUT_S, ODD_SHAPE, Server
 from simulrag.models.gateway import ModelSettings
 from simulrag.models.openai_wires import chat_body, chat_reply, responses_body, responses_reply
 from simulrag.models.payment import costs_money
@@ -95,6 +95,8 @@ class OpenAIProvider:
             failure = self._server.failure(error, openai, key)
         except ValueError:
             failure = self._server.no_json()
+        except ODD_SHAPE:
+            failure = self._server.odd_shape()
         # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
         raise failure
 

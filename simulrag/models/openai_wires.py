@@ -77,6 +77,8 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
         raise _filtered(usage)
     if finish == "length":
         raise cut_off(sampling.max_output_tokens, usage)
+    if not isinstance(message.content, str | None):
+        raise TypeError("content is no text")
     return ProviderReply(
         text=without_key(message.content or "", key),
         usage=usage,

@@ -1,0 +1,190 @@
+"""Compatible servers send anything: each odd body is a typed fault, and none a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import CallCache
+from simulrag.errors import InputError, ModelError
+from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.prompts import Prompts
+from simulrag.models.providers import make_provider
+from simulrag.models.replies import Verbalized
+from simulrag.models.retry import RetryPolicy
+from tests.servers.loopback import Act, LoopbackServer, canned
+
+PROMPTS = Path(__file__).parents[2] / "prompts"
+KEY = "sk-planted-4f1d9b7c2e"
+GOOD = '{"probability": 0.5}'
+
+
+def chat(**changes: Any) -> dict[str, Any]:
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": GOOD},
+    }
+    return {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]} | changes
+
+
+def message(content: object) -> dict[str, Any]:
+    return chat(choices=[{"message": {"role": "assistant", "content": content}}])
+
+
+HTML = "<html><body>502 Bad Gateway</body></html>"
+COMMON: list[object] = [None, [], {}, 7, "text", [None], HTML]
+CHAT: list[object] = [
+    chat(choices=None),
+    chat(choices={}),
+    chat(choices={"0": {}}),
+    chat(choices="none"),
+    chat(choices=[None]),
+    chat(choices=[7]),
+    chat(choices=[{"message": None}]),
+    chat(choices=[{"message": "text"}]),
+    message([{"type": "text", "text": GOOD}]),
+    message({"text": GOOD}),
+    message(7),
+]
+RESPONSES: list[object] = [
+    {"output": None},
+    {"output": {}},
+    {"output": [None], "status": "completed"},
+    {"output": [{"type": "message", "content": 7}]},
+    {"output": [{"type": "message", "content": [{"type": "output_text", "text": None}]}]},
+    {"output": [{"type": "message", "content": [{"type": "refusal"}]}]},
+]
+MESSAGES: list[object] = [
+    {"content": None},
+    {"content": "text"},
+    {"content": [None]},
+    {"content": [7]},
+    {"content": [{"text": "no type"}]},
+    {"content": [{"type": "text", "text": None}]},
+]
+
+
+async def asked(
+    tmp_path: Path, act: Act, provider: str = "openai", api: str = "chat", **sampling: Any
+) -> Any:
+    with (
+        LoopbackServer(canned({"Verbalized": GOOD}), [act] * 3) as server,
+        CallCache(tmp_path / "cache", stage="test") as cache,
+    ):
+        settings = ModelSettings.model_validate(
+            {
+                "provider": provider,
+                "model": "m",
+                "base_url": server.url,
+                "api": api,
+                "api_key_env": "PLANTED_KEY",
+                "sampling": sampling,
+            }
+        )
+        gate = Gateway(
+            make_provider(settings),
+            settings,
+            cache,
+            Prompts(PROMPTS),
+            retry=RetryPolicy(retries=0),
+        )
+        try:
+            return await gate.ask("verbalized", Verbalized, question="Q", claim="C")
+        finally:
+            await gate.close()
+
+
+@pytest.fixture(autouse=True)
+def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANTED_KEY", KEY)
+
+
+@pytest.mark.parametrize(
+    ("provider", "api", "body"),
+    [
+        *(("openai", "chat", body) for body in [*COMMON, *CHAT]),
+        *(("openai", "responses", body) for body in [*COMMON, *RESPONSES]),
+        *(("anthropic", "auto", body) for body in [*COMMON, *MESSAGES]),
+    ],
+)
+async def test_an_odd_body_is_a_typed_fault(
+    tmp_path: Path, provider: str, api: str, body: object
+) -> None:
+    raw = body if body is HTML else json.dumps(body)
+    with pytest.raises((ModelError, InputError)) as caught:
+        await asked(tmp_path, Act(kind="raw", text=str(raw)), provider, api)
+    assert isinstance(caught.value, ModelError)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": "12", "completion_tokens": "3"}, (12, 3)),
+        ({"prompt_tokens": "many", "completion_tokens": None}, (0, 0)),
+        ({"prompt_tokens": -4, "completion_tokens": [1]}, (0, 0)),
+        ({"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": "none"}, (12, 3)),
+        ("free", (0, 0)),
+        (None, (0, 0)),
+    ],
+)
+async def test_odd_usage_loses_no_reply(
+    tmp_path: Path, usage: Any, tokens: tuple[int, int]
+) -> None:
+    raw = json.dumps(chat(usage=usage))
+    done = await asked(tmp_path, Act(kind="raw", text=raw))
+    assert done.parsed.probability == 0.5
+    assert (done.usage.input_tokens, done.usage.output_tokens) == tokens
+
+
+def _openai(text: str, **more: object) -> dict[str, Any]:
+    return {"error": {"message": text, "type": "invalid_request_error", **more}}
+
+
+def _anthropic(text: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": text}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "body", "field"),
+    [
+        ("anthropic", _anthropic("`temperature` is deprecated for this model."), "temperature"),
+        (
+            "anthropic",
+            _anthropic("max_tokens: 99999 > 64000, which is the maximum allowed number"),
+            "max_tokens",
+        ),
+        ("openai", _openai("no such value", param="temperature"), "temperature"),
+        ("openai", _openai("no effort", param="reasoning.effort"), "reasoning_effort"),
+    ],
+)
+async def test_a_refused_field_stops_the_run_and_names_itself(
+    tmp_path: Path, provider: str, body: dict[str, Any], field: str
+) -> None:
+    act = Act(kind="status", status=400, body=body)
+    with pytest.raises(InputError, match=rf"does not take {field} .*params\.yaml"):
+        await asked(tmp_path, act, provider, temperature=0.0)
+
+
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [
+        ("anthropic", _anthropic("prompt is too long: 210000 tokens > 200000 maximum")),
+        ("anthropic", _anthropic("input length and `max_tokens` exceed context limit: 9 + 2 > 10")),
+        ("openai", _openai("maximum context length is 10", code="context_length_exceeded")),
+        (
+            "openai",
+            _openai("'max_tokens' is too large: 9. This model's maximum context length is 5"),
+        ),
+    ],
+)
+async def test_a_prompt_that_is_too_long_fails_its_question_alone(
+    tmp_path: Path, provider: str, body: dict[str, Any]
+) -> None:
+    with pytest.raises(ModelError) as caught:
+        await asked(tmp_path, Act(kind="status", status=400, body=body), provider)
+    assert caught.value.kind == "refused"
