@@ -68,5 +68,14 @@ class BudgetSpent(SimulRAGError):  # noqa: N818 a limit of the user's, not a fau
     """The budget would be passed by the next call: no question's failure, the run's."""
 
 
+class CallsPending(SimulRAGError):  # noqa: N818 nothing is wrong: a batch is to be waited for
+    """Mode deferred: model calls wait for their batch. Neither a failure nor a value.
+
+    75 is EX_TEMPFAIL of sysexits.h: run the same command again later.
+    """
+
+    exit_code = 75
+
+
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
     """Nobody gets an answer of the model's provider any more: no question's failure, the run's."""

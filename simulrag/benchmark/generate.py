@@ -12,7 +12,7 @@ from simulrag.benchmark.check import Problem
 from simulrag.benchmark.questions import Rejection, rejection, write_question
 from simulrag.benchmark.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.benchmark.templates import draw_templates
-from simulrag.errors import InputError
+from simulrag.errors import CallsPending, InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Template
@@ -111,9 +111,20 @@ async def generate(
 async def _all(
     tasks: list[asyncio.Task[Question | Rejection]],
 ) -> list[Question | Rejection]:
-    """Every result in order; the first error stops the rest."""
+    """Every result in order; the first error stops the rest. What waits for a batch stops none."""
+
+    async def arrived(task: asyncio.Task[Question | Rejection]) -> Question | Rejection | None:
+        try:
+            return await task
+        except CallsPending:
+            return None
+
     try:
-        return await asyncio.gather(*tasks)
+        results = await asyncio.gather(*(arrived(task) for task in tasks))
+        for task, result in zip(tasks, results, strict=True):
+            if result is None:
+                task.result()
+        return [result for result in results if result is not None]
     finally:
         for task in tasks:
             task.cancel()

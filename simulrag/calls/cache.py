@@ -30,9 +30,9 @@ from simulrag.calls.stored import (
     from_text,
 )
 from simulrag.calls.tally import Tally, model_name
-from simulrag.errors import CacheError, EnvironmentFault, InputError, SimulRAGError
+from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, SimulRAGError
 
-Mode = Literal["normal", "replay", "refresh"]
+Mode = Literal["normal", "replay", "refresh", "deferred"]
 
 SHORTEST_POLL_S = 0.05
 LONGEST_POLL_S = 0.2
@@ -50,8 +50,9 @@ class CallCache:
     """The cache as one stage uses it; a context manager, bound to one event loop.
 
     ``mode``: "normal"; "replay" (a miss is an error); "refresh" (each key is called again once in
-    this run, and overwritten). ``lease_s``: how long, in seconds, other processes wait for one that
-    died during a call.
+    this run, and overwritten); "deferred" (as normal here: a caller that postpones its call raises
+    CallsPending, which counts as no miss). ``lease_s``: how long, in seconds, other processes wait
+    for one that died during a call.
 
     Never on a network file system: SQLite's locks do not hold there.
 
@@ -195,7 +196,9 @@ class CallCache:
                 self._tally.miss(kind)
                 self._unsaved[key] = await make_call(kind, key, request, call)
             return CacheAnswer(await self._store(key, lease), hit=paid_before)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, CallsPending):
+                self._tally.postponed(kind)
             # At once and without waiting: this may be a cancellation. A lease that stays ends by
             # itself, and the error that is on its way matters more.
             with suppress(BusyError, SimulRAGError):

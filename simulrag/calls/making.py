@@ -18,12 +18,16 @@ _TELLING = ("task", "provider", "endpoint", "model", "sample_index", "simulator"
 
 @dataclass(frozen=True)
 class CallResult:
-    """What a call returned. ``usage``: the provider's counts (tokens). ``paid``: it cost money."""
+    """What a call returned. ``usage``: the provider's counts (tokens). ``paid``: it cost money.
+
+    ``service``: how it was bought. See StoredCall.
+    """
 
     response: JsonValue
     usage: dict[str, int] = field(default_factory=dict)
     model_version: str = ""
     paid: bool = False
+    service: str = ""
 
 
 async def make_call(
@@ -47,6 +51,7 @@ async def make_call(
         "usage": result.usage,
         "model_version": result.model_version,
         "paid": result.paid,
+        "service": result.service,
         "latency_s": latency_s,
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }

@@ -132,6 +132,12 @@ class Rows:
                 raise corrupt(self.directory, row, str(error)) from error
             raise
 
+    def names(self, prefix: str) -> list[str]:
+        """The names of the rows that begin with ``prefix``, sorted."""
+        return self._attempt(
+            lambda: sorted(row for row in self._cache.iterkeys() if row.startswith(prefix))
+        )
+
     def set(self, row: str, text: str) -> None:
         """Write a row, committed on return (inside ``transact``: with its transaction)."""
         self._attempt(lambda: self._cache.set(row, text))

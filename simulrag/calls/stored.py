@@ -22,8 +22,9 @@ HOLD_PREFIX = "hold/"
 class StoredCall(Record):
     """One call that was paid for, and what came back.
 
-    ``usage`` counts what the provider counted (tokens). ``latency_s`` and ``time`` (UTC, ISO 8601)
-    belong to this machine: exports leave them out, as they do ``paid``: made here for money.
+    ``usage`` counts what the provider counted (tokens). ``service`` is "batch" where the provider
+    took its batch price, "" otherwise. ``latency_s``, ``time`` (UTC, ISO 8601), ``service`` and
+    ``paid`` (made here for money) belong to this machine: exports leave them out.
     """
 
     key: str
@@ -32,6 +33,7 @@ class StoredCall(Record):
     response: JsonValue
     usage: dict[str, int] = Field(default_factory=dict)
     model_version: str = ""
+    service: str = ""
     latency_s: float = 0.0
     time: str = ""
     paid: bool = False

@@ -47,6 +47,10 @@ class Tally:
         """Count a call that is being made."""
         self._misses[kind] += 1
 
+    def postponed(self, kind: CallKind) -> None:
+        """A call that was to be made waits for a batch instead."""
+        self._misses[kind] -= 1
+
     def version(self, call: StoredCall) -> None:
         """Note which version of its model answered a call."""
         if call.kind != "model" or not call.model_version:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulrag.errors import InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.credentials import read_key, scrub, without_key
+from simulrag.models.credentials import known_key, read_key, scrub, without_key
 from simulrag.models.faults import (
     CONNECT_TIMEOUT_S,
     ODD_SHAPE,
@@ -67,7 +67,7 @@ class AnthropicProvider:
         messages: Sequence[Message],
         schema: dict[str, JsonValue] | None,
         sampling: Sampling,
-        sample_index: int,  # noqa: ARG002 samples differ by the model's own randomness
+        sample_index: int,
     ) -> ProviderReply:
         """See Provider.call.
 
@@ -79,10 +79,12 @@ class AnthropicProvider:
         failure: SimulRAGError
         import anthropic
 
+        body = self.body(messages, schema, sampling, sample_index)
+        # The SDK has dropped these arguments, since new models refuse them; the API takes them
+        # still.
+        dropped = {name: body.pop(name) for name in ("temperature", "top_p") if name in body}
         try:
-            response: Any = await client.messages.create(
-                **_body(self._server.model, messages, schema, sampling)
-            )
+            response: Any = await client.messages.create(**body, extra_body=dropped or None)
             return _reply(response, key, sampling)
         except anthropic.APIError as error:
             failure = self._server.failure(error, anthropic, key)
@@ -92,6 +94,29 @@ class AnthropicProvider:
             failure = self._server.odd_shape()
         # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
         raise failure
+
+    path = "/v1/messages"
+
+    @property
+    def server(self) -> Server:
+        """Who is asked."""
+        return self._server
+
+    def body(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,  # noqa: ARG002 samples differ by the model's own randomness
+    ) -> dict[str, Any]:
+        """The JSON that is sent, by a call or as a line of a batch."""
+        return _body(self._server.model, messages, schema, sampling)
+
+    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
+        """The reply in a response's JSON. Raises ModelError (refused, truncated, unavailable)."""
+        from anthropic.types import Message as Response
+
+        return _reply(Response.construct(**body), known_key(self._server.key_variable), sampling)
 
     async def close(self) -> None:
         """Free connections."""
@@ -137,10 +162,7 @@ def _body(
     if system:
         body["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
     chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-    # The SDK has dropped these arguments, since new models refuse them; the API takes them still.
-    extra = {name: value for name, value in chosen.items() if value is not None}
-    if extra:
-        body["extra_body"] = extra
+    body |= {name: value for name, value in chosen.items() if value is not None}
     if schema is not None:
         name = schema_title(schema)
         body["tools"] = [{"name": name, "input_schema": schema}]

@@ -72,11 +72,15 @@ class Completion:
 
 @dataclass(frozen=True)
 class ProviderReply:
-    """What a provider returned for one attempt, not yet validated."""
+    """What a provider returned for one attempt, not yet validated.
+
+    ``service`` names another price than the usual one: "batch", which costs half.
+    """
 
     text: str
     usage: Usage
     model_version: str
+    service: str = ""
 
 
 class Provider(Protocol):

@@ -18,7 +18,7 @@ from datetime import date
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulrag.calls import Hold, Ledger
-from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
+from simulrag.errors import BudgetMissing, BudgetSpent, CallsPending, InputError, ModelError
 from simulrag.models.base import ProviderReply
 from simulrag.models.prices import ModelName, PriceTable, no_price
 from simulrag.records import Usage
@@ -133,6 +133,8 @@ class Budget:
         self._calls.add(bill)
         try:
             yield bill
+        except CallsPending:  # replies that came by a batch stay on the list, and count at its end
+            raise
         except BaseException:
             if bill.used.calls:
                 self._account.ledger.note(self._name, bill.used)

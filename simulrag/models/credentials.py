@@ -29,6 +29,11 @@ def read_key(variable: str | None, base_url: str) -> str:
     return key
 
 
+def known_key(variable: str | None) -> str:
+    """The same where it is set, "" where not: for texts that must not hold it."""
+    return "" if variable is None else os.environ.get(variable, "").strip()
+
+
 def scrub(text: str, key: str) -> str:
     """``text`` on one short line, without the key that a server may have quoted in it."""
     return " ".join(without_key(text, key).split())[:_SHOWN_CHARACTERS]

@@ -17,6 +17,7 @@ from simulrag.models.budget import Budget, CallBill
 from simulrag.models.counting import longest_prompt
 from simulrag.models.limiter import Limiter
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+from simulrag.models.pending import PendingCalls, Target
 from simulrag.models.prompts import Prompts
 from simulrag.models.retry import Retries, RetryPolicy
 from simulrag.records import Usage
@@ -95,7 +96,8 @@ class Gateway:
     unavailable or late is tried again as ``retry`` says; ``failures`` counts such attempts by kind.
     ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
     this process really asked the provider for, replies that could not be used included. ``budget``
-    None: calls cost nothing. One gateway belongs to one event loop.
+    None: calls cost nothing. ``pending``: replies that came by a batch, and in mode deferred the
+    list that calls go to. One gateway belongs to one event loop.
 
     Raises InputError for settings that override a task that has no prompt.
     """
@@ -111,6 +113,7 @@ class Gateway:
         timeout_s: float = 120.0,
         retry: RetryPolicy = _DEFAULT_RETRY,
         budget: Budget | None = None,
+        pending: PendingCalls | None = None,
     ) -> None:
         _prompts_exist(settings, prompts)
         self.settings = settings
@@ -122,6 +125,7 @@ class Gateway:
         self._retries = Retries(retry, Limiter(concurrency))
         self._timeout_s = timeout_s
         self._budget = budget
+        self._pending = pending
 
     @property
     def failures(self) -> dict[str, int]:
@@ -155,20 +159,23 @@ class Gateway:
         stored, under the key of the first request, with the usage of both attempts.
 
         Raises ModelError (kind invalid_reply after two invalid replies, else the provider's),
-        ProviderDown where nobody is answered any more, and CacheError where a stored reply no
+        ProviderDown where nobody is answered any more, CallsPending where the call waits for a
+        batch, and CacheError where a stored reply no
         longer validates: the schema is part of the key, so the row was altered or ``check`` has
         become stricter; mode ``refresh`` calls again.
         """
 
         key = self.key(request)
+        from_batch: list[dict[str, JsonValue]] = []
 
         async def call() -> CallResult:
             if self._budget is None:
-                return await self._call(request, None)
+                return await self._call(request, None, from_batch)
             with self._budget.call(call_key("model", key)) as bill:
-                return await self._call(request, bill)
+                return await self._call(request, bill, from_batch)
 
         answer = await self._cache.get_or_call("model", key, call)
+        self._forget(from_batch)
         stored = answer.call
         try:
             text, parsed = _validated(request, stored.response)
@@ -208,13 +215,21 @@ class Gateway:
         """Free the provider's connections. The cache is its owner's to close."""
         await self._provider.close()
 
-    async def _call(self, request: Request, bill: CallBill | None) -> CallResult:
+    async def _call(
+        self, request: Request, bill: CallBill | None, from_batch: list[dict[str, JsonValue]]
+    ) -> CallResult:
         messages = request.messages
         usage = Usage()
+        services: set[str] = set()
         problems: list[str] = []
         for _ in range(_ATTEMPTS):
-            reply = await self._attempt(request, messages, bill)
+            reply = self._arrived(request, messages, from_batch)
+            if reply is None:
+                reply = await self._attempt(request, messages, bill)
+            elif bill is not None:
+                bill.used += reply.usage
             usage += reply.usage
+            services.add(reply.service)
             try:
                 text, _parsed = _validated(request, reply.text)
             except InvalidReply as error:
@@ -226,12 +241,34 @@ class Gateway:
                 usage=usage.model_dump(),
                 model_version=reply.model_version,
                 paid=bill is not None,
+                service=services.pop() if len(services) == 1 else "",
             )
+        self._forget(from_batch)
         raise ModelError(
             f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
             f"{problems[0]}; then {problems[1]}",
             kind="invalid_reply",
         )
+
+    def _arrived(
+        self,
+        request: Request,
+        messages: tuple[Message, ...],
+        from_batch: list[dict[str, JsonValue]],
+    ) -> ProviderReply | None:
+        """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
+        if self._pending is None:
+            return None
+        sent = self.key(replace(request, messages=messages))
+        chosen = self.settings.model_dump(include=set(Target.model_fields))
+        reply = self._pending.reply(request.task, Target.model_validate(chosen), sent)
+        if reply is not None:
+            from_batch.append(sent)
+        return reply
+
+    def _forget(self, from_batch: list[dict[str, JsonValue]]) -> None:
+        if self._pending is not None and from_batch:
+            self._pending.forget(from_batch)
 
     async def _attempt(
         self, request: Request, messages: tuple[Message, ...], bill: CallBill | None

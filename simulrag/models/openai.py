@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulrag.errors import InputError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.credentials import read_key
+from simulrag.models.credentials import known_key, read_key
 from simulrag.models.faults import CONNECT_TIMEOUT_S, ODD_SHAPE, Server
 from simulrag.models.gateway import ModelSettings
 from simulrag.models.openai_wires import chat_body, chat_reply, responses_body, responses_reply
@@ -69,27 +69,16 @@ class OpenAIProvider:
         """
         key = read_key(self._server.key_variable, self._server.base_url)
         client = self._connected(key)
-        model = self._server.model
+        body = self.body(messages, schema, sampling, sample_index)
         failure: SimulRAGError
         import openai
 
         try:
             response: Any
             if self._responses:
-                response = await client.responses.create(
-                    **responses_body(model, messages, schema, sampling)
-                )
+                response = await client.responses.create(**body)
                 return responses_reply(response, key, sampling)
-            response = await client.chat.completions.create(
-                **chat_body(
-                    model,
-                    messages,
-                    schema,
-                    sampling,
-                    sample_index=sample_index,
-                    official=self._official,
-                )
-            )
+            response = await client.chat.completions.create(**body)
             return chat_reply(response, key, sampling)
         except openai.APIError as error:
             failure = self._server.failure(error, openai, key)
@@ -99,6 +88,41 @@ class OpenAIProvider:
             failure = self._server.odd_shape()
         # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
         raise failure
+
+    @property
+    def server(self) -> Server:
+        """Who is asked."""
+        return self._server
+
+    @property
+    def path(self) -> str:
+        """The interface that is asked, as a batch names it."""
+        return "/v1/responses" if self._responses else "/v1/chat/completions"
+
+    def body(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,
+    ) -> dict[str, Any]:
+        """The JSON that is sent, by a call or as a line of a batch."""
+        model = self._server.model
+        if self._responses:
+            return responses_body(model, messages, schema, sampling)
+        return chat_body(
+            model, messages, schema, sampling, sample_index=sample_index, official=self._official
+        )
+
+    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
+        """The reply in a response's JSON. Raises ModelError (refused, truncated, unavailable)."""
+        from openai.types.chat import ChatCompletion
+        from openai.types.responses import Response
+
+        key = known_key(self._server.key_variable)
+        if self._responses:
+            return responses_reply(Response.construct(**body), key, sampling)
+        return chat_reply(ChatCompletion.construct(**body), key, sampling)
 
     async def close(self) -> None:
         """Free connections."""

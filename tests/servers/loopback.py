@@ -1,6 +1,7 @@
 """A model server on 127.0.0.1 that misbehaves on demand.
 
-It speaks Chat Completions, the Responses API and the Messages API, by the path that is asked.
+It speaks Chat Completions, the Responses API and the Messages API, by the path that is asked, and
+takes batches of all three.
 
 Its sockets are real, so the official SDKs run against it unpatched. What it answers:
 first the scripted acts, one a request; then ``answer``, a function of the request's body.
@@ -26,6 +27,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from tests.servers.batches import BatchDesk
 from tests.servers.wires import (
     MODEL_VERSION,
     WIRES,
@@ -125,6 +127,7 @@ class LoopbackServer:
         port: int = 0,
     ) -> None:
         self.requests: list[Logged] = []
+        self.batches = BatchDesk(self.receive)
         self._answer = answer
         self._acts = deque(acts)
         self._lock = threading.Lock()
@@ -195,6 +198,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.server.owner.batches.knows(self.path):
+            self._desk(content)
+            return
         if self.path not in WIRES:
             self._send(404, {"error": {"message": f"no such path: {self.path}"}})
             return
@@ -207,6 +213,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(500, {"error": {"message": f"{type(error).__name__}: {error}"}})
             raise
         self._do(act, body)
+
+    def do_GET(self) -> None:
+        self._desk(b"")
+
+    def _desk(self, content: bytes) -> None:
+        kind = self.headers.get("content-type", "")
+        url = f"http://{self.headers['host']}"
+        self._send(*self.server.owner.batches.handle(self.command, self.path, kind, content, url))
 
     def _do(self, act: Act, body: Body) -> None:
         if act.kind == "hang":

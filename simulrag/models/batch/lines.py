@@ -1,0 +1,161 @@
+"""Pending calls as the lines of batch files, exactly as the gateway would send them.
+
+OpenAI: one request a line with ``custom_id``, ``method``, ``url`` and ``body``, a file for each
+model and interface (https://platform.openai.com/docs/guides/batch). Anthropic: ``custom_id`` and
+``params`` (https://docs.anthropic.com/en/docs/build-with-claude/batch-processing).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+from simulrag.errors import InputError
+from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.faults import Server
+from simulrag.models.gateway import ModelSettings
+from simulrag.models.pending import PendingCall, Target
+from simulrag.models.providers import make_provider
+
+
+@runtime_checkable
+class BatchProvider(Protocol):
+    """A provider whose calls can go by a batch."""
+
+    @property
+    def server(self) -> Server:
+        """Who is asked."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """The interface, ``/v1/responses`` or so."""
+        ...
+
+    def body(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,
+    ) -> dict[str, Any]:
+        """The request's JSON."""
+        ...
+
+    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
+        """The reply in a response's JSON. Raises ModelError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one batch may hold; ``size`` in bytes."""
+
+    requests: int
+    size: int
+
+
+# Providers count in millions of bytes or in MiB; the smaller reading is safe in both.
+OPENAI_LIMITS = Limits(requests=50_000, size=200_000_000)
+ANTHROPIC_LIMITS = Limits(requests=100_000, size=256_000_000)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One batch: its calls and their lines. ``name`` is derived from the content."""
+
+    name: str
+    target: Target
+    path: str
+    calls: tuple[PendingCall, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The file's content."""
+        return "".join(line + "\n" for line in self.lines)
+
+
+@lru_cache(maxsize=64)
+def provider_of(target: Target) -> BatchProvider:
+    """The provider of a target. Raises InputError where it takes no batches."""
+    made = make_provider(ModelSettings.model_validate(target.model_dump()))
+    if not isinstance(made, BatchProvider):
+        raise InputError(f"provider '{target.provider}' takes no batches; openai and anthropic do")
+    return made
+
+
+def sampling_of(call: PendingCall) -> Sampling:
+    """The sampling that a call is keyed with."""
+    return Sampling.model_validate(call.request["sampling"])
+
+
+def body_of(call: PendingCall) -> dict[str, Any]:
+    """The JSON that a call sends."""
+    request: Any = call.request
+    messages = [Message.model_validate(message) for message in request["messages"]]
+    provider = provider_of(call.target)
+    return provider.body(messages, request["schema"], sampling_of(call), request["sample_index"])
+
+
+def request_line(call: PendingCall) -> str:
+    """The line of a call."""
+    body = body_of(call)
+    line: dict[str, Any] = {"custom_id": call.id}
+    if call.target.provider == "anthropic":
+        line["params"] = body
+    else:
+        line |= {"method": "POST", "url": provider_of(call.target).path, "body": body}
+    return json.dumps(line, ensure_ascii=True)
+
+
+def parts(calls: Iterable[PendingCall], limits: Limits | None = None) -> Iterator[Part]:
+    """Waiting calls as batches, one model and interface each, within the provider's limits.
+
+    Raises InputError for a call that is too large for a batch of its own.
+    """
+    groups: dict[str, list[PendingCall]] = {}
+    for call in calls:
+        if call.waiting:
+            groups.setdefault(call.target.model_dump_json(), []).append(call)
+    for group in dict(sorted(groups.items())).values():
+        target = group[0].target
+        own = ANTHROPIC_LIMITS if target.provider == "anthropic" else OPENAI_LIMITS
+        yield from _split(target, group, limits or own)
+
+
+def _split(target: Target, group: list[PendingCall], limits: Limits) -> Iterator[Part]:
+    calls: list[PendingCall] = []
+    lines: list[str] = []
+    size = 0
+    for call in group:
+        line = request_line(call)
+        length = len(line) + 1  # the line is ASCII
+        if length > limits.size:
+            raise InputError(
+                f"the call '{call.task}' (key {call.id}) takes {length} bytes, more than a batch "
+                f"may hold ({limits.size})"
+            )
+        if lines and (len(lines) == limits.requests or size + length > limits.size):
+            yield _part(target, calls, lines)
+            calls, lines, size = [], [], 0
+        calls.append(call)
+        lines.append(line)
+        size += length
+    if lines:
+        yield _part(target, calls, lines)
+
+
+def _part(target: Target, calls: list[PendingCall], lines: list[str]) -> Part:
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+    words = (target.provider, target.endpoint, target.model)
+    name = "-".join(re.sub(r"[^A-Za-z0-9._]+", "_", word) for word in words)
+    path = provider_of(target).path
+    return Part(f"{name}-{digest}", target, path, tuple(calls), tuple(lines))

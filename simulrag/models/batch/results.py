@@ -1,0 +1,190 @@
+"""Result lines of a batch, of a file from elsewhere or written by hand, into the pending calls.
+
+A line answers the call whose id is its ``custom_id``. It holds one of
+
+- OpenAI's ``response`` (or ``error``),
+- Anthropic's ``result``,
+- ``text``, the reply as a text or a JSON object, with ``model`` and ``usage`` where known.
+
+What the reply means is not judged here: the stage that asked validates it, with its schema and its
+own check, when it runs again. Then it is stored as if the call had been made, or sent back once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from simulrag.calls.stored import parse_json
+from simulrag.errors import ModelError
+from simulrag.models.batch.lines import body_of, provider_of, sampling_of
+from simulrag.models.credentials import known_key, without_key
+from simulrag.models.pending import BATCH, BatchReply, PendingCall, PendingStore
+from simulrag.records import Record, Usage
+
+FILE = "file"
+"""``service`` of a reply that somebody wrote down: no price is known for it."""
+
+CALLS_PER_TRANSACTION = 500
+
+_AGAIN_STATUS = frozenset({408, 409, 429})
+_MENDED_BY_NOBODY = frozenset({"invalid_request_error", "request_too_large"})
+
+
+class ImportedReplies(Record):
+    """What an import did.
+
+    ``answered``: calls that have a reply now; ``failed`` of them one that fails their question (a
+    refusal, a cut-off reply). ``present``: answered before. ``again``: the provider failed, they
+    wait to be sent again. ``refused``: "line N: why" for each line that answers nothing of ours.
+    """
+
+    answered: int = 0
+    failed: int = 0
+    present: int = 0
+    again: int = 0
+    refused: tuple[str, ...] = ()
+
+    def __add__(self, other: ImportedReplies) -> ImportedReplies:
+        return ImportedReplies(
+            answered=self.answered + other.answered,
+            failed=self.failed + other.failed,
+            present=self.present + other.present,
+            again=self.again + other.again,
+            refused=self.refused + other.refused,
+        )
+
+
+class _RefusedError(ValueError):
+    """The line answers nothing of ours; the text says why."""
+
+
+def take_results(store: PendingStore, lines: Iterable[str], source: str) -> ImportedReplies:
+    """Put the replies of ``lines`` to their calls. ``source`` names them in refusals."""
+    refused: list[str] = []
+    taken: dict[str, PendingCall] = {}
+    counts = {"answered": 0, "failed": 0, "present": 0, "again": 0}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            call, what = _matched(store, taken, line)
+        except _RefusedError as error:
+            refused.append(f"{source}, line {number}: {error}")
+            continue
+        taken[call.id] = call
+        counts[what] += 1
+        counts["failed"] += what == "answered" and (call.reply or BatchReply()).failure is not None
+        if len(taken) >= CALLS_PER_TRANSACTION:
+            store.put(*taken.values())
+            taken.clear()
+    store.put(*taken.values())
+    return ImportedReplies(**counts, refused=tuple(refused))
+
+
+def _matched(
+    store: PendingStore, taken: dict[str, PendingCall], line: str
+) -> tuple[PendingCall, Literal["answered", "present", "again"]]:
+    try:
+        content = parse_json(line)
+    except ValueError as error:
+        raise _RefusedError(str(error)) from None
+    id = content.get("custom_id") if isinstance(content, dict) else None
+    if not isinstance(id, str):
+        raise _RefusedError("no custom_id")
+    call = taken.get(id) or store.call(id)
+    if call is None:
+        raise _RefusedError(
+            f"no call with key {id} is pending: it was never asked, its request has changed since, "
+            "or its reply is in the call cache already"
+        )
+    sent = content.get("body", content.get("params"))
+    if sent is not None and sent != body_of(call):
+        raise _RefusedError(f"the request of {id} was altered: it is not what this call sends")
+    if call.reply is not None:
+        return call, "present"
+    reply = _reply(call, content)
+    if reply is None:
+        return call.model_copy(update={"batch": None}), "again"
+    return call.model_copy(update={"reply": reply}), "answered"
+
+
+def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
+    """The reply; None where the provider failed and is to be asked again."""
+    if "text" in content:
+        return _written(call, content)
+    anthropic = call.target.provider == "anthropic"
+    if ("result" if anthropic else "response") not in content:
+        raise _RefusedError(f"no reply of {call.target.provider}'s interface in it, and no 'text'")
+    body = _anthropic_body(content) if anthropic else _openai_body(content)
+    if body is None or isinstance(body, BatchReply):
+        return body
+    try:
+        reply = provider_of(call.target).read(body, sampling_of(call))
+    except ModelError as error:
+        if error.kind == "truncated":
+            return BatchReply(failure=str(error), failure_kind="truncated")
+        return BatchReply(failure=str(error)) if error.kind == "refused" else None
+    except (AttributeError, TypeError, ValueError):
+        # Read without the SDK's validation, as a live reply is; a file may hold anything.
+        raise _RefusedError(f"the reply to {call.id} has not the form of the provider's") from None
+    return BatchReply(
+        text=reply.text, usage=reply.usage, model_version=reply.model_version, service=BATCH
+    )
+
+
+def _written(call: PendingCall, content: dict[str, Any]) -> BatchReply:
+    text = content["text"]
+    if not isinstance(text, str):
+        text = json.dumps(text, ensure_ascii=False)
+    try:
+        usage = Usage.model_validate(content.get("usage", {}))
+    except ValidationError:
+        known = ", ".join(sorted(set(Usage.model_fields) - {"calls"}))
+        raise _RefusedError(f"'usage' may hold the numbers {known}, and nothing else") from None
+    key = known_key(call.target.api_key_env)
+    return BatchReply(
+        text=without_key(text, key),
+        usage=usage,
+        model_version=str(content.get("model", "")),
+        service=FILE,
+    )
+
+
+def _openai_body(content: dict[str, Any]) -> dict[str, Any] | BatchReply | None:
+    response = content["response"]
+    if content.get("error") is not None or response is None:
+        return None  # expired or cancelled before its turn
+    if not isinstance(response, dict) or not isinstance(response.get("body"), dict):
+        raise _RefusedError("'response' holds no body")
+    status, body = response.get("status_code"), response["body"]
+    if status == 200:
+        answered: dict[str, Any] = body
+        return answered
+    if not isinstance(status, int):
+        raise _RefusedError("'response' holds no status_code")
+    if status in _AGAIN_STATUS or status >= 500:
+        return None
+    error = body.get("error")
+    said = error.get("message") if isinstance(error, dict) else None
+    return BatchReply(failure=f"the provider refused the request ({status}): {said or 'no reason'}")
+
+
+def _anthropic_body(content: dict[str, Any]) -> dict[str, Any] | BatchReply | None:
+    result = content["result"]
+    kind = result.get("type") if isinstance(result, dict) else None
+    if kind == "succeeded" and isinstance(result.get("message"), dict):
+        message: dict[str, Any] = result["message"]
+        return message
+    if kind == "errored":
+        error = result.get("error")
+        error = error.get("error", error) if isinstance(error, dict) else {}
+        if error.get("type") in _MENDED_BY_NOBODY:
+            return BatchReply(failure=f"the provider refused the request: {error.get('message')}")
+        return None
+    if kind in {"canceled", "expired"}:
+        return None
+    raise _RefusedError("'result' is none of succeeded, errored, canceled, expired")

@@ -1,0 +1,153 @@
+"""One round of batches: export or submit what waits, ask about it, import what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from simulrag.errors import EnvironmentFault, InputError, SimulRAGError
+from simulrag.models.batch.lines import Limits, Part, parts
+from simulrag.models.batch.remote import BatchState, connected, was_not_taken
+from simulrag.models.batch.results import ImportedReplies, take_results
+from simulrag.models.pending import Batch, PendingCall, PendingStore
+from simulrag.records import Record
+
+
+class Written(Record):
+    """One batch file that was written, or one batch that was sent (``provider_id``)."""
+
+    name: str
+    requests: int
+    size_bytes: int
+    path: str = ""
+    provider_id: str = ""
+
+
+class Standing(Record):
+    """A submitted batch and how far it is; ``state`` None: its submission was interrupted."""
+
+    batch: Batch
+    state: BatchState | None
+
+
+def counts(calls: Iterable[PendingCall]) -> dict[str, int]:
+    """Calls that wait to be sent, are in a batch, or are answered."""
+    found = {"waiting": 0, "sent": 0, "answered": 0}
+    for call in calls:
+        state = "answered" if call.reply is not None else "waiting" if call.waiting else "sent"
+        found[state] += 1
+    return found
+
+
+def export(store: PendingStore, folder: Path, limits: Limits | None = None) -> list[Written]:
+    """Write what waits to ``folder``, a file a batch. Raises EnvironmentFault, InputError."""
+    written = []
+    for part in parts(store.calls(), limits):
+        path = folder / f"{part.name}.jsonl"
+        content = part.text.encode()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise EnvironmentFault(
+                f"{path} cannot be written: {error.strerror}; name another folder with --out"
+            ) from None
+        written.append(
+            Written(
+                name=part.name, requests=len(part.calls), size_bytes=len(content), path=str(path)
+            )
+        )
+    return written
+
+
+def submit(store: PendingStore, *, again: bool, limits: Limits | None = None) -> Iterable[Written]:
+    """Send what waits; one item a batch, when it is sent.
+
+    ``again``: calls of an interrupted submission are sent once more. Raises InputError where there
+    is one and ``again`` is False, and what ``connected`` raises.
+    """
+    for batch in store.batches():
+        if batch.provider_id is not None:
+            continue
+        if not again:
+            raise InputError(
+                f"sending the batch {batch.name} was interrupted, and whether the provider took it "
+                "is not known. Look at your account there: where it is listed, import its result "
+                "file; where not, `simulrag batch submit --again` sends its calls once more"
+            )
+        _put_back(store, batch.name)
+        store.remove_batch(batch.name)
+    for part in parts(store.calls(), limits):
+        yield _send(store, part)
+
+
+def status(store: PendingStore) -> list[Standing]:
+    """Every submitted batch, asked about at its provider and remembered."""
+    standings = []
+    for batch in store.batches():
+        if batch.provider_id is None:
+            standings.append(Standing(batch=batch, state=None))
+            continue
+        with connected(batch.target) as remote:
+            state = remote.state(batch.provider_id)
+        known = batch.model_copy(update={"status": state.status, "ended": state.ended})
+        store.put_batch(known)
+        standings.append(Standing(batch=known, state=state))
+    return standings
+
+
+def fetch(store: PendingStore) -> tuple[ImportedReplies, list[Standing]]:
+    """Import the results of every batch that has ended; the others are listed.
+
+    Calls that an ended batch did not answer wait to be sent again.
+    """
+    total = ImportedReplies()
+    standings = status(store)
+    for standing in standings:
+        batch, state = standing.batch, standing.state
+        if state is None or not state.ended or batch.provider_id is None:
+            continue
+        with connected(batch.target) as remote:
+            total += take_results(store, remote.results(batch.provider_id), batch.name)
+        total += ImportedReplies(again=_put_back(store, batch.name))
+        store.remove_batch(batch.name)
+    return total, standings
+
+
+def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
+    """Import result files. Raises InputError for one that cannot be read."""
+    total = ImportedReplies()
+    for file in files:
+        try:
+            with file.open(encoding="utf-8") as lines:
+                total += take_results(store, lines, file.name)
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{file} is no UTF-8 text; name a JSONL file of results") from None
+    return total
+
+
+def _send(store: PendingStore, part: Part) -> Written:
+    # Written down before it is sent: a kill in between must not send, and pay, twice unseen.
+    batch = Batch(name=part.name, target=part.target, size=len(part.calls))
+    store.put_batch(batch)
+    store.put(*(call.model_copy(update={"batch": part.name}) for call in part.calls))
+    try:
+        with connected(part.target) as remote:
+            id = remote.create(part)
+    except SimulRAGError as error:
+        if was_not_taken(error):
+            store.put(*part.calls)
+            store.remove_batch(part.name)
+        raise
+    store.put_batch(batch.model_copy(update={"provider_id": id, "status": "sent"}))
+    size = sum(len(line) + 1 for line in part.lines)
+    return Written(name=part.name, requests=len(part.calls), size_bytes=size, provider_id=id)
+
+
+def _put_back(store: PendingStore, name: str) -> int:
+    """Calls of a batch that have no reply wait again; how many."""
+    left = [call for call in store.calls() if call.batch == name and call.reply is None]
+    store.put(*(call.model_copy(update={"batch": None}) for call in left))
+    return len(left)

@@ -1,0 +1,238 @@
+"""Calls that wait for a batch: collected instead of made, and answered by an import.
+
+One text row a request, below the call cache's folder and in a database of its own, so that
+``simulrag cache`` sees paid-for calls alone. A row's id is the key of exactly what is sent: the
+call's own key, or for a repair the key of the conversation with the bad reply in it. So a reply to
+other words than ours finds no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from simulrag.calls.keys import call_key, canonical_json, plain_request
+from simulrag.calls.rows import DATABASE, Rows
+from simulrag.calls.stored import corrupt, parse_json
+from simulrag.errors import CallsPending, ModelError
+from simulrag.models.base import ProviderReply
+from simulrag.records import Record, Usage
+
+FOLDER = "pending"
+BATCH = "batch"
+"""``service`` of a reply that came by a batch (or a file) and not by a call of its own."""
+
+_CALL = "call/"
+_BATCH = "batch/"
+
+T = TypeVar("T")
+
+
+class Target(Record):
+    """Where a call goes; ``api_key_env`` is the name of a variable, as in params.yaml."""
+
+    provider: str
+    endpoint: str
+    model: str
+    base_url: str | None = None
+    api: Literal["auto", "chat", "responses"] = "auto"
+    api_key_env: str | None = None
+
+
+class BatchReply(Record):
+    """What came back for one request: a text, or a failure that asking again does not mend."""
+
+    text: str = ""
+    usage: Usage = Usage()
+    model_version: str = ""
+    service: str = BATCH
+    failure: str | None = None
+    failure_kind: Literal["refused", "truncated"] = "refused"
+
+
+class PendingCall(Record):
+    """One request. ``stage`` collected it; ``batch`` names the batch that it went with."""
+
+    id: str
+    stage: str
+    task: str
+    target: Target
+    request: dict[str, JsonValue]
+    batch: str | None = None
+    reply: BatchReply | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Neither sent nor answered."""
+        return self.batch is None and self.reply is None
+
+
+class Batch(Record):
+    """One submitted batch. ``provider_id`` None: its submission was interrupted."""
+
+    name: str
+    target: Target
+    provider_id: str | None = None
+    size: int = 0
+    status: str = "submitting"
+    ended: bool = False
+
+
+def pending_folder(cache: Path) -> Path:
+    """Where the calls wait that belong to a call cache."""
+    return cache / FOLDER
+
+
+class PendingStore:
+    """The rows. Raises EnvironmentFault and CacheError as ``Rows`` does."""
+
+    def __init__(self, cache: Path) -> None:
+        self.directory = pending_folder(cache)
+        self.rows = Rows(self.directory)
+
+    @staticmethod
+    def exists(cache: Path) -> bool:
+        """Whether anything was ever deferred; opening a store creates it."""
+        return (pending_folder(cache) / DATABASE).is_file()
+
+    def calls(self) -> Iterator[PendingCall]:
+        """Every call, sorted by id."""
+        for name in self._names(_CALL):
+            call = self.call(name.removeprefix(_CALL))
+            if call is not None:
+                yield call
+
+    def call(self, id: str) -> PendingCall | None:
+        """The call with this id. Raises CacheError where its row was altered."""
+        call = self._read(_CALL + id, PendingCall)
+        if call is not None and (call.id != id or call_key("model", call.request) != id):
+            raise corrupt(self.directory, _CALL + id, "its key does not belong to its request")
+        return call
+
+    def put(self, *calls: PendingCall) -> None:
+        """Write calls in one transaction."""
+        self._write({_CALL + call.id: canonical_json(call.model_dump()) for call in calls})
+
+    def remove(self, *ids: str) -> None:
+        """Forget calls, in one transaction."""
+
+        def work() -> None:
+            for id in ids:
+                self.rows.delete(_CALL + id)
+
+        self._now(work)
+
+    def batches(self) -> list[Batch]:
+        """Every submitted batch, by name."""
+        found = (self._read(name, Batch) for name in self._names(_BATCH))
+        return [batch for batch in found if batch is not None]
+
+    def put_batch(self, batch: Batch) -> None:
+        """Write a batch."""
+        self._write({_BATCH + batch.name: canonical_json(batch.model_dump())})
+
+    def remove_batch(self, name: str) -> None:
+        """Forget a batch."""
+        self._now(lambda: self.rows.delete(_BATCH + name))
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self.rows.close()
+
+    def _names(self, prefix: str) -> list[str]:
+        return self.rows.patiently_now(lambda: self.rows.names(prefix))
+
+    def _read(self, name: str, kind: type[RowT]) -> RowT | None:
+        text = self.rows.patiently_now(lambda: self.rows.get(name))
+        if text is None:
+            return None
+        try:
+            return kind.model_validate(parse_json(text))
+        except (ValueError, ValidationError) as error:
+            what = str(error).partition("\n")[0]
+            raise corrupt(self.directory, name, what) from error
+
+    def _write(self, rows: Mapping[str, str]) -> None:
+        def work() -> None:
+            for name, text in rows.items():
+                self.rows.set(name, text)
+
+        self._now(work)
+
+    def _now(self, work: Callable[[], T]) -> T:
+        return self.rows.patiently_now(lambda: self.rows.transact(work))
+
+
+RowT = TypeVar("RowT", PendingCall, Batch)
+
+
+class PendingCalls:
+    """One stage's view: a reply that an import brought, else the call is put on the list.
+
+    ``collect`` False (mode normal): nothing is put there, what was answered is used all the same,
+    since it is paid for.
+    """
+
+    def __init__(self, cache: Path, *, stage: str, collect: bool) -> None:
+        self._store = PendingStore(cache)
+        self._stage = stage
+        self._collect = collect
+        self._asked: set[str] = set()
+        self.waiting = 0
+
+    def reply(
+        self, task: str, target: Target, request: Mapping[str, JsonValue]
+    ) -> ProviderReply | None:
+        """The reply to exactly this request; None where the call is to be made now.
+
+        Raises CallsPending where it is on the list now (or was), and ModelError where what came
+        back is a failure; that row is forgotten, so that the next run asks again.
+        """
+        plain = plain_request(request)
+        id = call_key("model", plain)
+        found = self._store.call(id)
+        if found is not None and found.reply is not None:
+            return self._taken(found, found.reply)
+        if not self._collect:
+            return None
+        if id not in self._asked:
+            self._asked.add(id)
+            self.waiting += 1
+            if found is None or found.waiting:
+                self._store.put(
+                    PendingCall(id=id, stage=self._stage, task=task, target=target, request=plain)
+                )
+        raise CallsPending(f"'{task}' waits for a batch (key {id})")
+
+    def forget(self, requests: list[dict[str, JsonValue]]) -> None:
+        """Replies that are in the call cache by now, or led to a failure."""
+        self._store.remove(*(call_key("model", plain_request(request)) for request in requests))
+
+    def sweep(self) -> None:
+        """Drop what this stage once collected and no longer asks for (a prompt has changed).
+
+        Sent and answered calls stay: they are paid for, and may be asked for again.
+        """
+        if not self._collect:
+            return
+        stale = [
+            call.id
+            for call in self._store.calls()
+            if call.stage == self._stage and call.waiting and call.id not in self._asked
+        ]
+        if stale:
+            self._store.remove(*stale)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+    def _taken(self, call: PendingCall, reply: BatchReply) -> ProviderReply:
+        if reply.failure is not None:
+            self._store.remove(call.id)
+            raise ModelError(f"'{call.task}': {reply.failure}", kind=reply.failure_kind)
+        usage = reply.usage.model_copy(update={"calls": 1})
+        return ProviderReply(reply.text, usage, reply.model_version, reply.service)

@@ -1,0 +1,309 @@
+"""Mode deferred over real sockets: export, submit, status, import, and the same command again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import CallCache
+from simulrag.calls.inspection import read_calls
+from simulrag.errors import CallsPending, EnvironmentFault, InputError, ModelError
+from simulrag.models.batch.lines import Limits
+from simulrag.models.batch.rounds import counts, export, fetch, read_files, status, submit
+from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.pending import Batch, PendingCalls, PendingStore
+from simulrag.models.prompts import Prompts
+from simulrag.models.providers import make_provider
+from simulrag.models.replies import Verbalized
+from simulrag.records import Usage
+from tests.servers.loopback import (
+    CUT_OFF,
+    HANG,
+    MODEL_VERSION,
+    LoopbackServer,
+    canned,
+    fails,
+    says,
+)
+
+PROMPTS = Path(__file__).parents[2] / "prompts"
+ANSWERS = canned({"Verbalized": '{"probability": 0.5}', None: "It rises by 12 %."})
+KEY = "sk-planted-4f1d9b7c2e"
+WIRES: dict[str, dict[str, Any]] = {
+    "responses": {"provider": "openai", "api": "responses"},
+    "chat": {"provider": "openai", "sampling": {"seed": 3, "temperature": 0.5}},
+    "anthropic": {"provider": "anthropic", "sampling": {"temperature": 0.5}},
+}
+
+
+@dataclass
+class Stage:
+    """A stage's gateway on one cache folder, as often as it is run."""
+
+    folder: Path
+    settings: ModelSettings
+    mode: str = "deferred"
+
+    async def ask(self, *claims: str) -> list[Any]:
+        """The probability of each claim, or the error."""
+        with CallCache(self.folder, stage="test") as cache:
+            collect = self.mode == "deferred"
+            pending = PendingCalls(self.folder, stage="test", collect=collect)
+            provider = make_provider(self.settings)
+            gate = Gateway(provider, self.settings, cache, Prompts(PROMPTS), pending=pending)
+            asked = (gate.ask("verbalized", Verbalized, question="Q", claim=c) for c in claims)
+            found = await asyncio.gather(*asked, return_exceptions=True)
+            pending.sweep()
+            await gate.close()
+            pending.close()
+        return [
+            item if isinstance(item, BaseException) else item.parsed.probability for item in found
+        ]
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many calls wait, are sent, are answered."""
+        return counts(self.store.calls())
+
+    @property
+    def store(self) -> PendingStore:
+        return PendingStore(self.folder)
+
+    def rows(self) -> list[Any]:
+        """What is in the call cache."""
+        return list(read_calls(self.folder))
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with LoopbackServer(ANSWERS) as running:
+        yield running
+
+
+@pytest.fixture(params=WIRES)
+def wire(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def read_lines(path: str) -> list[Any]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def holding(folder: Path, text: str) -> list[Path]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if text.encode() in path.read_bytes()]
+
+
+def stage(tmp_path: Path, server: LoopbackServer | None, wire: str) -> Stage:
+    url = "http://127.0.0.1:9/v1" if server is None else server.url
+    given = {"model": "m/1", "base_url": url, "api_key_env": "LOOPBACK_KEY", **WIRES[wire]}
+    return Stage(tmp_path / "calls", ModelSettings.model_validate(given))
+
+
+@pytest.fixture(autouse=True)
+def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOPBACK_KEY", KEY)
+
+
+async def test_a_round_by_the_sdk(tmp_path: Path, server: LoopbackServer, wire: str) -> None:
+    work = stage(tmp_path, server, wire)
+    assert all(isinstance(item, CallsPending) for item in await work.ask("a", "b", "a"))
+    assert server.requests == []
+    assert work.calls == {"waiting": 2, "sent": 0, "answered": 0}
+    (sent,) = submit(work.store, again=False)
+    assert (sent.requests, list(submit(work.store, again=False))) == (2, [])
+    server.batches.hold = True
+    (standing,) = status(work.store)
+    assert standing.state is not None
+    assert (standing.state.status, standing.state.ended) == ("in_progress", False)
+    report, _ = fetch(work.store)
+    assert report.answered == 0
+    server.batches.hold = False
+    report, _ = fetch(work.store)
+    assert (report.answered, report.again, report.refused) == (2, 0, ())
+    assert work.store.batches() == []
+    assert await work.ask("a", "b") == [0.5, 0.5]
+    assert work.calls == {"waiting": 0, "sent": 0, "answered": 0}
+    rows = work.rows()
+    assert {(row.service, row.model_version) for row in rows} == {("batch", MODEL_VERSION)}
+    assert all(Usage.model_validate(row.usage).input_tokens > 10 for row in rows)
+    assert len(server.requests) == 2
+    assert not holding(tmp_path, KEY)
+
+
+async def test_a_batch_sends_what_a_call_sends(
+    tmp_path: Path, server: LoopbackServer, wire: str
+) -> None:
+    work = stage(tmp_path, server, wire)
+    await work.ask("a")
+    (written,) = export(work.store, tmp_path / "out")
+    (line,) = read_lines(written.path)
+    live = Stage(tmp_path / "live", work.settings, mode="normal")
+    assert await live.ask("a") == [0.5]
+    (request,) = server.requests
+    assert line.get("body", line.get("params")) == request.body
+    assert line.get("url", "/v1/messages") == request.path
+    (row,) = live.rows()
+    assert (line["custom_id"], row.service) == (row.key, "")
+
+
+async def test_one_row_and_one_file_a_call_however_often(tmp_path: Path, wire: str) -> None:
+    work = stage(tmp_path, None, wire)
+    await work.ask("a", "b", "c")
+    first = export(work.store, tmp_path / "out", Limits(requests=2, size=100_000))
+    assert [item.requests for item in first] == [2, 1]
+    await work.ask("a", "b", "c")
+    assert export(work.store, tmp_path / "out", Limits(requests=2, size=100_000)) == first
+    smaller = Limits(requests=9, size=first[1].size_bytes + 1)
+    assert [x.requests for x in export(work.store, tmp_path / "out", smaller)] == [1, 1, 1]
+    with pytest.raises(InputError, match="more than a batch"):
+        export(work.store, tmp_path / "out", Limits(requests=9, size=10))
+
+
+async def test_what_is_no_longer_asked_for_is_not_sent(tmp_path: Path) -> None:
+    work = stage(tmp_path, None, "chat")
+    await work.ask("a", "old wording")
+    await work.ask("a")
+    assert work.calls["waiting"] == 1
+
+
+async def test_a_batch_that_partly_failed(
+    tmp_path: Path, server: LoopbackServer, wire: str
+) -> None:
+    work = stage(tmp_path, server, wire)
+    claims = [f"claim {i}" for i in range(6)]
+    await work.ask(*claims)
+    list(submit(work.store, again=False))
+    server.script(fails(500), HANG, fails(400, "too long"), CUT_OFF, says("no JSON at all"))
+    report, _ = fetch(work.store)
+    # Anthropic's tool input is always an object: what is no JSON arrives as one that does not fit.
+    assert (report.answered, report.failed, report.again) == (4, 2, 2)
+    found = await work.ask(*claims)
+    kinds = [item.kind if isinstance(item, ModelError) else item for item in found]
+    assert kinds.count("refused") == kinds.count("truncated") == 1
+    assert kinds.count(0.5) == 1
+    # Two go again, and the reply that does not fit goes back to the model once.
+    assert sum(isinstance(item, CallsPending) for item in found) == 3
+    list(submit(work.store, again=False))
+    report, _ = fetch(work.store)
+    assert report.answered == 3
+    repair = server.requests[-3:]
+    assert any("no JSON" in json.dumps(item.body) for item in repair) or wire == "anthropic"
+    assert (await work.ask(*claims)).count(0.5) == 4
+    repaired = [row for row in work.rows() if row.usage["calls"] == 2]
+    assert [row.service for row in repaired] == ["batch"]
+    # A failure is never stored: those two are asked once more.
+    assert work.calls == {"waiting": 2, "sent": 0, "answered": 0}
+
+
+async def test_two_replies_that_do_not_fit_fail_the_question(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    work = stage(tmp_path, server, "responses")
+    for _ in range(2):
+        (found,) = await work.ask("a")
+        assert isinstance(found, CallsPending)
+        list(submit(work.store, again=False))
+        server.script(says('{"probability": "high"}'))
+        fetch(work.store)
+    (found,) = await work.ask("a")
+    assert isinstance(found, ModelError)
+    assert found.kind == "invalid_reply"
+    assert work.rows() == []
+    assert sum(work.calls.values()) == 0
+
+
+async def test_a_file_written_by_hand(tmp_path: Path, wire: str) -> None:
+    work = stage(tmp_path, None, wire)
+    await work.ask("a", "b", "c")
+    ids = [call.id for call in work.store.calls()]
+    lines = [
+        {"custom_id": ids[0], "text": '{"probability": 0.25}'},
+        {"custom_id": ids[1], "text": {"probability": 0.75}, "model": "me", "usage": {}},
+        {"custom_id": ids[2], "text": {"probability": 1}, "usage": {"tokens": 3}},
+        {"custom_id": "0" * 64, "text": "x"},
+        {"custom_id": ids[2], "response": None} if wire == "anthropic" else {"custom_id": ids[2]},
+        {"text": "x"},
+    ]
+    file = tmp_path / "replies.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{broken\n")
+    report = read_files(work.store, [file])
+    assert report.answered == 2
+    why = ("usage", "was never asked", "no reply", "no custom_id", "no JSON")
+    for number, (said, word) in enumerate(zip(report.refused, why, strict=True), start=3):
+        assert f"replies.jsonl, line {number}: " in said
+        assert word in said
+    assert read_files(work.store, [file]).present == 2
+    found = await work.ask("a", "b", "c")
+    assert sorted(item for item in found if isinstance(item, float)) == [0.25, 0.75]
+    assert {row.service for row in work.rows()} == {"file"}
+    assert read_files(work.store, [file]).answered == 0
+
+
+async def test_an_altered_request_is_refused(tmp_path: Path, wire: str) -> None:
+    work = stage(tmp_path, None, wire)
+    await work.ask("a", "b")
+    (written,) = export(work.store, tmp_path / "out")
+    lines = read_lines(written.path)
+    name = "params" if wire == "anthropic" else "body"
+    lines[1][name]["temperature"] = 2
+    file = tmp_path / "replies.jsonl"
+    text = '{"probability": 0.25}'
+    file.write_text("".join(json.dumps({**line, "text": text}) + "\n" for line in lines))
+    report = read_files(work.store, [file])
+    assert report.answered == 1
+    (refused,) = report.refused
+    assert "altered" in refused
+
+
+async def test_mode_normal_uses_what_came_and_asks_the_rest(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    work = stage(tmp_path, server, "chat")
+    await work.ask("a")
+    list(submit(work.store, again=False))
+    fetch(work.store)
+    work.mode = "normal"
+    assert await work.ask("a", "b") == [0.5, 0.5]
+    assert len(server.requests) == 2
+    assert sorted(row.service for row in work.rows()) == ["", "batch"]
+
+
+async def test_a_submission_that_failed_or_was_cut_off(tmp_path: Path) -> None:
+    work = stage(tmp_path, None, "chat")
+    await work.ask("a")
+    with pytest.raises(ModelError, match="no connection"):
+        list(submit(work.store, again=False))
+    assert work.calls["waiting"] == 1  # nobody was reached, so nothing was sent
+    with LoopbackServer(ANSWERS) as server:
+        moved = work.settings.model_copy(update={"base_url": server.url})
+        work.settings = moved
+        await work.ask("a")
+        store = work.store
+        (call,) = store.calls()
+        store.put(call.model_copy(update={"batch": "cut"}))
+        store.put_batch(Batch(name="cut", target=call.target, size=1))
+        with pytest.raises(InputError, match="interrupted"):
+            list(submit(store, again=False))
+        (standing,) = status(store)
+        assert standing.state is None
+        assert len(list(submit(store, again=True))) == 1
+        assert fetch(store)[0].answered == 1
+
+
+async def test_a_missing_key_is_told_before_anything_is_sent(
+    tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = stage(tmp_path, server, "responses")
+    monkeypatch.delenv("LOOPBACK_KEY")
+    await work.ask("a")
+    assert len(export(work.store, tmp_path / "out")) == 1
+    with pytest.raises(EnvironmentFault, match="LOOPBACK_KEY"):
+        list(submit(work.store, again=False))
+    assert work.calls["waiting"] == 1
