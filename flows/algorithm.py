@@ -14,7 +14,7 @@ from flows.progress import each
 from flows.stage import Workbench, chunks
 from flows.tracking import Tracker
 from simulators.base import SimulatorError
-from simulrag.errors import ModelError
+from simulrag.errors import CallsPending, ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.baselines import baseline_texts, first_sample_selection
 from simulrag.method.boundary import assess_boundaries, verbalized_confidence
@@ -36,6 +36,20 @@ step beside it may have added others meanwhile."""
 Steps = Mapping[str, Step]
 """Steps that are taken side by side, by name."""
 
+NEEDS: dict[str, frozenset[str]] = {
+    "retrieve": frozenset(),
+    "answer": frozenset(),
+    "decompose": frozenset({"answer"}),
+    "merge": frozenset({"decompose"}),
+    "entail": frozenset({"merge"}),
+    "assess": frozenset({"merge"}),
+    "verbalize": frozenset({"merge"}),
+    "verify": frozenset({"retrieve", "merge"}),
+    "synthesise": frozenset({"verify"}),
+    "compare": frozenset({"verify"}),
+}
+"""The steps whose results a step reads, directly."""
+
 
 class Work:
     """One question on its way through the steps."""
@@ -45,12 +59,18 @@ class Work:
         self.bench = bench
         self.ask = Counted(bench.gateway)
         self.answer = Answer(question_id=question.question_id, domain=question.domain)
+        self.waiting: set[str] = set()
 
     async def do(self, steps: Steps) -> None:
-        """Take the steps. A typed error fails this question alone and stops its later steps."""
+        """Take the steps. A typed error fails this question alone and stops its later steps.
+
+        Where calls wait for a batch, the steps that need theirs wait too and no others.
+        """
         if self.answer.failure is not None:
             return
-        failures = await together(self._take(name, step) for name, step in steps.items())
+        ready = {name: step for name, step in steps.items() if not self.waiting & NEEDS[name]}
+        self.waiting |= steps.keys() - ready.keys()
+        failures = await together(self._take(name, step) for name, step in ready.items())
         found = [failure for failure in (self.answer.failure, *failures) if failure is not None]
         # Of several the first in the steps' order, not the first in time.
         failure = found[0] if found else None
@@ -59,6 +79,8 @@ class Work:
     async def _take(self, name: str, step: Step) -> Failure | None:
         try:
             self.answer = await step(self)
+        except CallsPending:
+            self.waiting.add(name)
         except (ModelError, SimulatorError) as error:
             return Failure(step=name, reason=str(error))
         return None
@@ -91,6 +113,7 @@ async def answer_questions(
     works = [Work(question, bench) for question in questions]
     for steps in _first_pass(params):
         await _take(works, steps, tracker, chunk)
+    bench.waiting.check(*(work.waiting for work in works))  # selection pools all questions
     chosen = select_claims(
         [work.answer for work in works],
         centrality=params.centrality,
@@ -103,14 +126,17 @@ async def answer_questions(
         work.answer = work.with_(selected=selected)
     if params.verify == "selected":
         await _take(works, {"verify": _verify_selected(params)}, tracker, chunk)
+        bench.waiting.check(*(work.waiting for work in works))
     kappa = _kappa(works, params)
     for work in works:
         answer = work.answer
         kept = keep(answer.claims, answer.selected, kappa, params.centrality)
         work.answer = work.with_(kept=kept, kappa=kappa)
-    await _take(works, {"synthesise": _synthesise}, tracker, chunk)
+    last: dict[str, Step] = {"synthesise": _synthesise}
     if params.baselines:
-        await _take(works, {"compare": _baselines(works, params)}, tracker, chunk)
+        last["compare"] = _baselines(works, params)
+    await _take(works, last, tracker, chunk)
+    bench.waiting.check(*(work.waiting for work in works))
     return [work.answer for work in works]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.batch import batch_app
 from flows.labelling import app as label_app
 from flows.models import models_app
 
@@ -25,6 +26,7 @@ cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was pai
 app.add_typer(cache_app, name="cache")
 app.add_typer(label_app, name="label")
 app.add_typer(models_app, name="models")
+app.add_typer(batch_app, name="batch")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Domain = Annotated[str, typer.Option("--domain", "-d", help="A domain of params.yaml.")]
@@ -261,7 +263,7 @@ def _print_json(value: object) -> None:
 def main() -> None:
     """The console script."""
     from simulators.base import ArgumentError, SimulatorError
-    from simulrag.errors import SimulRAGError
+    from simulrag.errors import CallsPending, SimulRAGError
 
     try:
         app()
@@ -269,6 +271,9 @@ def main() -> None:
         _end(str(error), 2)
     except SimulatorError as error:
         _end(str(error), 1)
+    except CallsPending as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
     except SimulRAGError as error:
         _end(str(error), error.exit_code)
 

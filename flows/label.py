@@ -59,9 +59,13 @@ def run(
                 async def work_on(
                     part: list[tuple[Question, Answer]] = part, span: str = span
                 ) -> None:
-                    made.extend(await each(f"label {span}", part, lambda p: one(p, bench)))
+                    done = await each(
+                        f"label {span}", part, lambda p: bench.waiting.unless(one(p, bench))
+                    )
+                    made.extend(item for item in done if item is not None)
 
                 await tracker.step(f"label {span}", work_on)
+            bench.waiting.check()
             write_records(outs.finals, [f for finals, _ in made for f in finals])
             write_table(outs.labels, [lb for _, labels in made for lb in labels], Label)
         await tracker.markdown(name, stage_table(domain, [lb for _, part in made for lb in part]))

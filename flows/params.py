@@ -141,8 +141,9 @@ class Operations(Section):
     """How the work is run. Nothing here changes a result."""
 
     cache: str = Field(description="folder of the call cache")
-    mode: Literal["normal", "replay", "refresh"] = Field(
-        description="normal; replay (a miss is an error); refresh (call again and overwrite)"
+    mode: Literal["normal", "replay", "refresh", "deferred"] = Field(
+        description="normal; replay (a miss is an error); refresh (call again and overwrite); "
+        "deferred (a miss waits for a batch, see docs/batch.md)"
     )
     concurrency: int = Field(ge=1, le=4096, description="model calls in flight")
     simulator_workers: int = Field(ge=1, le=1024, description="simulator runs at a time")

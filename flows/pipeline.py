@@ -12,25 +12,31 @@ from flows.files import read_records, read_table
 from flows.params import load_params
 from flows.plan import refuse_without_budget
 from flows.project import Project, find_project
-from simulrag.errors import EnvironmentFault
+from flows.stage import cache_folder
+from flows.waiting import gathered_outcomes, pending_words
+from simulrag.errors import CallsPending, EnvironmentFault
 from simulrag.records import Answer, FinalClaims, Label
 
 
 def run_pipeline(targets: list[str]) -> int:
     """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
     project = find_project()
-    domains = load_params(project.params).domains  # a mistake in it is the user's to see first
+    params = load_params(project.params)  # a mistake in it is the user's to see first
     if not targets:
         refuse_without_budget(project)
     if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():
         exports = [
             str(project.results.calls(f"{stage}-{domain}").relative_to(project.root))
-            for domain in domains
+            for domain in params.domains
             for stage in ("benchmark", "answer", "label")
         ]
         if _dvc(project, ["pull", "--allow-missing", *exports]).returncode != 0:
             sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
-    code = min(1, _dvc(project, ["repro", "--keep-going", *targets]).returncode)
+    with gathered_outcomes() as outcomes:
+        code = min(1, _dvc(project, ["repro", "--keep-going", *targets]).returncode)
+        if code and outcomes.only_pending():
+            sys.stderr.write(f"{pending_words(cache_folder(project, params.operations))}\n")
+            return CallsPending.exit_code
     if code == 0 and not targets:
         table.main()
     return code

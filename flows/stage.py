@@ -19,15 +19,17 @@ from flows.params import Operations, StageParams
 from flows.progress import console
 from flows.project import Project
 from flows.tracking import Tracker, tracked
+from flows.waiting import Waiting, noted, open_pending
 from simulators.base import ArgumentError, Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.errors import BudgetMissing, BudgetSpent, InputError, SimulRAGError
+from simulrag.errors import BudgetMissing, BudgetSpent, CallsPending, InputError, SimulRAGError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Provider
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway, ModelSettings
 from simulrag.models.payment import is_paid, reply_limit
+from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
@@ -42,6 +44,7 @@ class Workbench:
 
     cache: CallCache
     gateway: Gateway
+    waiting: Waiting
     handbook: str = ""
     simulations: Simulations | None = None
     seed: int = 0
@@ -67,17 +70,22 @@ async def workbench(
 ) -> AsyncIterator[Workbench]:
     """Open the cache (importing the stage's exported calls first), the model and the simulator.
 
-    On the way out, also after an error, the calls of a stage that ended well are exported and
-    the cache and the model are closed. ``stage`` is ``answer-urban``; it names the export.
+    In mode deferred, calls that are not stored wait for a batch; the body ends with
+    ``bench.waiting.check()``. On the way out, also after an error, the calls of a stage that ended
+    well are exported and the cache and the model are closed. ``stage`` is ``answer-urban``; it
+    names the export.
     """
     operations = params.operations
-    cache = CallCache(cache_folder(project, operations), stage=stage, mode=operations.mode)
+    folder = cache_folder(project, operations)
+    cache = CallCache(folder, stage=stage, mode=operations.mode)
+    pending: PendingCalls | None = None
     try:
         if export is not None:
             _import(cache, export)
         settings = params.model(role)
         provider = make_provider(settings)
         budget = open_budget(project, operations, settings, provider, cache)
+        pending = open_pending(folder, stage, operations.mode, provider)
         gateway = Gateway(
             provider,
             settings,
@@ -87,13 +95,20 @@ async def workbench(
             timeout_s=operations.call_timeout_s,
             retry=operations.retry,
             budget=budget,
+            pending=pending,
         )
         try:
             simulations = None
             if simulator is not None:
                 simulations = Simulations(simulator, cache, operations.simulator_workers)
             handbook = simulator.handbook() if simulator is not None else ""
-            yield Workbench(cache, gateway, handbook, simulations, seed)
+            waiting = Waiting(stage, pending)
+            try:
+                yield Workbench(cache, gateway, waiting, handbook, simulations, seed)
+            except CallsPending:
+                if pending is not None and export is not None:
+                    pending.sweep()
+                raise
             if export is not None:
                 cache.export(export)
         except BudgetSpent:
@@ -108,6 +123,8 @@ async def workbench(
                 console.print(f"  attempts that the model's provider failed: {counts}")
             await gateway.close()
     finally:
+        if pending is not None:
+            pending.close()
         cache.close()
 
 
@@ -192,12 +209,22 @@ def check_coverage(stage: str, done: int, total: int, operations: Operations, hi
 
 def exits(main: Callable[[], None]) -> int:
     """Run ``main``; a known error becomes one line on stderr and its exit code."""
+    with noted() as note:
+        code = _code(main)
+        note(code)
+    return code
+
+
+def _code(main: Callable[[], None]) -> int:
     try:
         main()
     except ArgumentError as error:
         return _fail(str(error), 2)
     except SimulatorError as error:
         return _fail(str(error), 1)
+    except CallsPending as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
     except SimulRAGError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:

@@ -25,8 +25,8 @@ _BASE_BEFORE = re.compile(
 )
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+\d*")
 _SMALL_WORDS = (
-    "a an the of in on at to by for with and or is are under from where if that its it be week weeks"
-    " any percent"
+    "a an the of in on at to by for with and or is are under from where if that its it be week"
+    " weeks any percent"
 )
 _SMALL = frozenset(_SMALL_WORDS.split())
 _NONE = re.compile(r"\b(?:without|no|unchanged)\b", re.I)
