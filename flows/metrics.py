@@ -43,7 +43,8 @@ def measure(place: Results, domains: dict[str, list[Question]], settings: Metric
         scenario_of |= {question.question_id: question.scenario_id for question in questions}
     path = place.human_labels
     human = read_records(path, HumanLabel) if path.is_file() else []
-    return evaluate(answers, labels, finals, scenario_of, settings, human=human)
+    asked = [question for questions in domains.values() for question in questions]
+    return evaluate(answers, labels, finals, scenario_of, settings, human=human, questions=asked)
 
 
 def write_tables(folder: Path, tables: Tables) -> None:
@@ -61,8 +62,9 @@ def write_tables(folder: Path, tables: Tables) -> None:
 
 def read_tables(folder: Path, settings: MetricSettings) -> Tables:
     """The tables as ``write_tables`` wrote them."""
-    if not (folder / "summary.json").is_file():
-        raise InputError(f"{folder} holds no metrics; run `dvc repro` to make them")
+    files = [folder / "summary.json", *(folder / f"{name}.csv" for name in CSV)]
+    if not all(file.is_file() for file in files):
+        raise InputError(f"{folder} does not hold all metrics; run `dvc repro` to make them")
     frames = {name: pl.read_csv(folder / f"{name}.csv", schema=column_types(name)) for name in CSV}
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     return Tables(**frames, summary=summary, settings=settings)

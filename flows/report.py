@@ -16,7 +16,7 @@ from flows.progress import console
 from flows.project import Project, Results, find_project
 from flows.stage import exits, run_stage
 from flows.tracking import Tracker
-from simulrag.evaluation.published import read_published
+from simulrag.evaluation.published import read_published, read_published_benchmark
 from simulrag.evaluation.report import RunSummary, write_report
 from simulrag.records import Answer, Label, Question
 
@@ -58,6 +58,7 @@ def _write(
         labels += read_table(place.labels(domain), Label)
     check_folder(place.report.parent)
     has_published = (project.published / "table1.csv").is_file()
+    has_benchmark = (project.published / "table2.csv").is_file()
     write_report(
         place.report,
         summary,
@@ -66,6 +67,7 @@ def _write(
         answers=answers,
         labels=labels,
         published=read_published(project.published) if has_published else None,
+        published_benchmark=read_published_benchmark(project.published) if has_benchmark else None,
     )
 
 

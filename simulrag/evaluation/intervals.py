@@ -42,6 +42,20 @@ def scenario_weights(scenarios: int, resamples: int, seed: int, stream: str) -> 
     return np.concatenate([observed, drawn.astype(float)])
 
 
+def ratio(top: Floats, bottom: Floats, scenario: NDArray[np.int64], weights: Floats) -> Floats:
+    """Sum of ``top`` by sum of ``bottom`` in every resample; NaN where the latter is 0.
+
+    ``top``, ``bottom`` and ``scenario`` (an index) have one entry an item; ``weights`` are
+    ``scenario_weights``. With ones for ``bottom`` it is the mean.
+    """
+    size = weights.shape[1]
+    above = weights @ np.bincount(scenario, weights=top, minlength=size)
+    below = weights @ np.bincount(scenario, weights=bottom, minlength=size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Floats = above / below
+    return quotient
+
+
 def estimate(values: Floats, scenarios: int, undefined: str) -> Estimate:
     """The percentile interval of ``values``: the observed one first, then the resamples.
 

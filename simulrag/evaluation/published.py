@@ -16,6 +16,10 @@ from simulrag.evaluation.tables import Tables
 from simulrag.records import Answer, Question
 
 _COLUMNS = ("domain", "metric", "method", "model", "budget_percent", "value")
+_BENCHMARK_COLUMNS = (
+    *("domain", "answer_words", "claims", "quantitative_claims"),
+    *("qualitative_claims", "tool_parameters"),
+)
 _REPLAYED_SUFFIX = "-published"
 
 
@@ -50,14 +54,25 @@ def read_published(folder: Path) -> pl.DataFrame:
 
     Raises InputError where the file is missing or lacks a column.
     """
-    path = folder / "table1.csv"
+    return _read(folder / "table1.csv", _COLUMNS)
+
+
+def read_published_benchmark(folder: Path) -> pl.DataFrame:
+    """Table 2 from ``folder/table2.csv``: domain, then means named as in ``benchmark.csv``.
+
+    Raises InputError where the file is missing or lacks a column.
+    """
+    return _read(folder / "table2.csv", _BENCHMARK_COLUMNS)
+
+
+def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     if not path.is_file():
         raise InputError(f"published numbers: {path} is missing: restore it from version control")
     frame = pl.read_csv(path)
-    missing = [name for name in _COLUMNS if name not in frame.columns]
+    missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise InputError(f"published numbers: {path} has no column '{missing[0]}'")
-    return frame.select(_COLUMNS)
+    return frame.select(columns)
 
 
 def published_field(domain: str) -> str:

@@ -17,6 +17,7 @@ from simulrag.evaluation.figures import budget_figure, figure_text
 from simulrag.evaluation.findings import findings
 from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.published import Replayed, published_view, replayed
+from simulrag.evaluation.report_checks import benchmark_view, retrieval_view
 from simulrag.evaluation.report_people import agreement_view, people_labels, people_view
 from simulrag.evaluation.report_tables import (
     TableView,
@@ -59,11 +60,13 @@ def write_report(
     answers: Sequence[Answer],
     labels: Sequence[Label],
     published: pl.DataFrame | None = None,
+    published_benchmark: pl.DataFrame | None = None,
 ) -> None:
     """Write the report to ``path``, the same bytes for the same arguments.
 
-    ``published``: the paper's Table 1 (``published.read_published``), shown beside ours. Raises
-    InputError where an answer's question is not among ``questions``.
+    ``published``: the paper's Table 1 (``published.read_published``), shown beside ours;
+    ``published_benchmark``: its Table 2. Raises InputError where an answer's question is not among
+    ``questions``.
     """
     text = report_html(
         run,
@@ -72,6 +75,7 @@ def write_report(
         answers=answers,
         labels=labels,
         published=published,
+        published_benchmark=published_benchmark,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
@@ -85,6 +89,7 @@ def report_html(
     answers: Sequence[Answer],
     labels: Sequence[Label],
     published: pl.DataFrame | None = None,
+    published_benchmark: pl.DataFrame | None = None,
 ) -> str:
     """The report's text."""
     asked = {question.question_id: question for question in questions}
@@ -112,7 +117,13 @@ def report_html(
         findings=findings(tables),
         settings=tables.settings,
         domains=[
-            _domain(tables, domain, published, replayed(p for p in pairs if p[1].domain == domain))
+            _domain(
+                tables,
+                domain,
+                published,
+                published_benchmark,
+                replayed(p for p in pairs if p[1].domain == domain),
+            )
             for domain in tables.domains
         ],
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
@@ -151,7 +162,11 @@ def _warnings(run: RunSummary, answers: Sequence[Answer]) -> list[tuple[str, str
 
 
 def _domain(
-    tables: Tables, domain: str, published: pl.DataFrame | None, like: Replayed
+    tables: Tables,
+    domain: str,
+    published: pl.DataFrame | None,
+    published_benchmark: pl.DataFrame | None,
+    like: Replayed,
 ) -> Mapping[str, Any]:
     settings = tables.settings
     other = next(name for name in UNDECIDED if name != settings.undecided)
@@ -182,6 +197,8 @@ def _domain(
             ("Other treatments of the same claims", further),
             ("Final answers, failures as zero", [answer_view(tables, domain, "zero")]),
             ("Simulator boundary", [boundary_view(tables, domain)]),
+            ("Retrieval", [retrieval_view(tables, domain)]),
+            ("Benchmark", [benchmark_view(tables, domain, published_benchmark)]),
             ("Human labels", [agreement_view(tables, domain), people_view(tables, domain)]),
             ("Cost", [cost_view(tables, domain)]),
         ],

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simulrag.evaluation.intervals import estimate, scenario_weights
+from simulrag.evaluation.intervals import estimate, ratio, scenario_weights
 from simulrag.evaluation.pool import PARTLY_VERIFIED, ClaimPool
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.records import Answer, Usage
@@ -41,10 +41,7 @@ def boundary_shares(pool: ClaimPool, settings: MetricSettings) -> Iterator[Row]:
         ("filtered_decidable", pool.decided, outside & verified, no_outside),
     ]
     for name, part, whole, reason in shares:
-        top = _by_scenario(pool, part & whole)
-        bottom = _by_scenario(pool, whole)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = (weights @ top) / (weights @ bottom)
+        values = ratio((part & whole).astype(float), whole.astype(float), pool.scenario, weights)
         result = estimate(values, pool.scenarios, reason)
         yield {
             "domain": pool.domain,
@@ -55,10 +52,6 @@ def boundary_shares(pool: ClaimPool, settings: MetricSettings) -> Iterator[Row]:
             "n": int(whole.sum()),
             "reason": result.reason,
         }
-
-
-def _by_scenario(pool: ClaimPool, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    return np.bincount(pool.scenario[mask], minlength=pool.scenarios).astype(float)
 
 
 def costs(domain: str, answers: Sequence[Answer]) -> Iterator[Row]:

@@ -9,23 +9,25 @@ import polars as pl
 
 from simulrag.errors import InputError
 from simulrag.evaluation.answer_level import answer_level
+from simulrag.evaluation.benchmark_statistics import benchmark_statistics
 from simulrag.evaluation.claim_level import BUDGETED, claim_level, plan_of
 from simulrag.evaluation.human.agreement import agreement, human_rows
 from simulrag.evaluation.human.labels import settle
 from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
 from simulrag.evaluation.pool import ClaimPool, LabelLookup, label_lookup, pool_of
+from simulrag.evaluation.retrieval_accuracy import retrieval_accuracy
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
 from simulrag.evaluation.summary import Summary, summarise
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label, claim_hash
+from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question, claim_hash
 
 Row = dict[str, object]
 
-_TEXT = (
-    {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"}
-    | {*("metric", "step", "reason", "between", "question_id", "claim_hash", "text")}
-    | {"human", "how", "judge", "said"}
-)
+_TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"} | {
+    *("metric", "step", "reason"),
+    *("between", "question_id", "claim_hash", "text", "human", "how", "judge", "said"),
+    *("tool", "argument"),
+}
 _WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims"} | {
     *("labels_missing", "labels_unknown", "samples", "baseline_samples")
 }
@@ -50,6 +52,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "human_labels": (
         *("domain", "question_id", "claim_hash", "text"),
         *("human", "how", "judge", "said"),
+    ),
+    "benchmark": ("domain", "metric", "value", "lower_95", "upper_95", "n", "reason"),
+    "retrieval": (
+        *("domain", "tool", "argument", "metric"),
+        *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
     ),
     "cost": ("domain", "step", "metric", "total", "per_question", "n"),
     "method_cost": (
@@ -77,6 +84,8 @@ class Tables:
     boundary: pl.DataFrame
     agreement: pl.DataFrame
     human_labels: pl.DataFrame
+    benchmark: pl.DataFrame
+    retrieval: pl.DataFrame
     cost: pl.DataFrame
     method_cost: pl.DataFrame
     coverage: pl.DataFrame
@@ -98,12 +107,14 @@ def evaluate(
     settings: MetricSettings,
     *,
     human: Sequence[HumanLabel] = (),
+    questions: Sequence[Question] = (),
 ) -> Tables:
     """All tables over all domains of the answers.
 
     ``scenario_of`` maps every question id to its scenario, the unit that is resampled. Question ids
     are unique over all domains. ``human`` labels may be of other questions too, which count
-    nowhere. Raises InputError for rows that contradict each other or do not belong together.
+    nowhere. ``questions`` are for the statistics of the benchmark and of retrieval alone, empty
+    without them. Raises InputError for rows that contradict each other or do not belong together.
     """
     _check_rows(answers, labels, final_claims)
     settled = settle(human)
@@ -128,6 +139,12 @@ def evaluate(
         said = {key: one for key, one in settled.items() if key[0] in ids}
         rows["agreement"] += agreement(domain, said, judge, scenario_of, settings)
         rows["human_labels"] += human_rows(domain, said, judge)
+        known = [question for question in questions if question.domain == domain]
+        if known:
+            asked = {question.question_id: question for question in known}
+            pairs = [(asked[a.question_id], a) for a in group if a.question_id in asked]
+            rows["benchmark"] += benchmark_statistics(domain, known, settings)
+            rows["retrieval"] += retrieval_accuracy(domain, pairs, settings)
         rows["cost"] += costs(domain, group)
         plan = plan_of(pool, pool.candidates(settings.centrality), settings)
         rows["method_cost"] += claim_level_cost(pool, plan)
