@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.evaluation import evaluation
 from flows import server
 from flows.tracking import Tracker, tracked
 from simulators.registry import load
@@ -104,7 +105,7 @@ def confidence() -> Iterator[Figure]:
 
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
-    known = {f.__name__: f for f in (cache, prefect, sumo, confidence)}
+    known = {f.__name__: f for f in (cache, prefect, sumo, confidence, evaluation)}
     for name in sys.argv[1:] or known:
         for figure, value, unit, n in known[name]():
             line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}

@@ -4,6 +4,20 @@
   const index = JSON.parse(byId("index").textContent);
   const list = byId("list");
   const view = byId("trace");
+  const blockSize = Number(document.querySelector(".browser").dataset.blockSize);
+  const opened = new Map();
+  let current = -1;
+
+  // Traces lie in deflated blocks of questions; one is unpacked when a question of it is opened.
+  function block(number) {
+    if (!opened.has(number)) {
+      const packed = atob(byId("block-" + number).textContent);
+      const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      opened.set(number, new Response(stream).json());
+    }
+    return opened.get(number);
+  }
 
   // All data enters the page as text nodes: nothing in a claim can become markup.
   function make(tag, className, ...children) {
@@ -17,6 +31,7 @@
     return node;
   }
 
+  const entries = document.createDocumentFragment();
   const buttons = index.map((entry, place) => {
     const state = entry.failed ? " · failed" : entry.verified ? "" : " · unverified";
     const id = make("span", "id", entry.id + state);
@@ -26,9 +41,10 @@
     button.addEventListener("click", () => show(place, true));
     const item = make("li", "", button);
     item.haystack = (entry.id + " " + entry.text).toLowerCase();
-    list.append(item);
+    entries.append(item);
     return button;
   });
+  list.append(entries);
 
   function filter() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -100,9 +116,25 @@
     return [make("h4", "", title), ...children];
   }
 
-  function show(place, focus) {
-    const data = JSON.parse(byId("trace-" + place).textContent);
-    buttons.forEach((button, other) => button.setAttribute("aria-current", String(other === place)));
+  async function show(place, focus) {
+    buttons.forEach((button, other) => {
+      if (other === place || other === current) button.setAttribute("aria-current", String(other === place));
+    });
+    current = place;
+    if (focus) history.replaceState(null, "", "#q=" + encodeURIComponent(index[place].id));
+    let data;
+    try {
+      data = (await block(Math.floor(place / blockSize)))[place % blockSize];
+    } catch {
+      const text = "This browser cannot unpack the page's data. Any browser of 2023 or later can.";
+      view.replaceChildren(make("p", "warning", text));
+      return;
+    }
+    // Another question may have been chosen while this one was unpacked.
+    if (current === place) draw(data, focus);
+  }
+
+  function draw(data, focus) {
     const parts = [
       make("h3", "", data.id),
       make("p", "small", `${data.domain} · scenario ${data.scenario} · ${data.calls} model calls`),
@@ -121,11 +153,18 @@
     const sampled = make("details", "", make("summary", "", `Closed-book answers (${data.closed_book.length})`));
     data.closed_book.forEach((text) => sampled.append(make("p", "block", text)));
     parts.push(sampled);
+    if (data.others.length) {
+      const others = make("details", "", make("summary", "", `Other methods' answers (${data.others.length})`));
+      data.others.forEach((other) => others.append(
+        make("p", "small", `${other.method}, m = ${other.samples}`),
+        make("p", other.failure ? "block is-error" : "block", other.failure || other.text),
+      ));
+      parts.push(others);
+    }
     view.replaceChildren(...parts);
     if (focus) {
       view.focus({ preventScroll: true });
       if (matchMedia("(max-width: 46rem)").matches) view.scrollIntoView();
-      history.replaceState(null, "", "#q=" + encodeURIComponent(data.id));
     }
   }
 

@@ -30,7 +30,14 @@ from simulrag.evaluation.report_tables import (
 )
 from simulrag.evaluation.settings import UNDECIDED
 from simulrag.evaluation.tables import Tables
-from simulrag.evaluation.traces import index_entry, labels_by_claim, script_json, trace
+from simulrag.evaluation.traces import (
+    BLOCK,
+    blocks,
+    index_entry,
+    labels_by_claim,
+    script_json,
+    trace,
+)
 from simulrag.records import Answer, Label, Question
 
 
@@ -129,10 +136,8 @@ def report_html(
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
         script=Markup(_asset("report.js")),  # noqa: S704 - our own file
         index=Markup(script_json([index_entry(q, a) for q, a in pairs])),  # noqa: S704 - escaped
-        traces=[
-            Markup(script_json(trace(q, a, lookup, centrality)))  # noqa: S704 - escaped
-            for q, a in pairs
-        ],
+        block_size=BLOCK,
+        blocks=list(blocks(trace(q, a, lookup, centrality) for q, a in pairs)),
     )
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from simulrag.evaluation.answer_level import METHOD_NAMES
 from simulrag.records import Answer, Claim, Label, Question, claim_hash
 
 Labels = Mapping[tuple[str, str], Label]
+
+BLOCK = 20
+"""Questions in one compressed block: enough to compress well, few enough to open at once."""
 
 
 def labels_by_claim(labels: Sequence[Label]) -> Labels:
@@ -48,9 +54,35 @@ def trace(question: Question, answer: Answer, labels: Labels, centrality: str) -
             for index, claim in enumerate(answer.claims)
         ],
         "final": answer.final,
+        "others": [
+            {
+                "method": METHOD_NAMES[text.method],
+                "samples": text.samples,
+                "text": text.text,
+                "failure": text.failure,
+            }
+            for text in answer.baselines
+        ],
         "verified": answer.verified,
         "calls": sum(usage.calls for usage in answer.usage.values()),
     }
+
+
+def blocks(traces: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The traces in order, ``BLOCK`` at a time: a JSON list, deflated (RFC 1950), in base64."""
+    part: list[dict[str, Any]] = []
+    for item in traces:
+        part.append(item)
+        if len(part) == BLOCK:
+            yield _block(part)
+            part = []
+    if part:
+        yield _block(part)
+
+
+def _block(part: list[dict[str, Any]]) -> str:
+    text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
 def index_entry(question: Question, answer: Answer) -> dict[str, Any]:

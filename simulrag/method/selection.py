@@ -7,9 +7,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulrag.errors import InputError
 from simulrag.records import Answer, Claim
@@ -147,22 +149,33 @@ def select_by_budget(
     Every method spends the same count unless fewer claims are eligible. Ties are broken by a
     shuffle that ``seed`` fixes.
     """
-    order = list(range(len(candidates)))
-    random.Random(seed).shuffle(order)  # noqa: S311 - ties, not secrets
-    eligible = [index for index in order if _eligible(candidates, method, index)]
-    if method == "verbalized":
-        eligible.sort(key=lambda index: candidates.verbalized[index] or 0.0)
-    elif method in ("uncertainty", "ue_sba"):
-        eligible.sort(key=lambda index: candidates.confidence[index])
+    order = _shuffled(len(candidates), seed)
+    eligible = order[_eligible(candidates, method)[order]]
+    if method != "random":
+        given = candidates.verbalized if method == "verbalized" else candidates.confidence
+        scores = np.array([value or 0.0 for value in given])
+        eligible = eligible[np.argsort(scores[eligible], kind="stable")]
     left = _budgets(candidates, budget_percent, per_question)
     wanted = sum(left.values())
-    chosen = []
-    for index in eligible:
-        group = candidates.question[index] if per_question else ""
-        if left[group] > 0:
-            left[group] -= 1
-            chosen.append(index)
+    if per_question:
+        chosen = []
+        for index in eligible.tolist():
+            if left[candidates.question[index]] > 0:
+                left[candidates.question[index]] -= 1
+                chosen.append(index)
+    else:
+        chosen = eligible[:wanted].tolist()
     return Selection(tuple(sorted(chosen)), wanted, len(eligible), len(candidates))
+
+
+@lru_cache(maxsize=64)
+def _shuffled(count: int, seed: int) -> NDArray[np.int64]:
+    """0 to ``count`` - 1 in an order that ``seed`` fixes; kept, since every budget asks for it."""
+    order = list(range(count))
+    random.Random(seed).shuffle(order)  # noqa: S311 - ties, not secrets
+    found = np.array(order, dtype=np.int64)
+    found.flags.writeable = False
+    return found
 
 
 def select_by_threshold(
@@ -238,16 +251,18 @@ def _claims(answer: Answer) -> tuple[Claim, ...]:
     return () if answer.failure is not None else answer.claims
 
 
-def _eligible(candidates: Candidates, method: SelectionMethod, index: int) -> bool:
+def _eligible(candidates: Candidates, method: SelectionMethod) -> NDArray[np.bool_]:
     if method not in METHODS:
         raise InputError(
             f"selection method '{method}' is unknown: choose one of {', '.join(METHODS)}"
         )
-    if not candidates.checkable[index]:
-        return False
+    asked: list[bool] = list(candidates.checkable)
     if method == "verbalized":
-        return candidates.verbalized[index] is not None
-    return method != "ue_sba" or candidates.boundary[index] is True
+        asked = [value is not None for value in candidates.verbalized]
+    elif method == "ue_sba":
+        asked = [value is True for value in candidates.boundary]
+    found: NDArray[np.bool_] = np.logical_and(candidates.checkable, asked)
+    return found
 
 
 def _budgets(candidates: Candidates, budget_percent: float, per_question: bool) -> dict[str, int]:

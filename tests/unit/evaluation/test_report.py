@@ -6,8 +6,11 @@ import json
 import re
 import shutil
 import subprocess
+import zlib
+from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +21,7 @@ from simulrag.evaluation.published import published_field, read_published
 from simulrag.evaluation.report import RunSummary, report_html, write_report
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import Tables, evaluate
-from simulrag.evaluation.traces import word_diff
+from simulrag.evaluation.traces import BLOCK, word_diff
 from simulrag.records import Retrieval
 from tests.unit.evaluation.synthetic import Study, answer, claim, evidence, failed, question, study
 
@@ -78,6 +81,8 @@ def html() -> str:
 
 
 def test_nothing_comes_from_outside(html: str) -> None:
+    # Base64 may hold two slashes; what it unpacks to is only ever shown as text.
+    html = re.sub(r'(id="block-\d+">)[A-Za-z0-9+/=]*', r"\1", html)
     assert not re.search(r"https?:|//[a-z]|@import|url\(\s*['\"]?[^#'\")]", html)
     for tag, attributes in Page(html).tags:
         assert tag not in {"img", "iframe", "object", "embed"}
@@ -148,21 +153,27 @@ def test_hostile_text_stays_text() -> None:
     assert "49" not in re.findall(r"<li>(.*?)</li>", text)[0]
     page = Page(text)
     assert page.open == []
-    trace = json.loads(page.scripts["trace-1"])
+    trace = traces_of(page)[1]
     assert trace["question"] == trace["final"] == trace["claims"][0]["text"] == HOSTILE
     assert json.loads(page.scripts["index"])[1]["text"] == HOSTILE
 
 
+def traces_of(page: Page) -> list[dict[str, Any]]:
+    """All traces of the page's blocks, in order."""
+    packed = [text for name, text in page.scripts.items() if name.startswith("block-")]
+    return [item for text in packed for item in json.loads(zlib.decompress(b64decode(text)))]
+
+
 def test_a_trace_holds_the_whole_way(html: str) -> None:
-    scripts = Page(html).scripts
-    trace = json.loads(scripts["trace-1"])
+    found = traces_of(Page(html))
+    trace = found[1]
     assert len(trace["closed_book"]) == 5
     assert trace["evidence"][0]["call"] == "urban.compare_with_baseline"
     edited = next(one for one in trace["claims"] if one["verdict"] == "contradicted")
     assert [kind for kind, _ in edited["edit"]] == ["same", "removed", "added", "same"]
     assert edited["before"]["label"] in {"true", "false", "undecided"}
     assert len(edited["support"]) == 5
-    broken = json.loads(scripts["trace-0"])
+    broken = found[0]
     assert broken["failure"] == {
         "step": "decompose",
         "reason": "the reply was no JSON: expected a list of claims",
@@ -293,13 +304,19 @@ def test_word_diff() -> None:
     assert word_diff("same", "same") == [("same", "same")]
 
 
+def test_traces_lie_in_blocks_in_the_order_of_the_list() -> None:
+    data = study(2 * BLOCK + 1, claims=2)
+    page = Page(html_of(data))
+    assert sum(name.startswith("block-") for name in page.scripts) == 3
+    ids = [entry["id"] for entry in json.loads(page.scripts["index"])]
+    assert [trace["id"] for trace in traces_of(page)] == ids
+
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-def test_in_a_browser(tmp_path: Path) -> None:
-    page = tmp_path / "index.html"
-    page.write_text(html_of(hostile_study()), encoding="utf-8")
+def in_browser(page: Path, fragment: str = "") -> str:
+    """The page's document after its script ran; no console message is borne."""
     assert BROWSER is not None
     result = subprocess.run(
         [
@@ -307,11 +324,11 @@ def test_in_a_browser(tmp_path: Path) -> None:
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
-            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--user-data-dir={page.parent / 'profile'}",
             "--enable-logging=stderr",
-            "--virtual-time-budget=2000",
+            "--virtual-time-budget=4000",
             "--dump-dom",
-            page.as_uri(),
+            page.as_uri() + fragment,
         ],
         capture_output=True,
         text=True,
@@ -319,8 +336,25 @@ def test_in_a_browser(tmp_path: Path) -> None:
         check=True,
     )
     assert "CONSOLE" not in result.stderr
-    shown = result.stdout[: result.stdout.index('id="index"')]
+    return result.stdout[: result.stdout.index('id="index"')]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_in_a_browser(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text(html_of(hostile_study()), encoding="utf-8")
+    shown = in_browser(page)
     assert "3 of 3 questions" in shown
     assert "&lt;img src=x onerror=alert(2)&gt;" in shown
     assert "<img" not in shown
     assert "Closed-book answers (1)" in shown
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_link_opens_a_question_of_a_later_block(tmp_path: Path) -> None:
+    data = study(BLOCK + 5, claims=2)
+    page = tmp_path / "index.html"
+    page.write_text(html_of(data), encoding="utf-8")
+    wanted = data.questions[BLOCK + 2]
+    shown = in_browser(page, f"#q={wanted.question_id}")
+    assert f"<h3>{wanted.question_id}</h3>" in shown
