@@ -130,6 +130,8 @@ async def answer_questions(
     kappa = _kappa(works, params)
     for work in works:
         answer = work.answer
+        if answer.failure is not None:  # its claims may have no confidence
+            continue
         kept = keep(answer.claims, answer.selected, kappa, params.centrality)
         work.answer = work.with_(kept=kept, kappa=kappa)
     last: dict[str, Step] = {"synthesise": _synthesise}
