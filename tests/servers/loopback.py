@@ -19,15 +19,17 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from tests.servers.batches import BatchDesk
+from tests.servers.traffic import traffic
 from tests.servers.wires import (
     MODEL_VERSION,
     WIRES,
@@ -69,11 +71,12 @@ NO_CHOICES = Act(kind="raw", text='{"id": "x", "object": "chat.completion", "cho
 
 @dataclass(frozen=True)
 class Logged:
-    """One request as it came in. Header names are in lower case."""
+    """One request as it came in, and what it met. Header names are in lower case."""
 
     headers: dict[str, str]
     body: Body
     path: str
+    act: Act
 
     @property
     def schema_name(self) -> str | None:
@@ -117,7 +120,9 @@ def offline_answers() -> Answerer:
 class LoopbackServer:
     """The server, a context manager: it listens on enter and frees its port on exit.
 
-    ``url`` is what ``base_url`` takes. ``requests`` logs every request in the order of arrival.
+    ``url`` is what ``base_url`` takes. ``requests`` logs every request in the order of arrival,
+    unless ``log`` is off (a load would fill the memory). ``acts`` are done first, one a request,
+    then whatever ``chance`` draws. Replies come after ``latency_s`` seconds.
     """
 
     def __init__(
@@ -125,11 +130,18 @@ class LoopbackServer:
         answer: Answerer,
         acts: Iterable[Act] = (),
         port: int = 0,
+        *,
+        chance: Callable[[], Act] = Act,
+        latency_s: float = 0.0,
+        log: bool = True,
     ) -> None:
         self.requests: list[Logged] = []
         self.batches = BatchDesk(self.receive)
         self._answer = answer
         self._acts = deque(acts)
+        self._chance = chance
+        self._latency_s = latency_s
+        self._log = log
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._http = _Listener(("127.0.0.1", port), self)
@@ -163,11 +175,14 @@ class LoopbackServer:
     def receive(self, headers: dict[str, str], body: Body, path: str) -> Act:
         """Log a request and say what to do with it."""
         with self._lock:
-            self.requests.append(Logged(headers, body, path))
-            act = self._acts.popleft() if self._acts else Act()
-        if act.kind == "reply" and act.text is None:
-            return Act(text=self._answer(body))
-        return act
+            act = self._acts.popleft() if self._acts else self._chance()
+            if self._log:
+                self.requests.append(Logged(headers, body, path, act))
+        if act.kind != "reply":
+            return act
+        if self._latency_s:
+            time.sleep(self._latency_s)
+        return replace(act, text=self._answer(body)) if act.text is None else act
 
     def wait_for_close(self) -> None:
         """Block until the server closes: what a hanging request does."""
@@ -256,11 +271,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Serve the offline rules until interrupted."""
+    """Serve the offline rules, or stub traffic for a load, until interrupted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=8123)
+    parser.add_argument("--port", type=int, default=8123, help="0: any free one")
+    parser.add_argument("--traffic", action="store_true", help="stub replies, nothing logged")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each reply")
     arguments = parser.parse_args()
-    with LoopbackServer(offline_answers(), port=arguments.port) as server:
+    stubs = arguments.traffic
+    with LoopbackServer(
+        traffic() if stubs else offline_answers(),
+        port=arguments.port,
+        latency_s=arguments.latency,
+        log=not stubs,
+    ) as server:
         print(f"base_url: {server.url}", flush=True)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()
