@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.calls import calls
 from benchmarks.evaluation import evaluation
+from benchmarks.figures import Figure
+from benchmarks.memory import memory
+from benchmarks.throughput import throughput
 from flows import server
 from flows.tracking import Tracker, tracked
 from simulators.registry import load
 from simulrag.calls import CallCache, CallResult
-from simulrag.method.confidence import CENTRALITIES, claim_confidence
-
-Figure = tuple[str, float, str, int]
+from simulrag.method.confidence import claim_confidence
+from simulrag.records import CENTRALITIES
 
 
 def cache() -> Iterator[Figure]:
@@ -105,7 +108,8 @@ def confidence() -> Iterator[Figure]:
 
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
-    known = {f.__name__: f for f in (cache, prefect, sumo, confidence, evaluation)}
+    parts = (cache, prefect, sumo, confidence, evaluation, calls, throughput, memory)
+    known = {part.__name__: part for part in parts}
     for name in sys.argv[1:] or known:
         for figure, value, unit, n in known[name]():
             line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}

@@ -1,0 +1,74 @@
+"""Calls, input tokens and the longest chain of calls that one question needs.
+
+On stub traffic: m = 5, 34 claims a question, a budget of 25 %, the urban handbook. Tokens are
+o200k_base's (the package bpe-openai), of the messages; reply schemas are counted apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.figures import Figure
+from benchmarks.stub_runs import PER_CLAIM, answer, method
+from flows.params import AnswerParams
+from tests.servers.loopback import LoopbackServer
+from tests.servers.traffic import traffic
+
+QUESTIONS = 20
+LATENCY_S = 0.15
+"""For one question: long beside the time in which calls that wait for nobody set out."""
+
+VARIANTS: Mapping[str, AnswerParams] = {
+    "": method(verify="selected", merging="tree"),
+    "_chain_merging": method(verify="selected", merging="chain"),
+    "_verify_all": method(verify="all", merging="tree"),
+    "_per_claim": method(verify="selected", merging="chain", claims_per_call=PER_CLAIM),
+    "_per_claim_verify_all": method(verify="all", merging="chain", claims_per_call=PER_CLAIM),
+}
+
+
+def calls() -> Iterator[Figure]:
+    """For each way of running the method."""
+    from bpe_openai import get_encoding
+
+    encoding = get_encoding("o200k_base")
+
+    def tokens(texts: Iterable[str]) -> int:
+        return sum(len(encoding.encode(text)) for text in texts)
+
+    for suffix, params in VARIANTS.items():
+        with (
+            LoopbackServer(traffic(), log=False) as server,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            answers, watch = asyncio.run(
+                answer(QUESTIONS, server.url, Path(folder), params, watched=True)
+            )
+        assert watch is not None
+        n = len(answers)
+        sent = tokens(message.content for messages, _ in watch.sent for message in messages)
+        schemas = tokens(json.dumps(schema) for _, schema in watch.sent if schema is not None)
+        yield f"claims_per_question{suffix}", sum(len(a.claims) for a in answers) / n, "claims", n
+        yield f"calls_per_question{suffix}", len(watch.sent) / n, "calls", n
+        yield f"input_tokens_per_question{suffix}", sent / n, "o200k tokens", n
+        yield f"schema_tokens_per_question{suffix}", schemas / n, "o200k tokens", n
+        with (
+            LoopbackServer(traffic(), latency_s=LATENCY_S, log=False) as server,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            _, watch = asyncio.run(answer(1, server.url, Path(folder), params, watched=True))
+        assert watch is not None
+        yield f"longest_chain{suffix}", longest_chain(watch.spans), "calls in a row", 1
+
+
+def longest_chain(spans: Sequence[tuple[float, float]]) -> int:
+    """The most spans of which none begins before the one before it has ended."""
+    length, free_at = 0, float("-inf")
+    for began, ended in sorted(spans, key=lambda span: span[1]):
+        if began >= free_at:
+            length, free_at = length + 1, ended
+    return length

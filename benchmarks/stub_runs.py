@@ -1,0 +1,122 @@
+"""The answer stage's method over stub traffic: the official SDK, real sockets, the urban handbook.
+
+The one simulator run that the stub asks for is made once and then stored.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from flows.algorithm import answer_questions
+from flows.params import AnswerParams, ClaimsPerCall, load_params
+from flows.stage import Workbench
+from flows.tracking import Untracked
+from simulators.registry import load
+from simulrag.calls import CallCache
+from simulrag.method.simulation import Simulations
+from simulrag.models.base import Message, Provider, ProviderReply, Sampling
+from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.prompts import Prompts
+from simulrag.models.providers import make_provider
+from simulrag.records import Answer, Question
+from tests.servers.traffic import question
+
+ROOT = Path(__file__).resolve().parents[1]
+PER_CLAIM = ClaimsPerCall(boundary=1, verify=1)
+
+
+class Watched:
+    """A provider that notes of every call what was sent, and from when to when it took."""
+
+    def __init__(self, inner: Provider) -> None:
+        self.name = inner.name
+        self.spans: list[tuple[float, float]] = []
+        self.sent: list[tuple[Sequence[Message], dict[str, JsonValue] | None]] = []
+        self._inner = inner
+
+    async def call(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,
+    ) -> ProviderReply:
+        """See Provider.call."""
+        began = time.monotonic()
+        reply = await self._inner.call(messages, schema, sampling, sample_index)
+        self.spans.append((began, time.monotonic()))
+        self.sent.append((messages, schema))
+        return reply
+
+    async def close(self) -> None:
+        """Free connections."""
+        await self._inner.close()
+
+
+def settings(url: str) -> ModelSettings:
+    """The stub server as an OpenAI-compatible model; the seed tells samples apart on the wire."""
+    return ModelSettings(provider="openai", model="stub", base_url=url, sampling=Sampling(seed=0))
+
+
+def method(**changes: object) -> AnswerParams:
+    """params.yaml's method without the verbalized baseline, changed; m = 5 and a 25 % budget."""
+    stated = load_params(ROOT / "params.yaml").answer
+    fixed = {"samples": 5, "budget_percent": 25.0, "verbalized": False}
+    return stated.model_copy(update=fixed | changes)
+
+
+async def answer(
+    count: int, url: str, folder: Path, params: AnswerParams, *, watched: bool = False
+) -> tuple[list[Answer], Watched | None]:
+    """The answers to ``count`` stub questions, and what was sent where that is to be noted.
+
+    Raises RuntimeError where a question failed: its figures would be too good.
+    """
+    chosen = settings(url)
+    provider = make_provider(chosen)
+    watch = Watched(provider) if watched else None
+    simulator = load("urban")
+    with CallCache(folder, stage="bench") as cache:
+        gateway = Gateway(
+            watch or provider, chosen, cache, Prompts(ROOT / "prompts"), concurrency=64
+        )
+        bench = Workbench(cache, gateway, simulator.handbook(), Simulations(simulator, cache), 0)
+        answers = await answer_questions(
+            [_record(number) for number in range(count)], bench, params, Untracked(), chunk=50
+        )
+        await gateway.close()
+    for item in answers:
+        if item.failure is not None:
+            raise RuntimeError(f"a stub question failed: {item.failure}")
+    return answers, watch
+
+
+@contextmanager
+def stub_server(latency_s: float) -> Iterator[str]:
+    """The loopback server with stub traffic in a process of its own; yields its base URL."""
+    command = [sys.executable, "-m", "tests.servers.loopback", "--traffic", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--latency", str(latency_s)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+def _record(number: int) -> Question:
+    return Question(
+        question_id=f"stub-{number:05d}",
+        domain="urban",
+        text=question(number),
+        reference_answer="",
+        scenario_id=f"stub-{number:05d}",
+    )
