@@ -31,38 +31,51 @@
     return node;
   }
 
-  const entries = document.createDocumentFragment();
-  const buttons = index.map((entry, place) => {
+  const haystacks = index.map((entry) => (entry.id + " " + entry.text).toLowerCase());
+  const more = byId("more");
+  const page = 100; // buttons drawn at a time: thousands would make each key stroke slow
+  let fitting = [];
+  let drawn = 0;
+
+  function button(place) {
+    const entry = index[place];
     const state = entry.failed ? " · failed" : entry.verified ? "" : " · unverified";
     const id = make("span", "id", entry.id + state);
     if (entry.failed) id.classList.add("is-failed");
-    const button = make("button", "", id, make("span", "text", entry.text));
-    button.type = "button";
-    button.addEventListener("click", () => show(place, true));
-    const item = make("li", "", button);
-    item.haystack = (entry.id + " " + entry.text).toLowerCase();
-    entries.append(item);
-    return button;
-  });
-  list.append(entries);
+    const node = make("button", "", id, make("span", "text", entry.text));
+    node.type = "button";
+    node.dataset.place = place;
+    node.setAttribute("aria-current", String(place === current));
+    node.addEventListener("click", () => show(place, true));
+    return make("li", "", node);
+  }
+
+  function drawMore() {
+    const next = fitting.slice(drawn, drawn + page);
+    list.append(...next.map(button));
+    drawn += next.length;
+    more.hidden = drawn === fitting.length;
+    more.textContent = `Show ${Math.min(page, fitting.length - drawn)} more`;
+  }
 
   function filter() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const domain = byId("domain").value;
     const verdict = byId("verdict").value;
     const failed = byId("failed").checked;
-    let shown = 0;
+    fitting = [];
     index.forEach((entry, place) => {
-      const item = buttons[place].parentNode;
-      const fits =
+      if (
         (!domain || entry.domain === domain) &&
         (!verdict || entry.verdicts.includes(verdict)) &&
         (!failed || entry.failed) &&
-        words.every((word) => item.haystack.includes(word));
-      item.hidden = !fits;
-      shown += fits ? 1 : 0;
+        words.every((word) => haystacks[place].includes(word))
+      ) fitting.push(place);
     });
-    byId("count").textContent = `${shown} of ${index.length} questions`;
+    list.replaceChildren();
+    drawn = 0;
+    drawMore();
+    byId("count").textContent = `${fitting.length} of ${index.length} questions`;
   }
 
   function fact(name, value, className) {
@@ -117,10 +130,10 @@
   }
 
   async function show(place, focus) {
-    buttons.forEach((button, other) => {
-      if (other === place || other === current) button.setAttribute("aria-current", String(other === place));
-    });
     current = place;
+    list.querySelectorAll("button").forEach((node) => {
+      node.setAttribute("aria-current", String(Number(node.dataset.place) === place));
+    });
     if (focus) history.replaceState(null, "", "#q=" + encodeURIComponent(index[place].id));
     let data;
     try {
@@ -181,6 +194,7 @@
     ];
   }
 
+  more.addEventListener("click", drawMore);
   byId("filters").addEventListener("input", filter);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   filter();
@@ -188,7 +202,8 @@
   const linked = index.findIndex((entry) => entry.id === wanted);
   const first = index.findIndex((entry) => !entry.failed);
   if (index.length) {
-    show(linked >= 0 ? linked : Math.max(first, 0), false);
-    if (linked >= 0) view.scrollIntoView();
+    show(linked >= 0 ? linked : Math.max(first, 0), false).then(() => {
+      if (linked >= 0) view.scrollIntoView();
+    });
   }
 })();
