@@ -16,7 +16,12 @@ from flows.progress import console
 from flows.project import Project, Results, find_project
 from flows.stage import exits, run_stage
 from flows.tracking import Tracker
-from simulrag.evaluation.published import read_published, read_published_benchmark
+from simulrag.evaluation.published import (
+    PAPER_METRICS,
+    PAPER_STATISTICS,
+    read_published,
+    read_published_benchmark,
+)
 from simulrag.evaluation.report import RunSummary, write_report
 from simulrag.records import Answer, Label, Question
 
@@ -57,8 +62,13 @@ def _write(
         answers += read_records(place.answers(domain), Answer)
         labels += read_table(place.labels(domain), Label)
     check_folder(place.report.parent)
-    has_published = (project.published / "table1.csv").is_file()
-    has_benchmark = (project.published / "table2.csv").is_file()
+    published = {
+        number: read_published(project.published, f"table{number}")
+        for number in PAPER_METRICS
+        if (project.published / f"table{number}.csv").is_file()
+    }
+    if (project.published / f"table{PAPER_STATISTICS}.csv").is_file():
+        published[PAPER_STATISTICS] = read_published_benchmark(project.published)
     write_report(
         place.report,
         summary,
@@ -66,8 +76,7 @@ def _write(
         questions=[question for questions in domains.values() for question in questions],
         answers=answers,
         labels=labels,
-        published=read_published(project.published) if has_published else None,
-        published_benchmark=read_published_benchmark(project.published) if has_benchmark else None,
+        published=published,
     )
 
 

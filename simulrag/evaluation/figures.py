@@ -1,4 +1,4 @@
-"""Figures as SVG: the same bytes for the same tables, legible on light and on dark ground."""
+"""Figures: the same bytes for the same tables, legible on light and on dark ground."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import matplotlib as mpl
 import polars as pl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from simulrag.evaluation.claim_level import BUDGETED
+from simulrag.evaluation.claim_level import BUDGETED, OURS
 from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.tables import Tables
 
@@ -22,8 +23,10 @@ _STYLES: dict[str, dict[str, Any]] = {
     "Uncertainty": {"color": "#3b82c4", "marker": "D", "linestyle": (0, (3, 1.5, 1, 1.5))},
     "UE+SBA": {"color": "#d6455d", "marker": "o", "linestyle": "-"},
 }
+ENDS = ("no-RAG", "all-RAG")
 # Stands for the page's text colour; no other element uses it.
 _INK = "#010203"
+_DARK = "#1b1f24"
 _EMPTY = "undefined at every budget:\nthe notes below the table say why"
 _RC: Any = {
     "svg.fonttype": "none",
@@ -36,55 +39,140 @@ _RC: Any = {
     "ytick.color": _INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "savefig.dpi": 200,
+    "figure.dpi": 200,
 }
 
 
-def budget_figure(tables: Tables, domain: str, metric: str) -> str:
-    """A metric against the verification budget, a line a method with its 95 % interval, as SVG.
+def budget_figure(tables: Tables, domain: str, metric: str) -> Figure:
+    """A metric against the verification budget, a line a method with its 95 % interval.
 
-    For a place inside HTML: without XML header and name spaces. Lines are moved a little apart
-    sideways so that intervals do not hide each other.
+    Lines are moved a little apart sideways so that intervals do not hide each other.
     """
     settings = tables.settings
+    rows = _leading(tables, domain, metric)
+    with mpl.rc_context(_RC):
+        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
+        axes = figure.add_subplot()
+        for place, method in enumerate(BUDGETED):
+            of_method = rows.filter(pl.col("method") == method)
+            shift = (place - 1.5) * 0.7
+            _line(axes, of_method, method, [b + shift for b in of_method["budget_percent"]])
+        for end in ENDS:
+            _end(axes, rows.filter(pl.col("method") == end), end)
+        axes.set_xticks(settings.budgets_percent, [f"{b} %" for b in settings.budgets_percent])
+        axes.set_xlabel("claims verified")
+        _finish(figure, axes, FIGURE_METRICS[metric])
+    return figure
+
+
+def cost_figure(tables: Tables, domain: str, metric: str) -> Figure:
+    """A metric against the model calls that each method x budget would make alone."""
+    calls = tables.method_cost.filter(
+        (pl.col("domain") == domain) & (pl.col("level") == "claim") & (pl.col("step") == "all")
+    ).select("method", "budget_percent", "calls")
+    rows = _leading(tables, domain, metric).join(calls, on=["method", "budget_percent"])
+    with mpl.rc_context(_RC):
+        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
+        axes = figure.add_subplot()
+        for method in BUDGETED:
+            of_method = rows.filter(pl.col("method") == method).sort("budget_percent")
+            _line(axes, of_method, method, of_method["calls"].to_list())
+        for end in ENDS:
+            for row in rows.filter(pl.col("method") == end).iter_rows(named=True):
+                axes.plot([row["calls"]], [row["value"]], color=_INK, marker="x", markersize=6)
+                axes.annotate(
+                    end,
+                    (row["calls"], row["value"]),
+                    (0, 6),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=8,
+                )
+        axes.set_xlabel("model calls a question")
+        _finish(figure, axes, FIGURE_METRICS[metric])
+    return figure
+
+
+def centrality_figure(tables: Tables, domain: str, metric: str) -> Figure:
+    """UE+SBA by centrality at every budget, with 95 % intervals."""
+    settings = tables.settings
     rows = tables.claim_level.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("metric") == metric)
+        & (pl.col("method") == OURS)
+        & (pl.col("undecided") == settings.undecided)
+        & pl.col("value").is_not_null()
+    )
+    with mpl.rc_context(_RC):
+        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
+        axes = figure.add_subplot()
+        names = list(settings.centralities)
+        styles = list(_STYLES.values())
+        for place, budget in enumerate(settings.budgets_percent):
+            of_budget = rows.filter(pl.col("budget_percent") == budget)
+            shift = (place - (len(settings.budgets_percent) - 1) / 2) * 0.18
+            style = {**styles[-1 - place % len(styles)], "linestyle": ""}
+            x = [names.index(name) + shift for name in of_budget["centrality"]]
+            _line(axes, of_budget, f"{budget} %", x, style)
+        axes.set_xticks(
+            range(len(names)), [name.replace("_", " ") for name in names], rotation=20, ha="right"
+        )
+        _finish(figure, axes, FIGURE_METRICS[metric])
+    return figure
+
+
+def inline_svg(figure: Figure, salt: str) -> str:
+    """The figure for a place inside HTML: no header, no name spaces, the page's text colour.
+
+    ``salt`` makes its identifiers differ from those of the page's other figures.
+    """
+    return _inlined(_svg(figure, salt).replace(_INK, "currentColor"))
+
+
+def figure_files(figure: Figure, salt: str) -> dict[str, bytes]:
+    """The figure as files by suffix, in dark on white: ``svg`` and ``png`` (200 dots an inch)."""
+    image = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(image, metadata={"Software": None})
+    return {"svg": _svg(figure, salt).replace(_INK, _DARK).encode(), "png": image.getvalue()}
+
+
+def _leading(tables: Tables, domain: str, metric: str) -> pl.DataFrame:
+    settings = tables.settings
+    return tables.claim_level.filter(
         (pl.col("domain") == domain)
         & (pl.col("metric") == metric)
         & (pl.col("centrality") == settings.centrality)
         & (pl.col("undecided") == settings.undecided)
         & pl.col("value").is_not_null()
     )
-    with mpl.rc_context({**_RC, "svg.hashsalt": f"{domain}-{metric}"}):
-        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
-        axes = figure.add_subplot()
-        for place, method in enumerate(BUDGETED):
-            _line(axes, rows.filter(pl.col("method") == method), method, place)
-        for end in ("no-RAG", "all-RAG"):
-            _end(axes, rows.filter(pl.col("method") == end), end)
-        axes.set_xticks(settings.budgets_percent, [f"{b} %" for b in settings.budgets_percent])
-        axes.set_xlabel("claims verified")
-        axes.set_ylabel(FIGURE_METRICS[metric])
-        axes.margins(x=0.12)
-        axes.grid(axis="y", color=_INK, alpha=0.12, linewidth=0.6)
-        if axes.get_legend_handles_labels()[0]:
-            figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        else:
-            axes.text(0.5, 0.5, _EMPTY, ha="center", va="center", transform=axes.transAxes)
-        return _inlined(_svg(figure))
 
 
-def _line(axes: Any, rows: pl.DataFrame, method: str, place: int) -> None:
+def _finish(figure: Figure, axes: Any, label: str) -> None:
+    axes.set_ylabel(label)
+    axes.margins(x=0.12)
+    axes.grid(axis="y", color=_INK, alpha=0.12, linewidth=0.6)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    else:
+        axes.text(0.5, 0.5, _EMPTY, ha="center", va="center", transform=axes.transAxes)
+
+
+def _line(
+    axes: Any,
+    rows: pl.DataFrame,
+    label: str,
+    x: list[float],
+    style: dict[str, Any] | None = None,
+) -> None:
     if rows.is_empty():
         return
-    style = _STYLES[method]
-    x = [budget + (place - 1.5) * 0.7 for budget in rows["budget_percent"]]
-    axes.plot(x, rows["value"].to_list(), label=method, markersize=5, linewidth=1.6, **style)
-    with_interval = [
-        (at, row["lower_95"], row["upper_95"])
-        for at, row in zip(x, rows.iter_rows(named=True), strict=True)
-        if row["lower_95"] is not None
-    ]
-    for at, lower, upper in with_interval:
-        axes.plot([at, at], [lower, upper], color=style["color"], linewidth=1.1, alpha=0.75)
+    style = style or _STYLES[label]
+    axes.plot(x, rows["value"].to_list(), label=label, markersize=5, linewidth=1.6, **style)
+    for at, row in zip(x, rows.iter_rows(named=True), strict=True):
+        if row["lower_95"] is not None:
+            ends = [row["lower_95"], row["upper_95"]]
+            axes.plot([at, at], ends, color=style["color"], linewidth=1.1, alpha=0.75)
 
 
 def _end(axes: Any, rows: pl.DataFrame, name: str) -> None:
@@ -117,18 +205,18 @@ def figure_text(tables: Tables, domain: str, metric: str) -> str:
     return f"{FIGURE_METRICS[metric]} against verification budget, {domain}. " + "; ".join(parts)
 
 
-def _svg(figure: Figure) -> str:
+def _svg(figure: Figure, salt: str) -> str:
     buffer = io.StringIO()
-    FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
-        buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-    )
-    text = buffer.getvalue().replace(_INK, "currentColor")
-    # The figure's and axes' white ground would hide the page's own.
-    return re.sub(r"fill: #ffffff", "fill: none", text)
+    with mpl.rc_context({**_RC, "svg.hashsalt": salt}):
+        FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
+            buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
+    return buffer.getvalue()
 
 
 def _inlined(text: str) -> str:
-    text = text[text.index("<svg") :]
+    # The figure's and axes' white ground would hide the page's own.
+    text = re.sub(r"fill: #ffffff", "fill: none", text[text.index("<svg") :])
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href", "href")
     # Its style sheet would reach the whole page; the size comes from the page.

@@ -20,6 +20,11 @@ _BENCHMARK_COLUMNS = (
     *("domain", "answer_words", "claims", "quantitative_claims"),
     *("qualitative_claims", "tool_parameters"),
 )
+PAPER_METRICS = {1: FIGURE_METRICS, 3: {"precision": "Precision", "recall": "Recall", "f1": "F1"}}
+"""What the paper's tables of methods hold, by their number."""
+PAPER_STATISTICS = 2
+"""The number of the paper's table of benchmark statistics."""
+
 _REPLAYED_SUFFIX = "-published"
 
 
@@ -49,12 +54,13 @@ class Replayed:
         )
 
 
-def read_published(folder: Path) -> pl.DataFrame:
-    """Table 1 from ``folder/table1.csv``: domain, metric, method, model, budget_percent, value.
+def read_published(folder: Path, table: str = "table1") -> pl.DataFrame:
+    """A table from ``folder``: domain, metric, method, model, budget_percent, value.
 
-    Raises InputError where the file is missing or lacks a column.
+    ``table1`` holds F1, AUPR and AUROC, ``table3`` precision, recall and F1. Raises InputError
+    where the file is missing or lacks a column.
     """
-    return _read(folder / "table1.csv", _COLUMNS)
+    return _read(folder / f"{table}.csv", _COLUMNS)
 
 
 def read_published_benchmark(folder: Path) -> pl.DataFrame:
@@ -62,7 +68,7 @@ def read_published_benchmark(folder: Path) -> pl.DataFrame:
 
     Raises InputError where the file is missing or lacks a column.
     """
-    return _read(folder / "table2.csv", _BENCHMARK_COLUMNS)
+    return _read(folder / f"table{PAPER_STATISTICS}.csv", _BENCHMARK_COLUMNS)
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
@@ -97,9 +103,9 @@ def replayed(pairs: Iterable[tuple[Question, Answer]]) -> Replayed:
 
 
 def published_view(
-    tables: Tables, domain: str, published: pl.DataFrame, like: Replayed
+    tables: Tables, domain: str, published: pl.DataFrame, like: Replayed, number: int = 1
 ) -> TableView | None:
-    """Our values beside the paper's Table 1, with a sentence on what may be compared.
+    """Our values beside the paper's Table 1 or 3, with a sentence on what may be compared.
 
     None where the paper has no such field, or no question of ours completed.
     """
@@ -108,23 +114,33 @@ def published_view(
     if theirs.is_empty() or like.completed == 0:
         return None
     models = theirs["model"].unique(maintain_order=True).to_list()
-    ours = tables.plots.filter(pl.col("domain") == domain)
+    settings = tables.settings
+    ours = tables.claim_level.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("centrality") == settings.centrality)
+        & (pl.col("undecided") == settings.undecided)
+    )
     rows: list[tuple[str, ...]] = []
     strong = []
-    for metric, title in FIGURE_METRICS.items():
-        for budget in tables.settings.budgets_percent:
+    for metric, title in PAPER_METRICS[number].items():
+        for budget in settings.budgets_percent:
             for method in BUDGETED:
-                same = (pl.col("method") == method) & (pl.col("budget_percent") == budget)
-                cells = [_only(ours.filter(same)[metric])]
-                for model in models:
-                    of_model = (pl.col("metric") == metric) & (pl.col("model") == model)
-                    cells.append(_only(theirs.filter(same & of_model)["value"]))
+                same = (
+                    (pl.col("method") == method)
+                    & (pl.col("budget_percent") == budget)
+                    & (pl.col("metric") == metric)
+                )
+                cells = [_only(ours.filter(same)["value"])]
+                cells += [
+                    _only(theirs.filter(same & (pl.col("model") == model))["value"])
+                    for model in models
+                ]
                 if method == OURS:
                     strong.append(len(rows))
                 shown = ("—" if value is None else f"{value:.3f}" for value in cells)
                 rows.append((f"{title}, {budget} %", method, *shown))
     return TableView(
-        caption=f"{domain}: this run beside the published Table 1, {field}",
+        caption=f"{domain}: this run beside the published Table {number}, {field}",
         columns=("Metric, budget", "Method", "This run", *(f"Published, {m}" for m in models)),
         rows=tuple(rows),
         strong=tuple(strong),

@@ -8,27 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import polars as pl
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.errors import InputError
-from simulrag.evaluation.figures import budget_figure, figure_text
+from simulrag.evaluation.domain_report import Published, domain_figures, domain_tables
+from simulrag.evaluation.figures import figure_files, inline_svg
 from simulrag.evaluation.findings import findings
-from simulrag.evaluation.names import FIGURE_METRICS
-from simulrag.evaluation.published import Replayed, published_view, replayed
-from simulrag.evaluation.report_checks import benchmark_view, retrieval_view
-from simulrag.evaluation.report_people import agreement_view, people_labels, people_view
-from simulrag.evaluation.report_tables import (
-    TableView,
-    answer_view,
-    boundary_view,
-    claim_view,
-    comparison_view,
-    cost_view,
-    gain_view,
-)
-from simulrag.evaluation.settings import UNDECIDED
+from simulrag.evaluation.published import Replayed, replayed
+from simulrag.evaluation.report_people import people_labels
+from simulrag.evaluation.table_files import latex, markdown
 from simulrag.evaluation.tables import Tables
 from simulrag.evaluation.traces import (
     BLOCK,
@@ -66,14 +55,13 @@ def write_report(
     questions: Sequence[Question],
     answers: Sequence[Answer],
     labels: Sequence[Label],
-    published: pl.DataFrame | None = None,
-    published_benchmark: pl.DataFrame | None = None,
+    published: Published | None = None,
 ) -> None:
     """Write the report to ``path``, the same bytes for the same arguments.
 
-    ``published``: the paper's Table 1 (``published.read_published``), shown beside ours;
-    ``published_benchmark``: its Table 2. Raises InputError where an answer's question is not among
-    ``questions``.
+    Beside it come ``figures/`` (SVG and PNG) and ``tables/`` (Markdown and LaTeX) with what it
+    shows. ``published``: the paper's tables by number (``published.read_published``), shown beside
+    ours. Raises InputError where an answer's question is not among ``questions``.
     """
     text = report_html(
         run,
@@ -82,10 +70,37 @@ def write_report(
         answers=answers,
         labels=labels,
         published=published,
-        published_benchmark=published_benchmark,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
+    asked = {question.question_id: question for question in questions}
+    pairs = [(asked[answer.question_id], answer) for answer in answers]
+    for domain in tables.domains:
+        like = _like(pairs, domain)
+        _write_figures(path.parent / "figures", tables, domain)
+        _write_tables(path.parent / "tables", tables, domain, published or {}, like)
+
+
+def _like(pairs: Sequence[tuple[Question, Answer]], domain: str) -> Replayed:
+    return replayed(pair for pair in pairs if pair[1].domain == domain)
+
+
+def _write_figures(folder: Path, tables: Tables, domain: str) -> None:
+    folder.mkdir(exist_ok=True)
+    for picture in domain_figures(tables, domain):
+        for suffix, content in figure_files(picture.figure, picture.name).items():
+            (folder / f"{picture.name}.{suffix}").write_bytes(content)
+
+
+def _write_tables(
+    folder: Path, tables: Tables, domain: str, published: Published, like: Replayed
+) -> None:
+    folder.mkdir(exist_ok=True)
+    for of_section in domain_tables(tables, domain, published, like).values():
+        for name, view in of_section.items():
+            for suffix, text in (("md", markdown(view)), ("tex", latex(view))):
+                path = folder / f"{domain}-{name}.{suffix}"
+                path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def report_html(
@@ -95,8 +110,7 @@ def report_html(
     questions: Sequence[Question],
     answers: Sequence[Answer],
     labels: Sequence[Label],
-    published: pl.DataFrame | None = None,
-    published_benchmark: pl.DataFrame | None = None,
+    published: Published | None = None,
 ) -> str:
     """The report's text."""
     asked = {question.question_id: question for question in questions}
@@ -125,11 +139,7 @@ def report_html(
         settings=tables.settings,
         domains=[
             _domain(
-                tables,
-                domain,
-                published,
-                published_benchmark,
-                replayed(p for p in pairs if p[1].domain == domain),
+                tables, domain, published or {}, replayed(p for p in pairs if p[1].domain == domain)
             )
             for domain in tables.domains
         ],
@@ -166,47 +176,23 @@ def _warnings(run: RunSummary, answers: Sequence[Answer]) -> list[tuple[str, str
     return found
 
 
-def _domain(
-    tables: Tables,
-    domain: str,
-    published: pl.DataFrame | None,
-    published_benchmark: pl.DataFrame | None,
-    like: Replayed,
-) -> Mapping[str, Any]:
-    settings = tables.settings
-    other = next(name for name in UNDECIDED if name != settings.undecided)
-    further: list[TableView | None] = [
-        claim_view(tables, domain, settings.centrality, other),
-        *(
-            claim_view(tables, domain, centrality, settings.undecided)
-            for centrality in settings.centralities[1:]
-        ),
-    ]
-    beside = None if published is None else published_view(tables, domain, published, like)
+def _domain(tables: Tables, domain: str, published: Published, like: Replayed) -> Mapping[str, Any]:
+    views = domain_tables(tables, domain, published, like)
+    leading = views.pop("")
     return {
         "name": domain,
         "figures": [
             {
-                "title": title,
-                "text": figure_text(tables, domain, metric),
+                "caption": picture.caption,
+                "text": picture.text,
                 # Drawn by matplotlib from our tables; the domain's name is not written into it.
-                "svg": Markup(budget_figure(tables, domain, metric)),  # noqa: S704
+                "svg": Markup(inline_svg(picture.figure, picture.name)),  # noqa: S704
             }
-            for metric, title in FIGURE_METRICS.items()
+            for picture in domain_figures(tables, domain)
         ],
-        "claims": claim_view(tables, domain, settings.centrality, settings.undecided),
-        "answers": answer_view(tables, domain),
-        "details": [
-            ("Published numbers beside ours", [beside]),
-            ("Paired differences", [comparison_view(tables, domain), gain_view(tables, domain)]),
-            ("Other treatments of the same claims", further),
-            ("Final answers, failures as zero", [answer_view(tables, domain, "zero")]),
-            ("Simulator boundary", [boundary_view(tables, domain)]),
-            ("Retrieval", [retrieval_view(tables, domain)]),
-            ("Benchmark", [benchmark_view(tables, domain, published_benchmark)]),
-            ("Human labels", [agreement_view(tables, domain), people_view(tables, domain)]),
-            ("Cost", [cost_view(tables, domain)]),
-        ],
+        "claims": leading["claims"],
+        "answers": leading["answers"],
+        "details": [(title, list(of_title.values())) for title, of_title in views.items()],
     }
 
 

@@ -240,6 +240,34 @@ def cost_view(tables: Tables, domain: str) -> TableView:
     )
 
 
+def method_cost_view(tables: Tables, domain: str) -> TableView:
+    """What each method x budget, and each final answer, would cost alone."""
+    frame = tables.method_cost.filter((pl.col("domain") == domain) & (pl.col("step") == "all"))
+    rows = tuple(
+        (
+            row["method"],
+            f"{row['budget_percent']} %" if row["level"] == "claim" else f"m = {row['samples']}",
+            *(
+                _mean(row[name])
+                for name in ("calls", "input_tokens", "output_tokens", "simulator_runs")
+            ),
+        )
+        for row in frame.iter_rows(named=True)
+    )
+    return TableView(
+        caption=f"{domain}: cost a question of each method by itself",
+        columns=(
+            *("Method", "Budget or m", "Calls", "Input tokens", "Output tokens"),
+            "Simulator runs",
+        ),
+        rows=rows,
+        notes=(
+            "Lines with a budget select claims and write one answer; lines with m are final "
+            "answers. data/metrics/method_cost.csv has every step.",
+        ),
+    )
+
+
 def why(rows: Iterable[tuple[str, int | None, str]]) -> tuple[str, ...]:
     """A sentence a reason, after the lines it holds for: rows of method, budget and reason."""
     found: dict[str, dict[str, list[int]]] = {}
