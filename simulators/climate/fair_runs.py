@@ -91,25 +91,45 @@ def global_temperature(cases: Sequence[Case], wheels: Path) -> Array:
     """Surface temperature above 1850-1900 in degC, shape (years 1850-2100, cases, members).
 
     ``wheels`` holds the unpacked package fair 1.6.4. Values are calendar-year means: the mean of
-    FaIR's two time bounds of the year. CO2 and CH4 are driven by emissions: those that make each
-    member follow the scenario's concentrations (as the models behind IPCC AR6 do), plus the change
-    in percent of the scenario's own emissions.
+    FaIR's two time bounds of the year. CO2 and CH4 are driven by the emissions that make each
+    member follow the scenario's concentrations (as the models behind IPCC AR6 do). A change is
+    percent of these, so that a cut by 100 % leaves none: sinks of the members are stronger than
+    those behind the scenarios' concentrations, and the tabulated emissions would leave a rest.
     """
-    scenarios = sorted({case.scenario for case in cases})
-    followed = _run([Case(scenario) for scenario in scenarios], wheels, None)
-    compatible = {
-        gas: {
-            scenario: np.asarray(followed.emissions.sel(specie=gas, scenario=str(number)).data)
-            for number, scenario in enumerate(scenarios)
-        }
-        for gas in CHANGED_GASES
-    }
-    model = _run(cases, wheels, compatible)
+    model = _run(cases, wheels, _compatible([case.scenario for case in cases], wheels))
     bounds = np.asarray(model.temperature.sel(layer=0).data)
     years = (bounds[:-1] + bounds[1:]) / 2
     start = FIRST_YEAR - RUN_FROM
     reference = years[start : start + 51].mean(axis=0)
     return np.asarray(years[start : LAST_YEAR - RUN_FROM + 1] - reference)
+
+
+def emitted_co2(scenarios: Sequence[str], wheels: Path) -> Array:
+    """CO2 that each member emits in 2015-2100, GtCO2 (land use included), (scenarios, members)."""
+    series = _compatible(scenarios, wheels)["CO2"]
+    start, end = CHANGE_FROM - RUN_FROM, LAST_YEAR - RUN_FROM + 1
+    return np.stack([series[name][start:end].sum(axis=0) for name in scenarios])
+
+
+def world_emissions(scenario: str, wheels: Path) -> Array:
+    """Tabulated (RCMIP) emissions of 1850-2100: (years, 4): CO2 in Gt, CH4, SO2 and BC in Mt."""
+    table = _rcmip(wheels / EMISSIONS, scenario)
+    fossil, land = (_series(table, "Emissions", name) for name in ("CO2 FFI", "CO2 AFOLU"))
+    others = [_series(table, "Emissions", name) for name in ("CH4", "Sulfur", "BC")]
+    return np.stack([(fossil + land) / 1000, *others], axis=-1)[FIRST_YEAR - RUN_FROM :]
+
+
+def _compatible(scenarios: Sequence[str], wheels: Path) -> Emissions:
+    """Emissions of CO2 and CH4 with which each member follows the scenario's concentrations."""
+    names = sorted(set(scenarios))
+    followed = _run([Case(name) for name in names], wheels, None)
+    return {
+        gas: {
+            name: np.asarray(followed.emissions.sel(specie=gas, scenario=str(number)).data)
+            for number, name in enumerate(names)
+        }
+        for gas in CHANGED_GASES
+    }
 
 
 def _run(cases: Sequence[Case], wheels: Path, compatible: Emissions | None) -> Any:
@@ -204,8 +224,8 @@ def _fill_drivers(
             if modes[specie] == "emissions":
                 own = _series(emissions[case.scenario], "Emissions", specie)
                 own = own * _TO_FAIR.get(desired_emissions_units[specie], 1.0)
-                change = own * percent.get(specie, 0.0) / 100
-                change[:changed_from] = 0
+                factor = np.ones_like(own)
+                factor[changed_from:] += percent.get(specie, 0.0) / 100
                 if compatible is not None and specie == "CH4":
                     base = compatible["CH4"][case.scenario]
                 elif compatible is not None and specie == "CO2 FFI":
@@ -213,7 +233,7 @@ def _fill_drivers(
                     base = compatible["CO2"][case.scenario] - land[:, None] / 1000
                 else:
                     base = own[:, None]
-                model.emissions.loc[where] = base + change[:, None]
+                model.emissions.loc[where] = base * factor[:, None]
             elif modes[specie] == "concentration":
                 yearly = _series(
                     concentrations[case.scenario], "Atmospheric Concentrations", specie

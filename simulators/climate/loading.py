@@ -17,6 +17,9 @@ from simulators.climate.warming import Responses
 
 ASSETS = Path(__file__).parent / "assets"
 ASSET_FILES = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz")
+EMISSION_COLUMNS = ("co2_gt", "ch4_mt", "so2_mt", "bc_mt")
+"""Columns of emissions.csv, the world's emissions a year; the emulator reads them."""
+
 FINENESS_DEGC = 2e-4
 """Step of the stored changes."""
 
@@ -92,7 +95,9 @@ def responses() -> Responses:
         degrees = (whole * FINENESS_DEGC).astype(np.float32)
         return np.ascontiguousarray(np.moveaxis(degrees, -1, 1))
 
-    return Responses(file["baseline"], surface("greenhouse"), surface("aerosol"))
+    return Responses(
+        file["baseline"], surface("greenhouse"), surface("aerosol"), file["emitted_co2_gt"]
+    )
 
 
 def _open(name: str) -> Any:

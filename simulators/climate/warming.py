@@ -28,11 +28,13 @@ class Responses:
     ``baseline``: above 1850-1900, (scenarios, years 1850-2100, members); up to 2014 they agree.
     ``greenhouse`` and ``aerosol``: change against it, (scenarios, years 2015-2100, nodes of the
     first gas times nodes of the second, members), for CO2 and CH4, and for SO2 and BC.
+    ``emitted_co2_gt``: CO2 that each member emits in 2015-2100, (scenarios, members).
     """
 
     baseline: NDArray[np.float32]
     greenhouse: NDArray[np.float32]
     aerosol: NDArray[np.float32]
+    emitted_co2_gt: NDArray[np.float32]
 
     @property
     def members(self) -> int:
