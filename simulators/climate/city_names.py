@@ -23,21 +23,34 @@ def fold(name: str) -> str:
     return " ".join(kept.casefold().split())
 
 
+VARIANTS_FROM_POPULATION = 5_000
+OTHER_SCRIPTS_FROM_POPULATION = 100_000
+
+
 def variants(city: Mapping[str, object]) -> list[str]:
-    """Folded alternate names in Latin letters of four letters or more, other than the name."""
-    own = fold(str(city["name"]))
-    given = city["alternatenames"]
-    names = {fold(str(name)) for name in given} if isinstance(given, list) else set()
-    return sorted(name for name in names if name.isascii() and len(name) > 3 and name != own)
+    """Folded alternate names other than the name: in Latin letters, of four or more, for cities
+    of 5,000 people; in other scripts for those of 100,000."""
+    population, given = int(str(city["population"])), city["alternatenames"]
+    if population < VARIANTS_FROM_POPULATION or not isinstance(given, list):
+        return []
+    names = {fold(str(name)) for name in given} - {fold(str(city["name"]))}
+    latin = {name for name in names if name.isascii() and len(name) > 3}
+    if population < OTHER_SCRIPTS_FROM_POPULATION:
+        return sorted(latin)
+    # ideographs make names of two
+    return sorted(latin | {n for n in names if not any(map(str.isascii, n)) and len(n) > 1})
 
 
 def asset_line(city: Mapping[str, object], known: list[str]) -> str:
-    """One line of the asset: name, latitude, longitude, country, population, variants."""
+    """One line of the asset: name, latitude, longitude, country, state (of the US), population,
+    variants."""
+    state = str(city["admin1code"]) if city["countrycode"] == "US" else ""
     cells = [
         str(city["name"]).replace("\t", " "),
         f"{float(str(city['latitude'])):.2f}",
         f"{float(str(city['longitude'])):.2f}",
         str(city["countrycode"]),
+        state,
         str(city["population"]),
         "|".join(known),
     ]

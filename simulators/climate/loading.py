@@ -16,7 +16,7 @@ from simulators.climate.grids import Array, bilinear
 from simulators.climate.warming import Responses
 
 ASSETS = Path(__file__).parent / "assets"
-ASSET_FILES = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz")
+ASSET_FILES = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 EMISSION_COLUMNS = ("co2_gt", "ch4_mt", "so2_mt", "bc_mt")
 """Columns of emissions.csv, the world's emissions a year; the emulator reads them."""
 

@@ -72,15 +72,16 @@ def test_a_line_of_a_city() -> None:
         "latitude": 51.77058,
         "longitude": 19.47395,
         "countrycode": "PL",
+        "admin1code": "74",
         "population": 768755,
         "alternatenames": ["Lodz", "Litzmannstadt", "Лодзь", "LOZ"],
     }
     line = asset_line(city, variants(city))
-    assert line == "Łódź\t51.77\t19.47\tPL\t768755\tlitzmannstadt"
+    assert line == "Łódź\t51.77\t19.47\tPL\t\t768755\tlitzmannstadt|лодзь"
 
 
-def test_cities_of_the_asset_have_six_cells() -> None:
+def test_cities_of_the_asset_have_seven_cells() -> None:
     text = lzma.decompress((ASSETS / "cities.tsv.xz").read_bytes()).decode()
     rows = list(csv.reader(text.split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE))
-    assert {len(row) for row in rows} == {6}
+    assert {len(row) for row in rows} == {7}
     assert len({tuple(row) for row in rows}) > 0.99 * len(rows)

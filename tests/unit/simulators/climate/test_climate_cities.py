@@ -31,6 +31,16 @@ from simulators.climate.city_names import fold
         ("Viborg", 56.45, 9.40),
         ("Aš", 50.22, 12.19),
         ("Alamo (MX)", 20.91, -97.68),
+        ("Paris, Texas", 33.66, -95.56),
+        ("Paris, TX, USA", 33.66, -95.56),
+        ("Springfield, Illinois", 39.80, -89.64),
+        ("Athens, Georgia", 33.96, -83.38),
+        ("Tbilisi, Georgia", 41.69, 44.83),
+        ("Berlin, DE", 52.52, 13.41),
+        ("Москва", 55.75, 37.62),
+        ("北京", 39.91, 116.40),
+        ("القاهرة", 30.06, 31.25),
+        ("서울", 37.57, 126.98),
     ],
 )
 def test_found(spelling: str, latitude: float, longitude: float) -> None:
@@ -53,7 +63,8 @@ def test_namesakes_of_similar_size_are_listed() -> None:
     with pytest.raises(ArgumentError, match="ambiguous") as refusal:
         find_city("Springfield")
     said = str(refusal.value)
-    assert said.count("Springfield, US") >= 3
+    assert said.count("Springfield, ") >= 3
+    assert "Springfield, MO, US" in said
     assert "37.2" in said
     assert "country" in said
 
@@ -86,8 +97,17 @@ def test_a_country_without_that_city_lists_what_there_is() -> None:
 
 
 def test_a_region_that_is_no_country_is_told() -> None:
-    with pytest.raises(ArgumentError, match=r"'Texas' .* is no country.*Paris, FR"):
-        find_city("Paris, Texas")
+    with pytest.raises(ArgumentError, match=r"'Narnia' .* is no country.*Paris, FR"):
+        find_city("Paris, Narnia")
+
+
+def test_a_state_without_that_city_lists_what_there_is() -> None:
+    with pytest.raises(ArgumentError, match=r"no city 'Hamburg' in 'Texas'.*Hamburg, DE"):
+        find_city("Hamburg, Texas")
+
+
+def test_a_city_of_the_us_is_shown_with_its_state() -> None:
+    assert find_city("Paris, Texas").label == "Paris, TX, US"
 
 
 def test_empty() -> None:
