@@ -16,14 +16,15 @@ HOSPITAL_RISK_OF_ILL = (0.00697, 0.00274, 0.00561, 0.01060, 0.09091)
 
 @dataclass(frozen=True)
 class Disease:
-    """Times in days, shares of 1. Fitted to the published records (``docs/simulators``) where
-    nothing else is said.
+    """Times in days, shares of 1. The constants in ``calibrate.FREE`` are fitted to the published
+    records; the others are set (``docs/simulators`` says from what).
 
     ``severity`` scales the hospitalisation risks of all ages alike. ``initial_infected`` is the
     share of the people that is latent or infectious on the first day, ``initial_hospital`` the
     share of a steady state's patients that is in hospital. The ``*_drop`` are by how much
     midsummer's transmission is below midwinter's. ``immunity_tilt`` turns prior immunity from even
-    over the ages (0) to ``IMMUNITY_SHAPE`` (1). ``usual_protection`` is the fall of infection by
+    over the ages (0) to ``IMMUNITY_SHAPE`` (1); of the immunity beyond ``OVERLAP_FROM_PERCENT``
+    the share ``immunity_overlap`` meets people who are protected already. ``usual_protection`` is the fall of infection by
     the usual autumn vaccination, ``uptake_by_october`` the share of it given by 6 October.
     ``imported_per_day`` is each susceptible person's hazard from abroad. ``commuting_share`` and
     ``air_share`` of everybody's time are spent in another state: 3.8 % of workers work in one
@@ -31,18 +32,19 @@ class Disease:
     year.
     """
 
-    latent_days: float = 1.3
-    infectious_days: float = 1.85
-    stay_days: float = 5.7
-    severity: float = 0.71
-    initial_infected: float = 6.1e-4
-    initial_hospital: float = 0.22
-    moderate_drop: float = 0.27
+    latent_days: float = 1.4
+    infectious_days: float = 1.68
+    stay_days: float = 5.5
+    severity: float = 0.73
+    initial_infected: float = 6e-4
+    initial_hospital: float = 0.218
+    moderate_drop: float = 0.25
     high_drop: float = 0.5
-    peak_day_of_year: float = 16.0
-    immunity_tilt: float = 0.36
-    usual_protection: float = 0.34
-    uptake_by_october: float = 0.376
+    peak_day_of_year: float = 15.0
+    immunity_tilt: float = 0.355
+    immunity_overlap: float = 0.19
+    usual_protection: float = 0.351
+    uptake_by_october: float = 0.38
     imported_per_day: float = 9e-7
     commuting_share: float = 0.0044
     air_share: float = 0.014
@@ -53,6 +55,11 @@ DISEASE = Disease()
 IMMUNITY_SHAPE = (0.5, 0.7, 1.0, 1.25, 1.4)
 """Relative prior immunity by age under full tilt: it grows with the seasons a person has lived
 through, as attack rates that are highest in children suggest (Monto and Kioumehr 1975)."""
+
+OVERLAP_FROM_PERCENT = 40.0
+"""Where vaccination and past infections begin to protect the same people: half of the people are
+vaccinated (CDC) at 40 to 60 %, which with one bad season makes 40 % immune. An assumption: no
+measurement of the overlap is known to us."""
 
 
 def hospital_risk(disease: Disease) -> NDArray[np.float64]:
@@ -81,7 +88,12 @@ def spectral_radius(matrix: NDArray[np.float64]) -> float:
 def immune_share(
     disease: Disease, percent: float, people: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Immune share by age whose mean over the people is ``percent``; none above 0.98."""
+    """Immune share by age, none above 0.98; its mean over the people is ``percent`` less overlap.
+
+    Of the immunity beyond ``OVERLAP_FROM_PERCENT``, ``immunity_overlap`` meets people who are
+    protected already.
+    """
+    percent -= disease.immunity_overlap * max(0.0, percent - OVERLAP_FROM_PERCENT)
     shape = 1 + disease.immunity_tilt * (
         np.array(IMMUNITY_SHAPE) / np.average(IMMUNITY_SHAPE, weights=people) - 1
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,26 +88,32 @@ def initial_states(
     the hospital holds what a steady incidence of that size would fill, times
     ``initial_hospital``. The immune start as removed.
     """
+    means = initial_means(conditions, disease, places)
     people = places.people
-    total = people.sum(axis=1).astype(np.float64)
-    immune = immune_share(disease, conditions.prior_immunity_percent, total)
-    course = disease.latent_days + disease.infectious_days
-    ill = disease.initial_infected * people
-    stay = disease.stay_days / course * disease.initial_hospital
-    expected = (
-        ill * disease.latent_days / course,
-        ill * disease.infectious_days / course,
-        ill * hospital_risk(disease)[:, None] * stay,
-    )
-    removed = np.floor(people * immune[:, None] + rng.random(people.shape)).astype(np.int64)
+    removed = np.floor(means[4] + rng.random(people.shape)).astype(np.int64)
     left = people - np.minimum(removed, people)
     states = np.zeros((5, *people.shape), dtype=np.int64)
     states[4] = people - left
-    for state, mean in zip((1, 2, 3), expected, strict=True):
-        states[state] = np.minimum(rng.poisson(mean), left)
+    for state in (1, 2, 3):
+        states[state] = np.minimum(rng.poisson(means[state]), left)
         left = left - states[state]
     states[0] = left
     return states
+
+
+def initial_means(conditions: Conditions, disease: Disease, places: Places) -> NDArray[np.float64]:
+    """(5 states, age, place): what ``initial_states`` draws around."""
+    people = places.people.astype(np.float64)
+    immune = immune_share(disease, conditions.prior_immunity_percent, people.sum(axis=1))
+    course = disease.latent_days + disease.infectious_days
+    ill = disease.initial_infected * people
+    stay = disease.stay_days / course * disease.initial_hospital
+    removed = people * immune[:, None]
+    latent = ill * disease.latent_days / course
+    infectious = ill * disease.infectious_days / course
+    patients = ill * hospital_risk(disease)[:, None] * stay
+    susceptible = np.maximum(people - removed - latent - infectious - patients, 0.0)
+    return np.stack([susceptible, latent, infectious, patients, removed])
 
 
 def transmission_chance(r0: float, disease: Disease, places: Places) -> float:
@@ -117,14 +124,29 @@ def transmission_chance(r0: float, disease: Disease, places: Places) -> float:
     return r0 / spectral_radius(unit)
 
 
+@lru_cache(maxsize=8)
+def travel(disease: Disease) -> NDArray[np.float64]:
+    """``time_shares`` of the places of this model."""
+    return time_shares(load_places(), disease.commuting_share, disease.air_share)
+
+
+@lru_cache(maxsize=8)
+def _unit_chance(disease: Disease) -> float:
+    return transmission_chance(1.0, disease, load_places())
+
+
 def member_inputs(conditions: Conditions, disease: Disease, places: Places) -> MemberInputs:
     """What all members of a scenario share."""
     days = conditions.days
     course = seasonal(conditions.start, days, conditions.drop, disease.peak_day_of_year)
     uptake = usual_uptake(conditions.start, days, disease.uptake_by_october)
-    chance = transmission_chance(conditions.r0, disease, places)
+    if places is load_places():
+        shares, chance = travel(disease), conditions.r0 * _unit_chance(disease)
+    else:
+        shares = time_shares(places, disease.commuting_share, disease.air_share)
+        chance = transmission_chance(conditions.r0, disease, places)
     return MemberInputs(
-        shares=time_shares(places, disease.commuting_share, disease.air_share),
+        shares=shares,
         contacts=contact_matrices(places.contacts),
         matrix_of_day=matrix_of_day(conditions.measures, days),
         transmission=chance

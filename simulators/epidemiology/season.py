@@ -56,9 +56,13 @@ def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float6
     course of the CDC's weekly coverage estimates. A new season begins each 1 August.
     """
     first = start.toordinal()
-    dates = [date.fromordinal(first + day) for day in range(days)]
-    since = [(day - date(day.year - (day.month < 8), 8, 1)).days for day in dates]
-    return np.interp(since, (0, OCTOBER_DAY, CAMPAIGN_END_DAY), (0.0, by_october, 1.0))
+    augusts = np.array([date(start.year + k, 8, 1).toordinal() for k in range(-1, days // 365 + 2)])
+    dates = first + np.arange(days)
+    since = dates - augusts[np.searchsorted(augusts, dates, side="right") - 1]
+    given: NDArray[np.float64] = np.interp(
+        since, (0, OCTOBER_DAY, CAMPAIGN_END_DAY), (0.0, by_october, 1.0)
+    )
+    return given
 
 
 def community(measures: Measures, days: int) -> NDArray[np.float64]:

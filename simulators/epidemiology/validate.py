@@ -81,8 +81,14 @@ def published_places(states: Sequence[str]) -> tuple[int, ...]:
 
 def simulate(one: Published, disease: Disease, members: int, seed: int) -> Summary:
     """Our values for a query, by the published conventions."""
+    series = run_ensemble(published_conditions(one, disease), range(members), seed, disease)
+    return pooled(series[:, :, list(one.places)])
+
+
+def published_conditions(one: Published, disease: Disease) -> Conditions:
+    """What a query is run under."""
     drop = {"no": 0.0, "moderate": disease.moderate_drop, "high": disease.high_drop}[one.season]
-    conditions = Conditions(
+    return Conditions(
         start=one.start,
         r0=one.r0,
         drop=drop,
@@ -90,8 +96,6 @@ def simulate(one: Published, disease: Disease, members: int, seed: int) -> Summa
         metric=_METRICS[one.metric],
         days=DAYS,
     )
-    series = run_ensemble(conditions, range(members), seed, disease)
-    return pooled(series[:, :, list(one.places)])
 
 
 def errors(pairs: Sequence[tuple[Published, Summary]]) -> dict[str, float | int | None]:

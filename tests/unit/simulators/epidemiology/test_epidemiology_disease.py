@@ -71,10 +71,18 @@ def test_the_coupled_country_is_close_to_the_national_mean() -> None:
 @pytest.mark.parametrize("percent", [0, 10, 60, 80])
 @pytest.mark.parametrize("tilt", [0.0, 0.5, 1.0])
 def test_immunity_has_the_asked_mean(percent: float, tilt: float) -> None:
-    share = immune_share(replace(DISEASE, immunity_tilt=tilt), percent, NATION)
+    disease = replace(DISEASE, immunity_tilt=tilt, immunity_overlap=0.0)
+    share = immune_share(disease, percent, NATION)
     assert np.average(share, weights=NATION) == pytest.approx(percent / 100, abs=1e-9)
     assert (share >= 0).all()
     assert (share <= 0.98).all()
+
+
+def test_immunity_beyond_the_threshold_overlaps_in_part() -> None:
+    disease = replace(DISEASE, immunity_overlap=0.2)
+    for percent, left in ((20, 0.2), (40, 0.4), (60, 0.56)):
+        share = immune_share(disease, percent, NATION)
+        assert np.average(share, weights=NATION) == pytest.approx(left, abs=1e-9)
 
 
 def test_the_season_is_deepest_half_a_year_from_its_peak() -> None:
