@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from simulrag.evaluation.tables import Tables, evaluate
 from simulrag.records import HumanLabel, LabelValue
 from tests.unit.evaluation.people import given
 from tests.unit.evaluation.synthetic import Study, study
+from tests.unit.evaluation.test_report import Page, traces_of
 
 FAST = MetricSettings(bootstrap=200, random_seeds=3)
 VALUES: tuple[LabelValue, ...] = ("true", "false", "undecided")
@@ -130,7 +132,7 @@ def test_the_report_shows_agreement_and_every_disagreement() -> None:
     assert f"{len(differs)} of {len(tables.human_labels)} labelled claims" in html
     assert "judge and people" in html
     assert "<b>eve" not in html
-    assert "by people (disputed, not settled): ann: " in html
+    assert "by people (disputed, not settled): ann: " in json.dumps(traces_of(Page(html)))
     plain = report_html(
         RunSummary(models={"answer": "m"}, offline=False),
         tables_of(data, []),
