@@ -112,13 +112,14 @@ def _statement_problems(where: str, text: str, facts: Facts) -> list[Problem]:
     previous: list[Output] = []
     runs: list[int] = []
     for piece in pieces(text, facts):
-        runs = (case_names(piece, facts.runs) if facts.runs else []) or runs
+        here = case_names(piece, facts.runs) if facts.runs else []
+        runs = here or runs
         within = [output for output in facts.outputs if _of_runs(output, runs)]
         named = [output for output in within if output.mentions(piece)]
         asked = [output for output in named if output.ask is not None]
         stated = [output for output in within if output.ask is not None and states(piece, output)]
         problems += _number_problems(where, piece, named, facts)
-        problems += _direction_problems(where, piece, asked or named or stated, runs)
+        problems += _direction_problems(where, piece, asked or named or stated, here)
         problems += _answer_problems(where, piece, facts)
         about = asked or ([] if named else stated)
         if about or _CLASSED.search(piece):

@@ -25,8 +25,8 @@ _BASE_BEFORE = re.compile(
 )
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+\d*")
 _SMALL_WORDS = (
-    "a an the of in on at to by for with and or is are under from where if that its it be week"
-    " weeks any percent"
+    "a an the of in on at to by for with and or is are under from where if that its it be"
+    " week weeks any percent"
 )
 _SMALL = frozenset(_SMALL_WORDS.split())
 _NONE = re.compile(r"\b(?:without|no|unchanged)\b", re.I)
@@ -48,8 +48,15 @@ def pair(question: str) -> Pair | None:
         return None
     words = (match["one"].strip(" ,"), match["two"].strip(" ,."))
     before, behind = question[: match.start()], question[match.end() :]
-    one, two = (f"{before.rstrip(' ,:;')}, {word}{behind}" for word in words)
+    one, two = (_alone(before, words[own], words[1 - own], behind) for own in (0, 1))
     return Pair(words, (one, two))
+
+
+def _alone(before: str, own: str, other: str, behind: str) -> str:
+    """The question for one case: nothing of the other one is left in what is asked behind."""
+    asked = re.sub(rf"(?<!\w){re.escape(other)}(?!\w)", own, behind.lstrip("."))
+    # A semicolon for the full stop: a name at the end of a case must not run into what follows.
+    return f"{before.rstrip(' ,:;')}, {own};{asked}"
 
 
 @lru_cache(maxsize=1024)

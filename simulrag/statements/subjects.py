@@ -34,7 +34,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ),
     (
         "temperature_change",
-        r"temperature[\s_](?:change|difference|shift|increase|decrease|rise|drop|gap|anomaly)s?"
+        r"temperature[\s_](?:change|difference|shift|increase|decrease|rise|drop|fall|gap|anomaly)s?"
         r"|(?:change|difference|shift|increase|decrease|rise|drop|gap)s? (?:in|of) (?:\w+ ){0,4}"
         r"temperatures?|(?:warming|cooling)(?: trend| effect| influence| signal)?|warms|cools"
         r"|warmed|cooled|warmer|cooler|(?:total|overall|projected|net|local|exact) (?:\w+ ){0,2}"

@@ -35,6 +35,7 @@ _FILLER_WORDS = (
     " to use is and a an for with average total"
 )
 _FILLER = frozenset(_FILLER_WORDS.split())
+_MEASURES = frozenset(["start", "week", "weeks", "days"])
 _LANE_WORDS = {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4}
 
 
@@ -240,6 +241,11 @@ def _beside(reading: Reading) -> JsonValue:
     """A number of fitting unit beside words of the argument's name or meaning."""
     words = [w for w in _words(reading.row.name) if w not in _FILLER and len(w) > 2]
     words += [w for w in _words(reading.row.meaning) if w not in _FILLER and len(w) > 4]
+    if not reading.row.required and not _said(reading):
+        return None
+    if "start" in words and reading.row.unit == "weeks":
+        named = re.search(r"\b(?:from|in|at|by|after) week (\d+)\b", reading.question)
+        return int(named[1]) if named else None
     if "immunity" in words:
         words += ["protected", "resistant"]
     spots = [
@@ -250,7 +256,7 @@ def _beside(reading: Reading) -> JsonValue:
     if not spots:
         return None
     wanted = {"%": "percent", "-": ""}.get(reading.row.unit, reading.row.unit)
-    fitting = [item for item in quantities(reading.question) if _fits(item, wanted)]
+    fitting = [item for item in quantities(reading.question) if _fits(item, wanted, reading.row)]
     ranked = [
         (min(abs((item.start + item.end) / 2 - spot) for spot in spots), index)
         for index, item in enumerate(fitting)
@@ -259,10 +265,24 @@ def _beside(reading: Reading) -> JsonValue:
     return _cast(reading.row, fitting[min(near)[1]].value) if near else None
 
 
-def _fits(item: Quantity, wanted: str) -> bool:
+def _said(reading: Reading) -> bool:
+    """Whether a question names an optional argument: every telling word of its name is there."""
+    telling = [w for w in _words(reading.row.name) if w not in _FILLER and w not in _MEASURES]
+    return bool(telling) and all(
+        re.search(rf"(?<!\w){re.escape(word[: max(4, len(word) - 3)])}", reading.question, re.I)
+        for word in telling
+    )
+
+
+def _fits(item: Quantity, wanted: str, row: ArgumentRow) -> bool:
+    """Whether a number can be the argument's; an optional one wants its unit written."""
+    if row.type == "integer" and not item.value.is_integer():
+        return False
     if item.unit in ("date", "month_day", "year"):
         return item.unit == wanted
-    return item.unit == wanted or (wanted not in ("", "percent") and item.unit == "")
+    return item.unit == wanted or (
+        row.required and wanted not in ("", "percent") and item.unit == ""
+    )
 
 
 def _text(reading: Reading) -> JsonValue:

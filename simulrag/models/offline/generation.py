@@ -6,13 +6,24 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from rapidfuzz import fuzz
 
 from simulrag.models.offline.claims import decompose
+from simulrag.models.offline.comparison import (
+    Found,
+    RunText,
+    difference,
+    difference_lines,
+    find_word,
+    placed,
+    read_runs,
+    which_question,
+    word_answer,
+    word_question,
+)
 from simulrag.models.offline.sentences import sentences
 from simulrag.models.offline.templates import templates
 from simulrag.models.offline.wording import capitalised
@@ -36,44 +47,81 @@ _CLASSED = (
 )
 _UNIT_OF_SUFFIX = {"percent": "percent", "pct": "percent", "degc": "degc", "days": "weeks"}
 _WRITTEN = {"percent": "%", "degc": "°C"}
+_MARKERS = (re.compile(r"\bbaseline\b", re.I), re.compile(r"\bchange\b", re.I))
 _IS_CHANGE = re.compile(r"change|difference|anomaly|growth", re.IGNORECASE)
 
 
 def benchmark_question(situation: str, asks_json: str, evidence: str) -> dict[str, str]:
     """A question and its reference answer.
 
-    ``asks_json``: a list of {output, words, classes: [{name, from_magnitude}], better}. Each value
-    is looked up in ``evidence``; an ask that the evidence does not answer is not asked. ValueError
-    where nothing is left to ask.
+    ``asks_json``: a list of ``replies.Ask``. Each value is looked up in ``evidence``; an ask that
+    the evidence does not answer is not asked. ValueError where nothing is left to ask.
     """
     asks = json.loads(asks_json)
+    runs = read_runs(evidence)
     pick = int(hashlib.sha256(situation.encode()).hexdigest(), 16)
-    values = [(ask, find_value(ask["output"], ask["words"], evidence)) for ask in asks]
+    values = [(ask, _found(ask, runs)) for ask in asks]
     answered = [(ask, found) for ask, found in values if found is not None]
     if not answered:
         raise ValueError("the evidence states none of the asked outputs")
     parts, lines = [situation.strip()], []
     verdicts: list[tuple[str, str]] = []
     for index, (ask, found) in enumerate(answered):
-        noun = _noun(ask["words"])
-        value = found.value if _IS_CHANGE.search(ask["output"]) else None
-        parts.append(_ask(ask, found.unit, pick + index))
-        lines += _answer(ask, noun, found, pick + index)
+        if isinstance(found, str):
+            parts.append(word_question(ask))
+            lines.append(word_answer(ask, found))
+            continue
+        words = [runs[number - 1].words for number in (ask["run"], ask["against"]) if number]
+        if _compares(ask):
+            parts.append(f"{_ask(ask, found.unit, pick + index)} {which_question(found, words)}")
+            lines += difference_lines(
+                ask, found, words, _class_name(ask["classes"], abs(found.value))
+            )
+            continue
+        said = ask if ask["against"] or not _asked_twice(ask, asks) else placed(ask, words[0])
+        noun = _noun(said["words"])
+        parts.append(_ask(said, found.unit, pick + index))
+        lines += _answer(said, noun, found, pick + index)
+        value = found.value if _changes(ask) else None
         if ask["better"] != "neither" and value:
             good = (value < 0) == (ask["better"] == "lower")
             verdicts.append((noun, "better" if good else "worse"))
-    parts.append(_CLOSINGS[pick % len(_CLOSINGS)])
-    lines.append(_closing(verdicts))
+    if any(ask["better"] != "neither" for ask in asks):
+        parts.append(_CLOSINGS[pick % len(_CLOSINGS)])
+        lines.append(_closing(verdicts))
     return {"question": " ".join(parts), "reference_answer": " ".join(lines)}
 
 
-@dataclass(frozen=True)
-class Found:
-    """A value in the evidence: signed, with its digits as written and its canonical unit."""
+def _compares(ask: dict[str, Any]) -> bool:
+    """Whether an ask sets two runs side by side, not as a change from one to the other."""
+    return bool(ask["against"]) and "difference" in ask["words"]
 
-    value: float
-    digits: str
-    unit: str
+
+def _changes(ask: dict[str, Any]) -> bool:
+    return bool(ask["against"]) or _IS_CHANGE.search(ask["output"]) is not None
+
+
+def _asked_twice(ask: dict[str, Any], asks: Sequence[dict[str, Any]]) -> bool:
+    """Whether the same output is asked of several runs, so that each has to be named."""
+    own = [item for item in asks if item["output"] == ask["output"] and not item["against"]]
+    return len(own) > 1
+
+
+def _found(ask: dict[str, Any], runs: Sequence[RunText]) -> Found | str | None:
+    """What the runs say: a number, a difference of two, or a word."""
+    text = runs[ask["run"] - 1].text
+    if ask["answers"]:
+        return find_word(ask["answers"], text)
+    if not ask["against"]:
+        return find_value(ask["output"], ask["words"], text)
+    plain = ask["output"].replace("_", " ")
+    own = find_value(ask["output"], plain, text)
+    other = find_value(ask["output"], plain, runs[ask["against"] - 1].text)
+    if own is None:
+        return None
+    if other is None or (ask["scale"] == "percent" and not other.value):
+        return None
+    return difference(own, other, ask["scale"])
 
 
 def find_value(output: str, words: str, evidence: str) -> Found | None:
@@ -85,6 +133,7 @@ def find_value(output: str, words: str, evidence: str) -> Found | None:
     wanted = subjects(words) or subjects(output.replace("_", " "))
     spoken = f"{words} {output.replace('_', ' ')}"
     unit = _UNIT_OF_SUFFIX.get(output.rsplit("_", 1)[-1], output.rsplit("_", 1)[-1])
+    unit = "weeks" if output.startswith("weeks_") else unit
     best: tuple[float, Found] | None = None
     for line in (part for row in evidence.splitlines() for part in sentences(row)):
         number = _number_in(line, output, unit)
@@ -92,7 +141,10 @@ def find_value(output: str, words: str, evidence: str) -> Found | None:
             continue
         shared = 100.0 * len(wanted & subjects(line)) / max(len(wanted), 1)
         score = shared + float(fuzz.token_set_ratio(spoken.lower(), line.lower()))
-        if (wanted and not shared) or score < 50 or (best and score <= best[0]):
+        if (wanted and not shared) or score < 50:
+            continue
+        score -= _off_subject(spoken, line)
+        if best and score <= best[0]:
             continue
         change = signed_change(line, number) if _IS_CHANGE.search(output) else number.value
         digits = line[number.start : number.end].lstrip("+-−– ")
@@ -100,11 +152,17 @@ def find_value(output: str, words: str, evidence: str) -> Found | None:
     return best[1] if best else None
 
 
+def _off_subject(spoken: str, line: str) -> int:
+    """How much counts against a line that speaks of a baseline or a change and was not asked to."""
+    return sum(60 for marker in _MARKERS if marker.search(line) and not marker.search(spoken))
+
+
 def _number_in(line: str, output: str, unit: str) -> Quantity | None:
     numbers = quantities(line)
     fitting = [n for n in numbers if n.unit == unit]
-    if not fitting and unit not in ("percent", "degc"):
-        fitting = [n for n in numbers if n.unit not in ("percent", "year", "date", "month_day")]
+    if not fitting and unit not in ("percent", "degc", "weeks"):
+        other = ("percent", "year", "date", "month_day", "weeks")
+        fitting = [n for n in numbers if n.unit not in other or n.unit == unit]
     marker = _IS_CHANGE.search(line)
     if _IS_CHANGE.search(output) and marker:
         behind = [n for n in fitting if n.start > marker.end()]
@@ -139,7 +197,7 @@ def _answer(ask: dict[str, Any], noun: str, found: Found, pick: int) -> list[str
     unit = _WRITTEN.get(found.unit, f" {found.unit}" if found.unit else "")
     number = f"{found.digits}{unit}"
     name = _class_name(ask["classes"], abs(found.value))
-    if not _IS_CHANGE.search(ask["output"]):
+    if not _changes(ask):
         lines = [f"{capitalised(noun)} {'are' if _plural(noun) else 'is'} {found.value:g}{unit}."]
         if found.value >= 0:
             lines = [f"{capitalised(noun)} {'are' if _plural(noun) else 'is'} {number}."]

@@ -10,7 +10,7 @@ from simulrag.models.offline.arguments import read_argument
 from simulrag.models.offline.handbook import ArgumentRow, HandbookTool, read_handbook
 from simulrag.models.offline.phrasing import canonical
 from simulrag.models.offline.several import several
-from simulrag.statements import subjects
+from simulrag.statements import case_pair, subjects
 
 Call = dict[str, JsonValue]
 
@@ -38,11 +38,19 @@ _COMPARES = re.compile(
 def tool_calls(question: str, handbook: str, problems: list[str]) -> list[Call]:
     """The calls whose outputs the question needs; empty where nothing fits.
 
-    ``problems`` are the refusals of the attempt before. An argument that a refusal names is left
-    out where it has a default, and its call is dropped where it is required: a value is never
-    bent into the range behind the user's back.
+    A question that sets two cases side by side is read once for each. ``problems`` are the
+    refusals of the attempt before. An argument that a refusal names is left out where it has a
+    default, and its call is dropped where it is required: a value is never bent into the range
+    behind the user's back.
     """
-    question = canonical(question)
+    cases = case_pair(canonical(question))
+    if cases is None:
+        return _calls(canonical(question), handbook, problems)
+    found = [call for text in cases.texts for call in _calls(text, handbook, problems)]
+    return [call for index, call in enumerate(found) if call not in found[:index]]
+
+
+def _calls(question: str, handbook: str, problems: list[str]) -> list[Call]:
     filled: list[tuple[HandbookTool, Call]] = []
     tools = read_handbook(handbook)
     every_row = list({row.name: row for tool in tools for row in tool.arguments}.values())
@@ -54,6 +62,8 @@ def tool_calls(question: str, handbook: str, problems: list[str]) -> list[Call]:
                 read[row] = read_argument(row, question, every_row)
         values = {row.name: read[row] for row in rows}
         given: Call = {name: value for name, value in values.items() if value is not None}
+        if {"latitude", "longitude"} <= given.keys():
+            given.pop("city_name", None)  # coordinates win over a name
         if all(row.name in given for row in rows if row.required):
             filled.append((tool, given))
     calls: list[Call] = []
@@ -88,8 +98,16 @@ def _asked(
         return bool(_LAND_SEA.search(question))
     if re.search(r"\blat_and_lon\b|coordinates of", about):
         return bool(re.search(r"\b(?:coordinates|latitude|longitude)\b", question, re.I))
-    if not given or not _relevant(tool, question):
+    off_world = _is_global(tool) and not _GLOBAL.search(question)
+    if not given or off_world or not _relevant(tool, question):
         return False
+    return _first_of_its_kind(tool, given, question, filled)
+
+
+def _first_of_its_kind(
+    tool: HandbookTool, given: Call, question: str, filled: list[tuple[HandbookTool, Call]]
+) -> bool:
+    """Whether no other tool that could be called tells the same, better."""
     for other, values in filled:
         if other.name == tool.name:
             continue
@@ -97,8 +115,17 @@ def _asked(
         if same and not _preferred(tool, other, question, filled):
             return False
         if not same and _covers(values, given) and _one_of_a_kind(tool, other):
+            if any(row.name.startswith("baseline") for row in other.outputs):
+                return False
             return bool(_BASELINE.search(question)) or _lone_change(tool, question, filled)
     return True
+
+
+def _is_global(tool: HandbookTool) -> bool:
+    """Whether a tool tells of the whole world alone: it takes no place."""
+    places = {"latitude", "city_name"}
+    named = _GLOBAL.search(f"{tool.name.replace('_', ' ')} {tool.description}")
+    return bool(named) and not places & {row.name for row in tool.arguments}
 
 
 def _relevant(tool: HandbookTool, question: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from simulators.base import ArgumentError, RunError, Tool, ToolModel, render_handbook
-from simulrag.models.replies import Ask, FixedArgument, MagnitudeClass, Placeholder, Template
+from simulrag.models.replies import Ask, MagnitudeClass, Placeholder, Run, Setting, Template
 
 
 class CorridorArguments(ToolModel):
@@ -70,28 +70,53 @@ def corridor_template() -> Template:
     """Speed cut and demand cut with a priority junction; asks about travel time and CO2."""
     return Template(
         template_id="slow-priority",
-        tool="compare",
         situation=(
             "The city cuts the speed limit by {speed_factor} percent, expects {demand_factor} "
             "percent less traffic and gives the junction priority signs."
         ),
         placeholders=[
             Placeholder(
-                argument="speed_factor", low=0.5, high=0.9, decimals=2, wording="percent_reduction"
+                name="speed_factor",
+                argument="speed_factor",
+                low=0.5,
+                high=0.9,
+                decimals=2,
+                wording="percent_reduction",
             ),
             Placeholder(
-                argument="demand_factor", low=0.7, high=0.9, decimals=2, wording="percent_reduction"
+                name="demand_factor",
+                argument="demand_factor",
+                low=0.7,
+                high=0.9,
+                decimals=2,
+                wording="percent_reduction",
             ),
         ],
-        fixed=[FixedArgument(argument="use_priority_junction", value=True)],
+        choices=[],
+        runs=[
+            Run(
+                tool="compare",
+                words="the plan",
+                uses=["speed_factor", "demand_factor"],
+                fixed=[Setting(argument="use_priority_junction", value=True)],
+            )
+        ],
         asks=[
             Ask(
+                run=1,
+                against=0,
+                scale="value",
+                answers=[],
                 output="travel_time_change_percent",
                 words="the percentage change in average travel time",
                 classes=_classes(("minor", 0), ("moderate", 10), ("significant", 30)),
                 better="lower",
             ),
             Ask(
+                run=1,
+                against=0,
+                scale="value",
+                answers=[],
                 output="co2_change_percent",
                 words="the percentage change in CO2 emissions",
                 classes=_classes(("small", 0), ("medium", 40), ("large", 50)),

@@ -17,7 +17,7 @@ import pytest
 from simulrag.benchmark.check import check_reference
 from simulrag.benchmark.published import read_published
 from simulrag.benchmark.scenarios import SampledScenario
-from simulrag.models.replies import Ask, MagnitudeClass, Template
+from simulrag.models.replies import Ask, MagnitudeClass, Run, Template
 from simulrag.records import Evidence, Question
 from simulrag.statements import quantities, thresholds
 
@@ -48,7 +48,16 @@ def asks_of(question: Question) -> list[Ask]:
                 MagnitudeClass(name=item.name, from_magnitude=start)
                 for item, start in zip(group.classes, starts, strict=True)
             ]
-            ask = Ask(output=output, words=words, classes=classes, better="lower")
+            ask = Ask(
+                run=1,
+                against=0,
+                scale="value",
+                output=output,
+                words=words,
+                classes=classes,
+                answers=[],
+                better="lower",
+            )
             asks.setdefault(output, ask)
     return list(asks.values())
 
@@ -67,18 +76,23 @@ def evidence_of(question: Question) -> tuple[Evidence, dict[str, float]]:
 
 def kinds(question: Question, reference: str, asks: list[Ask], evidence: Evidence) -> set[str]:
     template = Template(
-        template_id="rebuilt", tool="any", situation="-", placeholders=[], fixed=[], asks=asks
+        template_id="rebuilt",
+        situation="-",
+        placeholders=[],
+        choices=[],
+        runs=[Run(tool="any", words="-", uses=[], fixed=[])],
+        asks=asks,
     )
     scenario = SampledScenario(
         scenario_id="-",
         template_id="rebuilt",
-        tool="any",
-        arguments={},
+        calls=(),
+        words=("-",),
         situation=question.text,
         shown={},
     )
     problems = check_reference(
-        question.text, reference, [], template=template, scenario=scenario, evidence=evidence
+        question.text, reference, [], template=template, scenario=scenario, evidence=(evidence,)
     )
     return {problem.kind for problem in problems if problem.detail.startswith("reference")}
 
