@@ -41,6 +41,8 @@ OF_UNIT: dict[str, tuple[str, ...]] = {
     "cases": ("cumulative", "interval", "peak_magnitude", "peak_timing"),
     "": ("cumulative", "interval", "peak_magnitude", "peak_timing", "vehicles"),
 }
+COMPARED = ("peak_magnitude", "cumulative")
+"""What can differ by some percent between two cases, besides."""
 RENAMED = {
     ("percent", "trend"): "four_week_growth",
     ("weeks", "peak_magnitude"): "peak_timing",

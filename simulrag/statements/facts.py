@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from simulrag.statements.cases import named as case_names
+from simulrag.statements.cases import of_paragraph
+from simulrag.statements.cases import pair as case_pair
 from simulrag.statements.circumstances import (
     LAST_HISTORICAL_YEAR,
     given,
@@ -19,12 +22,13 @@ from simulrag.statements.circumstances import (
     trend_word,
     years,
 )
-from simulrag.statements.fact import OF_UNIT, RENAMED, Fact
+from simulrag.statements.fact import COMPARED, OF_UNIT, RENAMED, Fact
 from simulrag.statements.keyed import json_part, keyed_facts
 from simulrag.statements.quantities import Quantity, quantities, same_number
 from simulrag.statements.subjects import INPUTS, subject_spans
 from simulrag.statements.wording import direction_words, signed_change
 
+_RANGE = re.compile(r"\b90 ?(?:%|percent) range\b[^)]*", re.I)
 _SPREAD = re.compile(r"standard deviation[^()]*$", re.I)
 _CONFIDENCE = re.compile(
     r"\s*(?:%|percent)?\s*(?:confidence|credible|ci\b|interval|prediction)", re.I
@@ -76,33 +80,57 @@ def facts(text: str, question: str = "") -> list[Fact]:
 @lru_cache(maxsize=512)
 def _facts(text: str, question: str) -> tuple[Fact, ...]:
     known = _situation(question)
+    cases = case_pair(question)
     before, blob, behind = json_part(text)
     found: list[Fact] = []
     if blob is not None:
         found += keyed_facts(blob)
     carried: str | None = None
-    for sentence in sentences(before) + sentences(behind):
-        read, carried = _from_sentence(sentence, known, carried)
-        found += read
+    paragraphs = f"{before}\n\n{behind}".strip().split("\n\n")
+    for paragraph in paragraphs:
+        several = cases is not None and len(paragraphs) > 1
+        case = of_paragraph(paragraph, cases.words) if cases and several else None
+        for sentence in sentences(paragraph):
+            read, carried = _from_sentence(sentence, known, carried, compared=cases is not None)
+            if cases:
+                read, case = _of_cases(read, sentence, cases.words, case)
+            found += read
     return tuple(found)
 
 
+def _of_cases(
+    read: list[Fact], sentence: str, words: tuple[str, str], carried: int | None
+) -> tuple[list[Fact], int | None]:
+    """The facts with the case that the sentence names first, else the one spoken of before."""
+    named = case_names(sentence, words)
+    case = named[0] if named else carried
+    if case is None:
+        return read, None
+    return [replace(fact, tags=fact.tags | {f"case {case + 1}"}) for fact in read], case
+
+
 def _from_sentence(
-    sentence: str, known: Sequence[tuple[Quantity, str | None]], carried: str | None
+    sentence: str,
+    known: Sequence[tuple[Quantity, str | None]],
+    carried: str | None,
+    *,
+    compared: bool,
 ) -> tuple[list[Fact], str | None]:
+    ranges = list(_RANGE.finditer(sentence))
     items = [
         item
         for item in quantities(sentence)
         if item.unit in OF_UNIT
         and not _CONFIDENCE.match(sentence, item.end)
         and not _SPREAD.search(sentence[: item.start])
+        and not any(match.start() <= item.start < match.end() for match in ranges)
     ]
     spans = subject_spans(sentence)
     results = [item for item in items if not _is_situation(sentence, item, spans, known)]
     found: list[Fact] = []
     previous_end = 0
     for item in results:
-        subject = _subject_of(item, spans, sentence, carried)
+        subject = _subject_of(item, spans, sentence, carried, compared=compared)
         if subject is None:
             continue
         segment = sentence[previous_end : item.unit_end]
@@ -160,9 +188,16 @@ def _same_size(item: Quantity, other: Quantity) -> bool:
 
 
 def _subject_of(
-    item: Quantity, spans: list[tuple[str, int, int]], sentence: str, carried: str | None
+    item: Quantity,
+    spans: list[tuple[str, int, int]],
+    sentence: str,
+    carried: str | None,
+    *,
+    compared: bool,
 ) -> str | None:
     allowed = OF_UNIT[item.unit]
+    if compared and item.unit == "percent":
+        allowed += COMPARED
     ranked: list[tuple[int, int, str]] = []
     for name, start, end in spans:
         if name not in allowed:

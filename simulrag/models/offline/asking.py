@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Literal
 
 from simulrag.models.offline import priors
-from simulrag.models.offline.points import Point, classes_for
+from simulrag.models.offline.asking_cases import two_places, two_seasons
+from simulrag.models.offline.asking_season import season
+from simulrag.models.offline.points import DEGREE_GRIDS, Point, classes_for
 from simulrag.models.offline.priors import Expectation
 from simulrag.models.offline.situations import (
     Field,
     asked_part,
     read_climate,
-    read_influenza,
     read_traffic,
 )
-from simulrag.statements import MagnitudeClass
 
-DEGREE_GRIDS = (0.1, 0.1, 0.5)
-GROWTH_GRIDS = (25.0, 50.0, 100.0)
-CASE_GRIDS = (5.0, 50.0, 100.0)
-WEEK_GRIDS = (1.0, 2.0, 2.0)
-TIMINGS = (
-    MagnitudeClass("early", -math.inf, 6.0),
-    MagnitudeClass("mid-season", 6.0, 12.0),
-    MagnitudeClass("late", 12.0, math.inf),
-)
 CERTAIN = Expectation(1.0, 0.0)
 
 
@@ -35,9 +25,9 @@ def points(question: str, kind: Field) -> list[Point]:
     if kind == "traffic":
         return _traffic(question)
     if kind == "climate":
-        return _climate(question)
+        return two_places(question) or _climate(question)
     if kind == "epidemic":
-        return _epidemic(question)
+        return two_seasons(question) or season(question)
     return _other(question)
 
 
@@ -153,92 +143,6 @@ def _climate_comparison(question: str, expected: dict[str, Expectation]) -> list
 
 def _temperature(topic: str, noun: str, expectation: Expectation) -> Point:
     return Point(topic, noun, expectation, "level", "°C", (0.5, 1.0, 1.0))
-
-
-def _epidemic(question: str) -> list[Point]:
-    season = read_influenza(question)
-    expected = priors.influenza(season)
-    metric = f"hospital {season.metric}"
-    opening = Point(
-        "growth",
-        f"initial {metric}",
-        expected["growth"],
-        "trend",
-        "",
-        GROWTH_GRIDS,
-        names=("growing", "declining"),
-        low=-95.0,
-    )
-    found = [
-        opening,
-        Point(
-            "growth",
-            f"{metric} over the first four weeks",
-            expected["growth"],
-            grids=GROWTH_GRIDS,
-            low=-95.0,
-        ),
-        Point(
-            "peak",
-            f"the median peak of {metric}",
-            expected["peak"],
-            "level",
-            " cases",
-            CASE_GRIDS,
-            low=1.0,
-        ),
-        Point(
-            "peak",
-            f"the peak of {metric}",
-            expected["peak"],
-            "word",
-            "",
-            CASE_GRIDS,
-            classes=_severities(season.states),
-            low=1.0,
-        ),
-        Point(
-            "weeks",
-            "the time from the season's start to the peak",
-            expected["weeks"],
-            "level",
-            " weeks",
-            WEEK_GRIDS,
-            low=0.0,
-        ),
-        Point(
-            "weeks",
-            "the timing of the peak",
-            expected["weeks"],
-            "word",
-            "",
-            WEEK_GRIDS,
-            classes=TIMINGS,
-            low=0.0,
-        ),
-    ]
-    if re.search(r"burden|cumulative", question, re.IGNORECASE):
-        found.append(
-            Point(
-                "burden",
-                f"cumulative {metric} over the season",
-                expected["burden"],
-                "level",
-                " cases",
-                CASE_GRIDS,
-                low=1.0,
-            )
-        )
-    return found
-
-
-def _severities(states: int) -> tuple[MagnitudeClass, ...]:
-    """Low, moderate and high peaks, in cases: a few and a few dozen hospitals' worth a state."""
-    return (
-        MagnitudeClass("low", -math.inf, 40.0 * states),
-        MagnitudeClass("moderate", 40.0 * states, 250.0 * states),
-        MagnitudeClass("high", 250.0 * states, math.inf),
-    )
 
 
 def _other(question: str) -> list[Point]:

@@ -88,7 +88,7 @@ def _draw(question: str, point: Point, noise: float) -> Draw:
         step = 5.0
     rounded = round(round(value / step) * step, 6)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step < 1 else 0
-    magnitude = abs(rounded) if point.kind == "change" else rounded
+    magnitude = abs(rounded) if point.kind in ("change", "size") else rounded
     return Draw(point, rounded, f"{magnitude:.{decimals}f}{point.unit}")
 
 
@@ -106,9 +106,11 @@ def _sentences(draw: Draw, random: Random) -> list[str]:
     elif point.kind == "word":
         name = class_of(draw.value, point.classes)
         lines += [phrase(WORD, random, noun=point.noun, name=name)] if name else []
+    elif point.kind == "order":
+        lines.append(point.names[0] if draw.value > 0 else point.names[1])
     elif point.kind == "fact":
         lines.append(point.names[0])
-    elif point.kind == "level":
+    elif point.kind in ("level", "size"):
         lines.append(phrase(LEVEL, random, noun=point.noun, number=draw.shown))
         lines += _class(draw, LEVEL_CLASS, random)
     elif draw.value == 0:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from simulrag.models.offline.case_order import case_order_checks
 from simulrag.models.offline.check import Check
+from simulrag.models.offline.differences import with_differences
 from simulrag.models.offline.generic import generic_checks
 from simulrag.models.offline.qualities import (
     MEASURED,
@@ -17,11 +18,11 @@ from simulrag.models.offline.qualities import (
     surface_checks,
     trend_checks,
 )
-from simulrag.statements import Quantity, same_number, subjects
+from simulrag.statements import same_number, subjects
 from simulrag.statements.facts import Fact, facts
 
 _EXCLUSIVE = (frozenset({"greenhouse", "aerosol"}), frozenset({"baseline", "scenario"}))
-_SAID_WAY = re.compile(r"\b(?:warm|cool|increas|decreas|ris(?:e|es|ing)\b|higher|lower|drop)", re.I)
+_CASES = frozenset({"case 1", "case 2"})
 _FUTURE = re.compile(r"\b(?:projected|predicted|future|simulated|resulting)\b", re.I)
 
 
@@ -29,7 +30,7 @@ def checks(
     claim: str, question: str, text: str, tolerance_percent: float | None = None
 ) -> list[Check]:
     """Every part of the claim that the text decides; empty where it decides none."""
-    stated = with_differences(facts(text, question))
+    stated = with_differences(facts(text, question), text)
     found = _numbers(claim, question, stated, tolerance_percent)
     if not facts(claim, question):
         found += generic_checks(claim, question, text, tolerance_percent)
@@ -38,58 +39,14 @@ def checks(
     found += class_checks(claim, question, text, stated)
     found += surface_checks(claim, text)
     if not trended:
-        found += order_checks(claim, text, stated) or trend_checks(claim, text)
+        found += (
+            case_order_checks(claim, question, text, stated)
+            or order_checks(claim, text, stated)
+            or trend_checks(claim, text)
+        )
     if (not trended and not found) or (trended and not numeric and _one_thing(claim)):
         found += direction_checks(claim, text, stated)
     return found
-
-
-def with_differences(stated: Sequence[Fact]) -> list[Fact]:
-    """The facts, and the temperature difference that exactly two stated levels yield."""
-    result = list(stated)
-    changed = [fact for fact in stated if fact.subject == "temperature_change"]
-    if any(fact.value < 0 or _SAID_WAY.search(fact.sentence) for fact in changed):
-        return result
-    levels = [
-        fact for fact in stated if fact.subject == "temperature" and "global" not in fact.tags
-    ]
-    if len(levels) != 2:
-        return result
-    first = next((f for f in levels if f.tags & {"historical", "baseline"}), None)
-    if first is None:
-        first = next(
-            (f for f in levels if "aerosol" in f.tags and "greenhouse" not in f.tags), None
-        )
-    if first is None:
-        return result
-    later = levels[1] if levels[0] is first else levels[0]
-    value = round(later.value - first.value, 10)
-    decimals = max(first.quantity.decimals, later.quantity.decimals)
-    quantity = Quantity(value, "degc", decimals, 0, 0, 0)
-    if changed and not first.tags & {"historical", "baseline"}:
-        return result
-    if changed:
-        return [_signed_by(value, fact) for fact in result]
-    result.append(
-        Fact(
-            "temperature_change",
-            "change",
-            value,
-            True,
-            later.tags | first.tags,
-            first.years | later.years,
-            quantity,
-            f"{first.sentence} {later.sentence}",
-        )
-    )
-    return result
-
-
-def _signed_by(value: float, fact: Fact) -> Fact:
-    """A difference stated without a direction ('is 0.71 °C'), with the one of the two levels."""
-    if fact.subject != "temperature_change" or abs(abs(fact.value) - abs(value)) > 0.015:
-        return fact
-    return replace(fact, value=math.copysign(fact.value, value), directed=True)
 
 
 def matching(fact: Fact, stated: Sequence[Fact]) -> list[Fact]:
@@ -204,6 +161,9 @@ def _kind(unit: str) -> str:
 
 def _compatible(fact: Fact, other: Fact) -> bool:
     """Whether two facts of one subject can speak of the same number."""
+    ours, theirs = fact.tags & _CASES, other.tags & _CASES
+    if ours and theirs and not ours & theirs:
+        return False
     if fact.subject == "temperature":
         return _same_worldwide(fact, other) and _same_case(fact, other)
     if fact.subject == "temperature_change":

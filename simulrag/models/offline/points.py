@@ -9,6 +9,8 @@ from typing import Literal
 from simulrag.models.offline.priors import Expectation
 from simulrag.statements import MagnitudeClass, subjects, thresholds
 
+DEGREE_GRIDS = (0.1, 0.1, 0.5)
+CASE_GRIDS = (5.0, 50.0, 100.0)
 PERCENT_GRIDS = (1.0, 5.0, 5.0)
 """Steps that guesses of percentages are rounded to."""
 
@@ -17,15 +19,16 @@ PERCENT_GRIDS = (1.0, 5.0, 5.0)
 class Point:
     """One thing to say. Points with one ``topic`` share one drawn value.
 
-    ``kind``: "change" (signed, said with a verb), "level", "trend" and "which" (a word for the
-    sign: ``names`` positive, negative), "fact" (``names[0]`` as it stands), "word" (a word for the
-    size, in ``classes``). ``grids``: the steps a guess is rounded to, in the point's unit.
+    ``kind``: "change" (signed, said with a verb), "level", "size" (a level without its sign),
+    "trend" and "which" (a word for the sign: ``names`` positive, negative), "order" (a sentence for
+    the sign), "fact" (``names[0]`` as it stands), "word" (a word for the size, in ``classes``).
+    ``grids``: the steps a guess is rounded to, in the point's unit.
     """
 
     topic: str
     noun: str
     expectation: Expectation
-    kind: Literal["change", "level", "trend", "which", "fact", "word"] = "change"
+    kind: Literal["change", "level", "size", "trend", "which", "order", "fact", "word"] = "change"
     unit: str = "%"
     grids: tuple[float, ...] = PERCENT_GRIDS
     names: tuple[str, ...] = ()

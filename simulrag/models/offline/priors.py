@@ -167,6 +167,7 @@ class Influenza:
     states: int = 1
     seasonality: Literal["none", "moderate", "high"] = "none"
     metric: Literal["incidence", "prevalence"] = "incidence"
+    schools_closed: bool = False
 
 
 GENERATION_DAYS = 3.0
@@ -177,6 +178,10 @@ HOSPITALISED_SHARE = 0.003
 SEASONAL_CUT = {"none": 1.0, "moderate": 0.93, "high": 0.86}
 """Transmission in early autumn against the yearly peak."""
 SEED_SHARE = 1e-4
+CLOSURE_RELIEF = 0.75
+"""Peak left by a school closure of some weeks (reviews find cuts of a few to some ten percent)."""
+VACCINE_EFFECTIVENESS = 0.4
+"""Of a seasonal influenza vaccine against illness, in an average year."""
 
 
 def influenza(season: Influenza) -> dict[str, Expectation]:
@@ -193,6 +198,7 @@ def influenza(season: Influenza) -> dict[str, Expectation]:
     if effective > 1.02:
         share = max(1 - (1 + math.log(effective)) / effective, SEED_SHARE)
         weeks = min(max(math.log(share / SEED_SHARE) / rate / 7, 3.0), 24.0)
+    in_hospital *= CLOSURE_RELIEF if season.schools_closed else 1.0
     stay = 2.0 if season.metric == "prevalence" else 1.0
     four_weeks = math.exp(min(28 * rate * 0.6, math.log(30)))
     return {

@@ -24,6 +24,7 @@ _MEASURED_NAMES = (
     " cumulative"
 )
 MEASURED = frozenset(_MEASURED_NAMES.split())
+_CLASSED_LEVELS = frozenset({"peak_magnitude", "peak_timing", "cumulative"})
 # How small a change may be and still count as none, in the unit of the change.
 _NEARLY = {"percent": 2.0, "degc": 0.05}
 _WARMER = re.compile(r"\b(?:warmer|higher|hotter|more warming|greater warming|increase)\b", re.I)
@@ -270,4 +271,6 @@ def _of_subject(fact: Fact, subject: str, unit: str) -> bool:
         if wanted == "temperature" and fact.tags & {"historical", "baseline", "global"}:
             return False
         return fact.subject == wanted
+    if unit not in ("percent", "degc") and subject in _CLASSED_LEVELS:
+        return fact.subject == subject and fact.quantity.unit in (unit, "cases")
     return fact.subject == subject and fact.role == "change"

@@ -8,7 +8,7 @@ from typing import Literal
 
 from simulrag.models.offline import places
 from simulrag.models.offline.changes import Change, changes
-from simulrag.models.offline.priors import Climate, Influenza, Traffic
+from simulrag.models.offline.priors import VACCINE_EFFECTIVENESS, Climate, Influenza, Traffic
 from simulrag.models.offline.sentences import plain, sentences
 from simulrag.statements import quantities
 
@@ -48,6 +48,7 @@ _SEASONALITY = re.compile(
     r"seasonality (?:is |of )?(none|absent|moderate|high|strong)",
     re.I,
 )
+_CLOSURE = re.compile(r"school closure|clos\w+ (?:of )?schools", re.I)
 LANE_LOSS, LANE_GAIN = 0.85, 1.15
 """Capacity after a lane change: turning traffic held the shared lane back before (FHWA, 2014)."""
 _REPRODUCTION = re.compile(r"\bR_?0\b|R₀|reproduct\w+ number", re.I)
@@ -119,6 +120,9 @@ def read_influenza(question: str) -> Influenza:
     if spots and shares:
         nearest = min(shares, key=lambda n: min(abs(n.start - spot) for spot in spots))
         immunity = nearest.value / 100
+    coverage = re.search(r"vaccin\w+ coverage of (\d+(?:\.\d+)?)\s?%", question, re.I)
+    if coverage:
+        immunity += (1 - immunity) * VACCINE_EFFECTIVENESS * float(coverage[1]) / 100
     match = _SEASONALITY.search(question)
     word = (match[1] or match[2]).lower() if match else "none"
     seasonality: Literal["none", "moderate", "high"] = "none"
@@ -132,6 +136,8 @@ def read_influenza(question: str) -> Influenza:
         states=max(1, len(places.states(question))),
         seasonality=seasonality,
         metric="prevalence" if "prevalence" in question.lower() else "incidence",
+        schools_closed=re.search(r"school closure|clos\w+ (?:of )?schools", question, re.I)
+        is not None,
     )
 
 
