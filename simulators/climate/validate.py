@@ -2,8 +2,9 @@
 
 DIR holds a ``parsed.csv``, one row a question: ``kind``, ``name``, ``lat``, ``lon``, ``ssp``,
 ``hy`` and ``fy`` (years of the past and to come), ``co2`` ... ``bc`` (percent) and the published
-temperatures ``hist``, ``base``, ``ghg``, ``aer``. Rows that repeat a setting count once. The
-published temperatures were read half way around the globe from the named city, so places are moved
+temperatures ``hist``, ``base``, ``ghg``, ``aer``; where there is a ``gdiff`` it is the change of
+the global mean by the aerosol change. Rows that repeat a setting count once. The published
+temperatures were read half way around the globe from the named city, so places are moved
 by ``--longitude-offset`` (180 by default), here and nowhere else.
 """
 
@@ -14,6 +15,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
@@ -32,8 +34,11 @@ CHANGES = {"hist_vs_ghg": ("hist", "ghg"), "hist_vs_aerosol": ("hist", "aer")}
 
 DIFFERENCES = {"base_vs_aerosol": ("base", "aer"), "ghg_vs_aerosol": ("aer", "ghg")}
 """Differences between two projections of one year. The published aerosol cases differ from the
-baseline by an amount that follows scenario and year and not the change asked for, so agreement
-with these says little; they are reported apart."""
+baseline by an amount that follows scenario and year and not the change asked for
+(``aerosol_evidence``), so agreement with these says little; they are reported apart."""
+
+RESOLUTION_DEGC = 0.01
+"""Step of the published temperatures."""
 
 _COLUMNS = (
     *("kind", "name", "lat", "lon", "ssp", "hy", "fy"),
@@ -50,6 +55,8 @@ class Published:
     place: tuple[float, float] | None
     calls: Mapping[str, tuple[str, Mapping[str, object]]]
     temperatures: Mapping[str, float]
+    global_change: float | None
+    """Published change of the global mean by the aerosol change, degC."""
 
 
 def read_published(folder: Path) -> list[Published]:
@@ -89,11 +96,45 @@ def validate(
         "intervention_mae_degc": _mae(differences),
         "intervention_sign_accuracy": _signs(differences),
         "sign_accuracy_by_kind": {kind: _signs(found) for kind, found in pairs.items()},
+        "n_by_kind": {kind: len(found) for kind, found in pairs.items()},
+        "below_resolution_share_by_kind": {
+            kind: _rounded([float(abs(ours) < RESOLUTION_DEGC / 2) for ours, _ in found])
+            for kind, found in pairs.items()
+        },
+        "aerosol_evidence": aerosol_evidence(published),
         "resolved_cities_share": _rounded([_resolved(*name) for name in names]),
         "cities": len(names),
         "n": len(located),
         "n_without_coordinates": len(published) - len(located),
         "longitude_offset_degrees": offset,
+    }
+
+
+def aerosol_evidence(published: Sequence[Published]) -> dict[str, int]:
+    """Whether the published aerosol cases respond to the change asked for.
+
+    Counts pairs of settings that share place, scenario and year and differ in their change of SO2
+    or BC (mostly its sign), those of them with one temperature, and changes of the global mean,
+    and those of them that are 0.
+    """
+    cases: dict[str, dict[tuple[object, object], float]] = {}
+    for one in published:
+        if "aer" in one.calls and one.place is not None:
+            asked = one.calls["aer"][1]
+            shared = json.dumps([one.place, asked["scenario"], asked["year"]])
+            change = (asked["delta_SO2"], asked["delta_BC"])
+            cases.setdefault(shared, {})[change] = one.temperatures["aer"]
+    pairs = [
+        abs(before - after)
+        for found in cases.values()
+        for before, after in combinations(found.values(), 2)
+    ]
+    changes = [one.global_change for one in published if one.global_change is not None]
+    return {
+        "pairs_of_different_changes": len(pairs),
+        "pairs_with_one_temperature": sum(gap < RESOLUTION_DEGC / 2 for gap in pairs),
+        "global_mean_changes": len(changes),
+        "global_mean_changes_of_zero": sum(change == 0 for change in changes),
     }
 
 
@@ -132,7 +173,8 @@ def _published(row: Mapping[str, str]) -> Published:
         aerosols = {"delta_SO2": float(row["so2"]), "delta_BC": float(row["bc"])}
         calls["aer"] = ("diy_aerosol", {**future, **aerosols})
     temperatures = {name: float(row[name]) for name in calls}
-    return Published(row["kind"], row["name"], place, calls, temperatures)
+    global_change = float(row["gdiff"]) if row.get("gdiff") else None
+    return Published(row["kind"], row["name"], place, calls, temperatures, global_change)
 
 
 def _temperatures(one: Published, simulator: ClimateSimulator, offset: float) -> dict[str, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulators.base import ArgumentError
-from simulators.climate.validate import main, read_published
+from simulators.climate.validate import aerosol_evidence, main, read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "climate"
 HEADER = "i,kind,name,coord_src,lat,lon,ssp,hy,fy,co2,ch4,so2,bc,hist,base,ghg,aer,diff,gdiff"
@@ -28,6 +28,9 @@ def test_the_errors_are_within_their_targets(capsys: pytest.CaptureFixture[str])
     assert report["absolute_mae_degc"] <= 0.85
     assert report["past_to_projection_sign_accuracy"] >= 0.95
     assert report["change_sign_accuracy"] >= 0.8  # aerosol cases disagree: see the docs
+    evidence = report["aerosol_evidence"]
+    assert evidence["pairs_of_different_changes"] == evidence["pairs_with_one_temperature"] > 10
+    assert evidence["global_mean_changes"] == evidence["global_mean_changes_of_zero"] > 10
     assert report["resolved_cities_share"] >= 0.7
 
 
@@ -48,6 +51,21 @@ def test_a_folder_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     }
     assert report["resolved_cities_share"] == 1
     assert report["intervention_sign_accuracy"] is None
+
+
+def test_a_response_to_the_aerosol_change_is_seen(tmp_path: Path) -> None:
+    aerosol = "base_vs_aerosol,Pau,x,43.3,-0.37,ssp245,,2038,,,{so2},5,,10.88,,{aer},,{whole}"
+    lines = [
+        "1," + aerosol.format(so2=-10, aer="10.92", whole="0.00"),
+        "2," + aerosol.format(so2=10, aer="10.92", whole=""),
+        "3," + aerosol.format(so2=20, aer="10.70", whole="-0.10"),
+    ]
+    assert aerosol_evidence(read_published(folder(tmp_path, HEADER, *lines))) == {
+        "pairs_of_different_changes": 3,
+        "pairs_with_one_temperature": 1,
+        "global_mean_changes": 2,
+        "global_mean_changes_of_zero": 1,
+    }
 
 
 @pytest.mark.parametrize(
