@@ -15,6 +15,7 @@ from pathlib import Path
 import grimp
 from ruamel.yaml import YAML
 
+from flows.metrics import CALLING
 from flows.params import load_params
 from flows.project import Project, find_project
 from flows.stage import exits
@@ -35,6 +36,8 @@ POOLED = {
         "data/labels/{d}.parquet",
         "data/labels/{d}-final-claims.jsonl",
         "data/labels/human.jsonl",
+        *(f"data/calls/{stage}-{{d}}.parquet" for stage in CALLING),
+        "prices.yaml",
     ],
     "report": [
         "data/metrics/summary.json",

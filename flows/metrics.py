@@ -20,18 +20,28 @@ from flows.stage import exits, run_stage
 from flows.tracking import Tracker
 from simulrag.benchmark.published import read_questions
 from simulrag.errors import InputError
+from simulrag.evaluation.money import stage_costs
 from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.summary import Summary, headline
 from simulrag.evaluation.tables import COLUMNS, Tables, column_types, curves, evaluate
 from simulrag.evaluation.terminal import terminal_table
+from simulrag.models.prices import PriceTable, read_prices
 from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
 
 CSV = tuple(COLUMNS)
+CALLING = ("benchmark", "answer", "label")
+"""The stages that call models."""
 
 
-def measure(place: Results, domains: dict[str, list[Question]], settings: MetricSettings) -> Tables:
+def measure(
+    place: Results,
+    domains: dict[str, list[Question]],
+    settings: MetricSettings,
+    prices: PriceTable,
+) -> Tables:
     """The tables over some domains' outs."""
+    spending: list[dict[str, object]] = []
     answers: list[Answer] = []
     labels: list[Label] = []
     finals: list[FinalClaims] = []
@@ -40,11 +50,24 @@ def measure(place: Results, domains: dict[str, list[Question]], settings: Metric
         answers += read_records(place.answers(domain), Answer)
         labels += read_table(place.labels(domain), Label)
         finals += read_records(place.final_claims(domain), FinalClaims)
+        for stage in CALLING:
+            export = place.calls(f"{stage}-{domain}")
+            if export.is_file():  # a run outside DVC has made no benchmark
+                spending += stage_costs(domain, stage, export, prices)
         scenario_of |= {question.question_id: question.scenario_id for question in questions}
     path = place.human_labels
     human = read_records(path, HumanLabel) if path.is_file() else []
     asked = [question for questions in domains.values() for question in questions]
-    return evaluate(answers, labels, finals, scenario_of, settings, human=human, questions=asked)
+    return evaluate(
+        answers,
+        labels,
+        finals,
+        scenario_of,
+        settings,
+        human=human,
+        questions=asked,
+        spending=spending,
+    )
 
 
 def write_tables(folder: Path, tables: Tables) -> None:
@@ -75,11 +98,13 @@ def run(
 ) -> Tables:
     """The stage; writes the tables before it returns."""
 
+    prices = read_prices(project.prices)
+
     async def body(tracker: Tracker) -> Tables:
         made: list[Tables] = []
 
         async def work() -> None:
-            made.append(measure(place, domains, params.metrics))
+            made.append(measure(place, domains, params.metrics, prices))
             write_tables(place.metrics, made[0])
 
         await tracker.step("measure", work)

@@ -33,6 +33,7 @@ from simulrag.evaluation.report_tables import (
     cost_view,
     gain_view,
     method_cost_view,
+    spending_view,
 )
 from simulrag.evaluation.settings import UNDECIDED
 from simulrag.evaluation.tables import Tables
@@ -112,9 +113,7 @@ def domain_tables(
         },
         "Simulator boundary": {"boundary": boundary_view(tables, domain)},
         "Retrieval": {"retrieval": retrieval_view(tables, domain)},
-        "Benchmark": {
-            "benchmark": benchmark_view(tables, domain, published.get(PAPER_STATISTICS))
-        },
+        "Benchmark": {"benchmark": benchmark_view(tables, domain, published.get(PAPER_STATISTICS))},
         "Human labels": {
             "agreement": agreement_view(tables, domain),
             "disagreements": people_view(tables, domain),
@@ -122,6 +121,7 @@ def domain_tables(
         "Cost": {
             "method-cost": method_cost_view(tables, domain),
             "cost": cost_view(tables, domain),
+            "spending": spending_view(tables, domain),
         },
     }
     return {

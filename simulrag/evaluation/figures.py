@@ -70,20 +70,26 @@ def cost_figure(tables: Tables, domain: str, metric: str) -> Figure:
     """A metric against the model calls that each method x budget would make alone."""
     calls = tables.method_cost.filter(
         (pl.col("domain") == domain) & (pl.col("level") == "claim") & (pl.col("step") == "all")
-    ).select("method", "budget_percent", "calls")
+    ).select("method", "budget_percent", "calls_per_question")
     rows = _leading(tables, domain, metric).join(calls, on=["method", "budget_percent"])
     with mpl.rc_context(_RC):
         figure = Figure(figsize=(4.6, 3.5), layout="constrained")
         axes = figure.add_subplot()
         for method in BUDGETED:
             of_method = rows.filter(pl.col("method") == method).sort("budget_percent")
-            _line(axes, of_method, method, of_method["calls"].to_list())
+            _line(axes, of_method, method, of_method["calls_per_question"].to_list())
         for end in ENDS:
             for row in rows.filter(pl.col("method") == end).iter_rows(named=True):
-                axes.plot([row["calls"]], [row["value"]], color=_INK, marker="x", markersize=6)
+                axes.plot(
+                    [row["calls_per_question"]],
+                    [row["value"]],
+                    color=_INK,
+                    marker="x",
+                    markersize=6,
+                )
                 axes.annotate(
                     end,
-                    (row["calls"], row["value"]),
+                    (row["calls_per_question"], row["value"]),
                     (0, 6),
                     textcoords="offset points",
                     ha="center",

@@ -54,7 +54,7 @@ class Bill:
         names = (*AMOUNTS, "simulator_runs")
         total = {name: sum(line[name] for line in self.steps.values()) for name in names}
         for step, line in [*sorted(self.steps.items()), ("all", total)]:
-            means = {name: line[name] / questions for name in names}
+            means = {f"{name}_per_question": line[name] / questions for name in names}
             yield {**place, "step": step, **means, "n": questions}
 
 

@@ -29,6 +29,13 @@ ANSWER_COLUMNS = {
     "factuality": "Factuality",
     "factuality_per_question": "Factuality, mean of questions",
 }
+COUNTS = {
+    "calls": "Calls",
+    "input_tokens": "Input tokens",
+    "cached_input_tokens": "Cached input tokens",
+    "cache_write_tokens": "Cache writes",
+    "output_tokens": "Output tokens",
+}
 _BOUNDARY = {
     "filtered": "claims judged outside the simulator's reach",
     "kept_decided": "claims inside that verification decided",
@@ -222,7 +229,7 @@ def boundary_view(tables: Tables, domain: str) -> TableView:
 def cost_view(tables: Tables, domain: str) -> TableView:
     """Calls and tokens a question by step, and simulator runs."""
     frame = tables.cost.filter(pl.col("domain") == domain)
-    names = ("calls", "input_tokens", "output_tokens", "cached_input_tokens")
+    names = tuple(COUNTS)
     rows: list[tuple[str, ...]] = []
     for step in frame["step"].unique(maintain_order=True):
         cells = frame.filter(pl.col("step") == step)
@@ -232,7 +239,7 @@ def cost_view(tables: Tables, domain: str) -> TableView:
     runs = frame.filter(pl.col("step") == "simulator")["per_question"].to_list()
     return TableView(
         caption=f"{domain}: cost a question, paid for now or before",
-        columns=("Step", "Calls", "Input tokens", "Output tokens", "Cached input tokens"),
+        columns=("Step", *COUNTS.values()),
         rows=tuple(rows),
         headers=1,
         strong=(len(rows) - 1,) if rows else (),
@@ -248,7 +255,7 @@ def method_cost_view(tables: Tables, domain: str) -> TableView:
             row["method"],
             f"{row['budget_percent']} %" if row["level"] == "claim" else f"m = {row['samples']}",
             *(
-                _mean(row[name])
+                _mean(row[f"{name}_per_question"])
                 for name in ("calls", "input_tokens", "output_tokens", "simulator_runs")
             ),
         )
@@ -265,6 +272,32 @@ def method_cost_view(tables: Tables, domain: str) -> TableView:
             "Lines with a budget select claims and write one answer; lines with m are final "
             "answers. data/metrics/method_cost.csv has every step.",
         ),
+    )
+
+
+def spending_view(tables: Tables, domain: str) -> TableView | None:
+    """Calls, tokens and money by stage and model; None where the calls are not at hand."""
+    frame = tables.spending.filter(pl.col("domain") == domain)
+    if frame.is_empty():
+        return None
+    rows = [
+        (
+            str(row["stage"]),
+            str(row["model"]),
+            *(f"{row[name]:,}" for name in COUNTS),
+            "no price" if row["usd"] is None else f"{row['usd']:,.4f}",
+        )
+        for row in frame.iter_rows(named=True)
+    ]
+    dates = sorted(set(frame["price_as_of"].drop_nulls()))
+    notes = [f"Prices as of {', '.join(dates)} (prices.yaml)."] if dates else []
+    if frame["usd"].null_count():
+        notes.append("No price: prices.yaml has no line for the model; one's own server is free.")
+    return TableView(
+        caption=f"{domain}: the whole run by stage and model, paid for now or before",
+        columns=("Stage", "Model", *COUNTS.values(), "US dollars"),
+        rows=tuple(rows),
+        notes=tuple(notes),
     )
 
 

@@ -64,7 +64,7 @@ def costs(domain: str, answers: Sequence[Answer]) -> Iterator[Row]:
         for step, usage in answer.usage.items():
             steps[step] = steps.get(step, Usage()) + usage
     for step, usage in [*sorted(steps.items()), ("all", sum(steps.values(), Usage()))]:
-        for metric in ("calls", "input_tokens", "output_tokens", "cached_input_tokens"):
+        for metric in Usage.model_fields:
             yield _cost(domain, step, metric, getattr(usage, metric), len(answers))
     runs = sum(answer.simulator_runs for answer in answers)
     yield _cost(domain, "simulator", "runs", runs, len(answers))

@@ -57,6 +57,11 @@ def summarise(frames: Mapping[str, pl.DataFrame], settings: MetricSettings) -> S
         if row["step"] in ("all", "simulator"):
             name = "simulator_runs" if row["step"] == "simulator" else row["metric"]
             summary[f"{row['domain']}.{name}_per_question"] = row["per_question"]
+    for row in frames["spending"].iter_rows(named=True):
+        key = f"{row['domain']}.usd"
+        # None, as soon as one model has no price: a part of the bill is not the bill.
+        before, more = summary.get(key, 0.0), row["usd"]
+        summary[key] = None if before is None or more is None else round(before + more, 6)
     return dict(sorted(summary.items()))
 
 

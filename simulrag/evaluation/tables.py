@@ -19,17 +19,17 @@ from simulrag.evaluation.retrieval_accuracy import retrieval_accuracy
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
 from simulrag.evaluation.summary import Summary, summarise
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question, claim_hash
+from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question, Usage, claim_hash
 
 Row = dict[str, object]
 
 _TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "failures"} | {
-    *("metric", "step", "reason"),
+    *("metric", "step", "reason", "stage", "model", "price_as_of"),
     *("between", "question_id", "claim_hash", "text", "human", "how", "judge", "said"),
     *("tool", "argument"),
 }
 _WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims"} | {
-    *("labels_missing", "labels_unknown", "samples", "baseline_samples")
+    *("labels_missing", "labels_unknown", "samples", "baseline_samples", *Usage.model_fields),
 }
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -61,8 +61,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "cost": ("domain", "step", "metric", "total", "per_question", "n"),
     "method_cost": (
         *("domain", "level", "method", "samples", "budget_percent", "step"),
-        *("calls", "input_tokens", "output_tokens", "cached_input_tokens", "simulator_runs", "n"),
+        *("calls_per_question", "input_tokens_per_question", "output_tokens_per_question"),
+        *("cached_input_tokens_per_question", "simulator_runs_per_question", "n"),
     ),
+    "spending": ("domain", "stage", "model", *Usage.model_fields, "usd", "price_as_of"),
     "coverage": (
         *("domain", "questions", "completed", "claims"),
         *("labels_missing", "labels_unknown", "coverage"),
@@ -88,6 +90,7 @@ class Tables:
     retrieval: pl.DataFrame
     cost: pl.DataFrame
     method_cost: pl.DataFrame
+    spending: pl.DataFrame
     coverage: pl.DataFrame
     plots: pl.DataFrame
     summary: Summary
@@ -108,8 +111,9 @@ def evaluate(
     *,
     human: Sequence[HumanLabel] = (),
     questions: Sequence[Question] = (),
+    spending: Sequence[Row] = (),
 ) -> Tables:
-    """All tables over all domains of the answers.
+    """All tables over all domains of the answers; ``spending`` is money.stage_costs' rows.
 
     ``scenario_of`` maps every question id to its scenario, the unit that is resampled. Question ids
     are unique over all domains. ``human`` labels may be of other questions too, which count
@@ -150,6 +154,7 @@ def evaluate(
         rows["method_cost"] += claim_level_cost(pool, plan)
         rows["method_cost"] += answer_level_cost(domain, group)
         rows["coverage"].append(_coverage(pool, finals, lookup))
+    rows["spending"] += spending
     frames = {name: _frame(rows[name], COLUMNS[name]) for name in COLUMNS if name != "plots"}
     plots = _plots(frames["claim_level"], settings)
     return Tables(**frames, plots=plots, summary=summarise(frames, settings), settings=settings)
