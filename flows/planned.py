@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simulrag.models.budget import dollars
 from simulrag.records import Record
 
 
@@ -49,7 +50,7 @@ def plan_text(plan: Plan) -> str:
         f"no price of {model}: add it to prices.yaml (see what-it-costs.md)"
         for model in plan.unpriced
     ]
-    named = [] if plan.budget_usd is None else [f"{plan.budget_usd:.2f} USD"]
+    named = [] if plan.budget_usd is None else [f"{dollars(plan.budget_usd)} USD"]
     named += [] if plan.budget_tokens is None else [f"{plan.budget_tokens:,} tokens"]
     budget = " and ".join(named) or "none"
     lines.append(

@@ -176,7 +176,7 @@ class Budget:
     def stopped(self) -> BudgetSpent:
         """Why the run stops, with what is left of it as far as it is known."""
         limits, spent = self._limits, self._account.spent
-        named = [] if limits.usd is None else [f"{limits.usd:.2f} USD"]
+        named = [] if limits.usd is None else [f"{dollars(limits.usd)} USD"]
         named += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
         left = f"; at least {self._refused} calls left" if self._refused else ""
         return BudgetSpent(
@@ -229,6 +229,11 @@ class Budget:
             "'budget: {tokens: 2000000}' (`simulrag plan` estimates what is needed), or state "
             "'paid: false' in its llm section where the server is your own"
         )
+
+
+def dollars(amount: float) -> str:
+    """With two decimals, with more where they would round it."""
+    return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:g}"
 
 
 class CallBill:
