@@ -84,9 +84,18 @@ def headlines(domains: list[str]) -> list[object]:
     return [{f"data/metrics/{domain}.json": {"cache": False}} for domain in domains]
 
 
-def plots(domains: list[str]) -> list[dict[str, object]]:
-    """What ``dvc plots show`` draws: a line a method against the budget, for each domain."""
-    return [
+def plots(domains: list[str]) -> list[object]:
+    """What ``dvc plots show`` draws: a line a method against the budget, for each domain.
+
+    DVC's page loads its plotting library from the network; the report's own figures, which show
+    the same and the cost, are pictures and need none, so they come first.
+    """
+    pictures = [
+        f"data/report/figures/{domain}-{name}.png"
+        for domain in domains
+        for name in (*(f"{metric}-budget" for metric in FIGURE_METRICS), "auroc-cost")
+    ]
+    curves: list[object] = [
         {
             f"{title} against budget ({domain})": {
                 "x": "budget_percent",
@@ -98,6 +107,7 @@ def plots(domains: list[str]) -> list[dict[str, object]]:
         for domain in domains
         for metric, title in FIGURE_METRICS.items()
     ]
+    return [*pictures, *curves]
 
 
 def write_deps(project: Project) -> bool:

@@ -139,7 +139,8 @@ def inline_svg(figure: Figure, salt: str) -> str:
 def figure_files(figure: Figure, salt: str) -> dict[str, bytes]:
     """The figure as files by suffix, in dark on white: ``svg`` and ``png`` (200 dots an inch)."""
     image = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(image, metadata={"Software": None})
+    canvas = FigureCanvasAgg(figure)
+    canvas.print_png(image, metadata={"Software": None})  # type: ignore[no-untyped-call]
     return {"svg": _svg(figure, salt).replace(_INK, _DARK).encode(), "png": image.getvalue()}
 
 
