@@ -312,9 +312,7 @@ def unknown(kind: str, name: str, known: list[str]) -> str:
 def _problem(item: Any) -> str:
     where = ".".join(str(part) for part in item["loc"]) or "file"
     if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
-        return (
-            "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
-        )
+        return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
     if item["type"] == "extra_forbidden":
         keys = _keys_beside(item["loc"])
         close = difflib.get_close_matches(str(item["loc"][-1]), keys, n=1)

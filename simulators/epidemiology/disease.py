@@ -25,7 +25,8 @@ class Disease:
     midsummer's transmission is below midwinter's. ``immunity_tilt`` turns prior immunity from even
     over the ages (0) to ``IMMUNITY_SHAPE`` (1); of the immunity beyond ``OVERLAP_FROM_PERCENT``
     the share ``immunity_overlap`` meets people who are protected already. ``usual_protection`` is
-    the fall of infection by the usual autumn vaccination, ``uptake_by_october`` the share of it given by 6 October.
+    the fall of infection by the usual autumn vaccination, ``uptake_by_october`` the share of it
+    given by 6 October.
     ``imported_per_day`` is each susceptible person's hazard from abroad. ``commuting_share`` and
     ``air_share`` of everybody's time are spent in another state: 3.8 % of workers work in one
     (census, 2011), a third of five days in seven; about 1.3 round trips of four days a person and
