@@ -116,6 +116,7 @@ class Budget:
         listed = None if self._price is None else self._price.max_output
         self._max_output = max_output if max_output is not None else listed
         self._lasts_s = timeout_s + STORING_S
+        account.update()  # a large cache takes seconds, in which no writer should be held up
         self._calls: set[CallBill] = set()
         self._stored: dict[str, CallBill] = {}
         self._turn = asyncio.Lock()

@@ -67,7 +67,7 @@ def opened(
                 cache,
                 Prompts(PROMPTS),
                 concurrency=16,
-                timeout_s=5,
+                timeout_s=60,
                 retry=QUICK,
                 budget=budget,
             ),
