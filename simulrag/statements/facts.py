@@ -59,6 +59,8 @@ _ARRIVAL = re.compile(
     r"(?:about |approximately |roughly |a )?$",
     re.I,
 )
+# 'I put the difference at 0.5 degC' arrives nowhere.
+_OF_DIFFERENCE = re.compile(r"\bdifference\b(?:(?!\btemperature\b).)*$", re.I)
 # 'falls to 66 s' names the later of two levels; 'comes to 66 s' names one alone.
 _RISES_TO = re.compile(
     r"(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )(?<!sums )(?<!equates )\bto\s+$", re.I
@@ -234,7 +236,7 @@ def _says_change(sentence: str, item: Quantity) -> bool:
     """Whether a temperature is a difference: the words before it say so, or 'warmer' behind."""
     before = re.split(r"[;.]\s|\d\s?°C|, (?:and|while|with|which)\b", sentence[: item.start])[-1]
     if _CHANGE_BEFORE.search(_INPUT_CHANGE.sub("", before)):
-        return not _ARRIVAL.search(sentence[: item.start])
+        return bool(_OF_DIFFERENCE.search(before)) or not _ARRIVAL.search(sentence[: item.start])
     signed = sentence[item.start : item.start + 1] == "+"
     return signed or bool(_CHANGE_BEHIND.match(sentence, item.unit_end))
 

@@ -241,7 +241,7 @@ def _beside(reading: Reading) -> JsonValue:
     """A number of fitting unit beside words of the argument's name or meaning."""
     words = [w for w in _words(reading.row.name) if w not in _FILLER and len(w) > 2]
     words += [w for w in _words(reading.row.meaning) if w not in _FILLER and len(w) > 4]
-    if not reading.row.required and not _said(reading):
+    if not reading.row.required and _has_rivals(reading) and not _said(reading):
         return None
     if "start" in words and reading.row.unit == "weeks":
         named = re.search(r"\b(?:from|in|at|by|after) week (\d+)\b", reading.question)
@@ -263,6 +263,12 @@ def _beside(reading: Reading) -> JsonValue:
     ]
     near = [pair for pair in ranked if pair[0] <= 60]
     return _cast(reading.row, fitting[min(near)[1]].value) if near else None
+
+
+def _has_rivals(reading: Reading) -> bool:
+    """Whether other arguments are in the same unit, so that a number alone names none of them."""
+    unit = reading.row.unit
+    return sum(row.unit == unit and row.type in ("number", "integer") for row in reading.rows) > 1
 
 
 def _said(reading: Reading) -> bool:

@@ -6,6 +6,7 @@ from simulrag.models.offline import priors
 from simulrag.models.offline.points import CASE_GRIDS, DEGREE_GRIDS, Point, classes_for
 from simulrag.models.offline.priors import Expectation
 from simulrag.models.offline.situations import read_climate, read_influenza
+from simulrag.models.offline.wording import capitalised
 from simulrag.statements import case_pair
 
 LEAST_SPREAD_PERCENT = 10.0
@@ -24,7 +25,7 @@ def two_places(question: str) -> list[Point]:
         apart = Expectation(0.0, levels[0].spread)
     first, second = cases.words
     orders = tuple(
-        f"It would be warmer {more} than {less}."
+        f"{capitalised(more)} it would be warmer than {less}."
         for more, less in ((second, first), (first, second))
     )
     noun = f"the temperature difference between the two {kind}"

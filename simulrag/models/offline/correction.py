@@ -234,6 +234,9 @@ def _swap_word(text: str, said: str, right: str) -> str:
     if match is None:
         return re.sub(r"land-based|inland|landlocked", f"on {right}", text, count=1, flags=re.I)
     new = right.capitalize() if match[0][:1].isupper() else right
+    for place, before in (("sea", "at"), ("land", "on")):
+        if right == place and re.search(r"\b(?:on|at) $", text[: match.start()]):
+            return text[: match.start() - 3] + f"{before} {new}" + text[match.end() :]
     return _article(pattern.sub(new, text), match.start())
 
 

@@ -62,11 +62,9 @@ def _between_cases(stated: Sequence[Fact]) -> list[Fact]:
 
 def _between_runs(stated: Sequence[Fact]) -> list[Fact]:
     """The past or the aerosol case against the other; the runs' own changes are not asked then."""
-    levels = [
-        fact
-        for fact in stated
-        if fact.subject == "temperature" and not fact.tags & {"baseline", "global"}
-    ]
+    local = [f for f in stated if f.subject == "temperature" and "global" not in f.tags]
+    changed = [fact for fact in local if "baseline" not in fact.tags]
+    levels = changed if len(changed) > 1 else local
     past = [fact for fact in levels if "historical" in fact.tags]
     aerosol = [fact for fact in levels if "aerosol" in fact.tags]
     if not (past or aerosol) or len(levels) != 2:

@@ -40,7 +40,7 @@ _OPENING = re.compile(
 )
 _CLASS_SAID = re.compile(
     r"\b(?:considered|classified|categor\w+|class|deemed|falls?|falling|qualif\w+|represent\w*"
-    r"|constitut\w*|range|threshold\w*|labell?ed|counts? as|described|magnitude|regarded|rated"
+    r"|constitut\w*|call|range|threshold\w*|labell?ed|counts? as|described|magnitude|regarded|rated"
     r"|is|are|would be|mak(?:es?|ing)|marks?|indicat\w+|amounts? to|signif\w+)\b",
     re.I,
 )

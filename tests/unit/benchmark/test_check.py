@@ -46,8 +46,8 @@ def scenario() -> SampledScenario:
     return SampledScenario(
         scenario_id="urban-1",
         template_id="slow-priority",
-        tool="compare",
-        arguments={"speed_factor": 0.77, "demand_factor": 0.88, "use_priority_junction": True},
+        calls=(ToolCall(tool="compare", arguments={"speed_factor": 0.77, "demand_factor": 0.88}),),
+        words=("the plan",),
         situation=(
             "The city cuts the speed limit by 23 percent, expects 12 percent less traffic and "
             "gives the junction priority signs."
@@ -88,7 +88,7 @@ class Checking:
             records,
             template=self.template,
             scenario=self.scenario,
-            evidence=evidence(**outputs),
+            evidence=(evidence(**outputs),),
         ):
             found.setdefault(problem.kind, []).append(problem.detail)
         return found
@@ -302,7 +302,7 @@ def test_numbers_with_units_of_another_kind_do_not_match(check: Checking) -> Non
 def test_pieces_part_two_results_and_keep_shared_ones(
     template: Template, scenario: SampledScenario
 ) -> None:
-    facts = gather_facts(template, scenario.situation, scenario.shown, evidence())
+    facts = gather_facts(template, scenario, (evidence(),))
     assert pieces("Travel time rises by 2%, while CO2 falls by 1% and stays low. Good.", facts) == [
         "Travel time rises by 2%",
         ", while CO2 falls by 1% and stays low.",

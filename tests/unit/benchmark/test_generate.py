@@ -194,11 +194,20 @@ async def test_failed_runs_are_counted_and_small_ranges_are_exhausted(
             "situation": "The limit falls by {speed_factor} percent, the junction gets signs.",
             "placeholders": [
                 {
+                    "name": "speed_factor",
                     "argument": "speed_factor",
                     "low": 0.61,
                     "high": 0.64,
                     "decimals": 2,
                     "wording": "percent_reduction",
+                }
+            ],
+            "runs": [
+                {
+                    "tool": "compare",
+                    "words": "the plan",
+                    "uses": ["speed_factor"],
+                    "fixed": [{"argument": "use_priority_junction", "value": True}],
                 }
             ],
         }

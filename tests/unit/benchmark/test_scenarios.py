@@ -22,13 +22,13 @@ def test_the_situation_shows_clean_percentages_of_the_factor(template: Template)
         assert re.fullmatch(r"\d+", speed)
         assert re.fullmatch(r"\d+", demand)
         assert scenario.shown == {"speed_factor": float(speed), "demand_factor": float(demand)}
-        assert scenario.arguments["speed_factor"] == round(1 - int(speed) / 100, 2)
-        assert scenario.arguments["demand_factor"] == round(1 - int(demand) / 100, 2)
+        assert scenario.calls[0].arguments["speed_factor"] == round(1 - int(speed) / 100, 2)
+        assert scenario.calls[0].arguments["demand_factor"] == round(1 - int(demand) / 100, 2)
 
 
 def test_every_call_is_one_the_simulator_accepts(template: Template, corridor: Any) -> None:
     for scenario in sample_scenarios([template], 300, 2, "urban"):
-        arguments = validate_call(corridor, scenario.tool, scenario.arguments)
+        arguments = validate_call(corridor, scenario.calls[0].tool, scenario.calls[0].arguments)
         assert 0.5 <= arguments.speed_factor <= 0.9  # type: ignore[attr-defined]
 
 
@@ -45,12 +45,19 @@ def test_scenarios_are_distinct_and_exhausted_ranges_end_the_stream(template: Te
         "narrow",
         situation="{lanes} lanes each way.",
         placeholders=[
-            {"argument": "lanes", "low": 1, "high": 3, "decimals": 0, "wording": "value"}
+            {
+                "name": "lanes",
+                "argument": "lanes",
+                "low": 1,
+                "high": 3,
+                "decimals": 0,
+                "wording": "value",
+            }
         ],
-        fixed=[],
+        runs=[{"tool": "compare", "words": "-", "uses": ["lanes"], "fixed": []}],
     )
     scenarios = sample_scenarios([narrow, with_id(narrow, "narrow-too")], 50, 0, "urban")
-    assert sorted(str(item.arguments["lanes"]) for item in scenarios) == ["1", "2", "3"]
+    assert sorted(str(item.calls[0].arguments["lanes"]) for item in scenarios) == ["1", "2", "3"]
     assert sorted(item.situation for item in scenarios) == [
         "1 lanes each way.",
         "2 lanes each way.",
@@ -59,15 +66,22 @@ def test_scenarios_are_distinct_and_exhausted_ranges_end_the_stream(template: Te
 
 
 def test_a_template_without_placeholders_is_one_scenario(template: Template) -> None:
-    plain = with_id(template, "plain", situation="The junction gets signs.", placeholders=[])
+    fixed = [{"argument": "use_priority_junction", "value": True}]
+    plain = with_id(
+        template,
+        "plain",
+        situation="The junction gets signs.",
+        placeholders=[],
+        runs=[{"tool": "compare", "words": "-", "uses": [], "fixed": fixed}],
+    )
     (scenario,) = sample_scenarios([plain], 5, 0, "urban")
-    assert scenario.arguments == {"use_priority_junction": True}
+    assert scenario.calls[0].arguments == {"use_priority_junction": True}
 
 
 def test_the_id_goes_by_domain_and_call_alone(template: Template) -> None:
     first = sample_scenarios([template], 1, 3, "urban")[0]
     other = sample_scenarios([template], 1, 3, "elsewhere")[0]
-    assert other.arguments == first.arguments
+    assert other.calls == first.calls
     assert other.scenario_id != first.scenario_id
     assert re.fullmatch(r"urban-[0-9a-f]{12}", first.scenario_id)
 
@@ -79,6 +93,7 @@ def test_increase_and_value_wordings(template: Template) -> None:
         situation="Demand grows by {demand_factor} percent at {speed_factor} times the limit.",
         placeholders=[
             {
+                "name": "demand_factor",
                 "argument": "demand_factor",
                 "low": 1.1,
                 "high": 1.5,
@@ -86,6 +101,7 @@ def test_increase_and_value_wordings(template: Template) -> None:
                 "wording": "percent_increase",
             },
             {
+                "name": "speed_factor",
                 "argument": "speed_factor",
                 "low": 0.4,
                 "high": 1.2,
@@ -97,5 +113,8 @@ def test_increase_and_value_wordings(template: Template) -> None:
     for scenario in sample_scenarios([rising], 100, 0, "urban"):
         shown, value = re.findall(r"by (\S+) percent at (\S+) times", scenario.situation)[0]
         assert len(shown) <= len("49.9")
-        assert abs(float(shown) / 100 + 1 - float(str(scenario.arguments["demand_factor"]))) < 1e-9
-        assert float(value) == scenario.arguments["speed_factor"]
+        assert (
+            abs(float(shown) / 100 + 1 - float(str(scenario.calls[0].arguments["demand_factor"])))
+            < 1e-9
+        )
+        assert float(value) == scenario.calls[0].arguments["speed_factor"]

@@ -13,11 +13,18 @@ from simulrag.records import Usage
 
 
 def changed(template: Template, **values: Any) -> Template:
-    return Template.model_validate({**template.model_dump(), **values})
+    """``tool``, ``uses`` and ``fixed`` are the one run's; it uses all placeholders unless told."""
+    dumped = {**template.model_dump(), **values}
+    run = dict(dumped["runs"][0])
+    if "placeholders" in values:
+        run["uses"] = list(dict.fromkeys(item["name"] for item in values["placeholders"]))
+    run |= {key: dumped.pop(key) for key in ("tool", "uses", "fixed") if key in dumped}
+    return Template.model_validate({**dumped, "runs": values.get("runs", [run])})
 
 
 def placeholder(**values: Any) -> dict[str, Any]:
     base = {
+        "name": "speed_factor",
         "argument": "speed_factor",
         "low": 0.5,
         "high": 0.9,
@@ -29,6 +36,10 @@ def placeholder(**values: Any) -> dict[str, Any]:
 
 def ask(**values: Any) -> dict[str, Any]:
     base = {
+        "run": 1,
+        "against": 0,
+        "scale": "value",
+        "answers": [],
         "output": "co2_change_percent",
         "words": "CO2",
         "classes": [
@@ -51,15 +62,21 @@ def test_a_right_template_has_no_problem(template: Template, corridor: Any) -> N
     ("values", "reason"),
     [
         ({"tool": "fly"}, "no tool 'fly' (tools: compare)"),
-        ({"situation": SPEED}, "placeholder 'demand_factor' is not in the situation"),
-        ({"placeholders": [placeholder()]}, "{demand_factor} of the situation is no placeholder"),
+        ({"situation": SPEED}, "'demand_factor' is not in the situation"),
+        (
+            {"placeholders": [placeholder()]},
+            "{demand_factor} is neither a placeholder nor a choice",
+        ),
         ({"situation": "A limit of {speed_factor percent."}, "braces"),
         (
             {"situation": "{speed_factor:.2f} and {demand_factor}"},
-            "write {speed_factor} in the situation without a format",
+            "write {speed_factor} without a format",
         ),
         (
-            {"situation": "By {height} m.", "placeholders": [placeholder(argument="height")]},
+            {
+                "situation": "By {height} m.",
+                "placeholders": [placeholder(name="height", argument="height")],
+            },
             "no argument 'height'",
         ),
         ({"situation": SPEED, "placeholders": [placeholder(low=0.1)]}, "greater than or equal"),
@@ -84,14 +101,14 @@ def test_a_right_template_has_no_problem(template: Template, corridor: Any) -> N
         ),
         (
             {"situation": SPEED, "placeholders": [placeholder(), placeholder()]},
-            "'speed_factor' is set twice",
+            "'speed_factor' is declared twice",
         ),
         ({"fixed": [{"argument": "lanes", "value": 9}]}, "lanes: Input should be less than"),
         ({"fixed": [{"argument": "lanes", "value": "two"}]}, "lanes: Input should be a valid"),
         ({"fixed": [{"argument": "colour", "value": 1}]}, "no argument 'colour'"),
         ({"asks": [ask(output="noise")]}, "no output 'noise'"),
         ({"asks": [ask(output="note")]}, "output 'note' is not a number"),
-        ({"asks": [ask(), ask()]}, "'co2_change_percent' is asked about twice"),
+        ({"asks": [ask(), ask()]}, "'co2_change_percent (run 1, 0)' is asked about twice"),
         (
             {"asks": [ask(classes=[{"name": "small", "from_magnitude": 0}])]},
             "one class alone",

@@ -132,7 +132,7 @@ def test_no_number_is_lost_or_invented() -> None:
 
 def test_templates_hold_words_fixed_and_vary_numbers() -> None:
     found = templates(CLIMATE, 12)
-    assert {item["tool"] for item in found} == {
+    assert {item["runs"][0]["tool"] for item in found} == {
         "history_temperature",
         "future_temperature",
         "diy_greenhouse",
@@ -142,6 +142,6 @@ def test_templates_hold_words_fixed_and_vary_numbers() -> None:
         lowest = {p["argument"]: f"{p['low']:g}" for p in item["placeholders"]}
         filled = item["situation"].format(**lowest)
         (call,) = tool_calls(f"{filled} What is the temperature?", CLIMATE, [])
-        fixed = {part["argument"]: part["value"] for part in item["fixed"]}
-        assert call["tool"] == item["tool"]
+        fixed = {part["argument"]: part["value"] for part in item["runs"][0]["fixed"]}
+        assert call["tool"] == item["runs"][0]["tool"]
         assert fixed.items() <= call["arguments"].items()  # type: ignore[union-attr]

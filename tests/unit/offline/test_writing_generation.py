@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from pydantic import Field
@@ -14,6 +15,7 @@ from simulrag.models.offline.generation import (
     reference_claims,
     templates,
 )
+from simulrag.models.offline.single import asked
 from simulrag.models.offline.tool_calls import tool_calls
 from simulrag.models.replies import Templates
 from simulrag.statements import quantities, thresholds
@@ -55,10 +57,9 @@ def handbook(arguments: type[ToolModel], outputs: type[ToolModel], name: str) ->
     return render_handbook("Words.", {name: Tool(name, "Compares.", arguments, outputs, "")})
 
 
-def ask(output: str, words: str, better: str = "lower") -> dict[str, object]:
-    limits = [("minor", 0), ("moderate", 10), ("significant", 25)]
-    classes = [{"name": name, "from_magnitude": limit} for name, limit in limits]
-    return {"output": output, "words": words, "classes": classes, "better": better}
+def ask(output: str, words: str, better: str = "lower") -> dict[str, Any]:
+    limits = [("minor", 0.0), ("moderate", 10.0), ("significant", 25.0)]
+    return asked(output, words, limits, better)
 
 
 TRAVEL = ask("travel_time_change_percent", "the percentage change in average travel time")
@@ -87,7 +88,7 @@ def test_road_templates_are_distinct_and_inside_the_handbook() -> None:
 def test_situations_can_be_read_back_into_their_arguments() -> None:
     road = handbook(RoadArguments, RoadOutputs, "compare_with_baseline")
     for item in templates(road, 50):
-        wanted = {fixed["argument"]: fixed["value"] for fixed in item["fixed"]}
+        wanted = {fixed["argument"]: fixed["value"] for fixed in item["runs"][0]["fixed"]}
         shown = {}
         for placeholder in item["placeholders"]:
             name = placeholder["argument"]
@@ -147,12 +148,13 @@ def test_wording_varies_with_the_situation() -> None:
 
 @pytest.mark.parametrize(
     ("better", "judgement"),
-    [("lower", "an improvement overall"), ("higher", "no improvement"), ("neither", "not follow")],
+    [("lower", "an improvement overall"), ("higher", "no improvement"), ("neither", "")],
 )
 def test_the_closing_judgement_follows_from_what_is_better(better: str, judgement: str) -> None:
     asks = [{**TRAVEL, "better": better}, {**IDLING, "better": better}]
     text = benchmark_question("A plan.", json.dumps(asks), EVIDENCE)
     assert judgement in text["reference_answer"]
+    assert ("improve" in text["question"] + text["reference_answer"]) == (better != "neither")
 
 
 def test_no_change_and_levels_are_said_as_such() -> None:
