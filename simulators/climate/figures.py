@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from simulators.climate import temperature as many
+from simulators.climate.emulator import emulator
+from simulators.climate.emulator_data import HELD_OUT_REGIONS
 from simulators.climate.warming import SCENARIOS
 
 _COLOURS = dict(zip(SCENARIOS, ("#1b6ca8", "#5aa469", "#d89b2b", "#b0413e"), strict=True))
@@ -56,6 +58,40 @@ def warming_map(path: Path) -> None:
     plt.close(figure)
 
 
+def emulator_against_physics(path: Path) -> None:
+    """The emulator in a scenario and at places that were held out from its training, PNG."""
+    import matplotlib.pyplot as plt
+
+    emulated = emulator()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11, 3.8), layout="constrained", width_ratios=(1.6, 1)
+    )
+    lat, lon = np.arange(-89.0, 90, 2), np.arange(-179.0, 180, 2)
+    rows, columns = (axis.ravel() for axis in np.meshgrid(lat, lon, indexing="ij"))
+    own = many.future_temperature(rows, columns, 2090, "ssp245").mean
+    difference = emulated.future_temperature(rows, columns, 2090, "ssp245").mean - own
+    drawn = left.pcolormesh(
+        lon, lat, difference.reshape(len(lat), -1), cmap="RdBu_r", vmin=-0.3, vmax=0.3
+    )
+    land = many.is_land(rows, columns).reshape(len(lat), -1)
+    left.contour(lon, lat, land, levels=[0.5], colors="#333333", linewidths=0.4)
+    for south, north, west, east in HELD_OUT_REGIONS.values():
+        corners = [west, east, east, west, west], [south, south, north, north, south]
+        left.plot(*corners, color="#2a7f3f", lw=1.2)
+    figure.colorbar(drawn, ax=left, label="emulator minus physics, 2090, ssp245 (degC)")
+    left.set(xlabel="longitude", ylabel="latitude", aspect="equal")
+    years = np.arange(2015, 2101)
+    for source, name, colour in ((many, "physics", "#333333"), (emulated, "emulator", "#b0413e")):
+        found = source.future_temperature(28.6, 77.2, years, "ssp245")
+        right.fill_between(years, found.low, found.high, color=colour, alpha=0.15, lw=0)
+        right.plot(years, found.mean, color=colour, label=name)
+    right.set(xlabel="year", ylabel="Delhi, ssp245 (degC)", xlim=(2015, 2100))
+    right.grid(alpha=0.3)
+    right.legend(frameon=False, loc="upper left")
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(figure)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m simulators.climate.figures")
@@ -67,6 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given.dir.mkdir(parents=True, exist_ok=True)
     warming_curves(given.dir / "warming.png")
     warming_map(given.dir / "map.png")
+    emulator_against_physics(given.dir / "emulator.png")
     return 0
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from simulators.base import ArgumentError, Tool, ToolModel, files_fingerprint, render_handbook
 from simulators.climate import answers, arguments, outputs
 from simulators.climate.loading import ASSET_FILES, ASSETS
+
+Backend = Literal["physics", "emulator"]
 
 _HERE = Path(__file__).parent
 _CODE = (
@@ -38,14 +40,21 @@ class _Entry:
 class ClimateSimulator:
     """Annual mean temperature of places from 1850 to 2100, by FaIR and pattern scaling.
 
-    No settings. Deterministic: the seed plays no part, ranges come from the members of an ensemble.
+    ``backend`` says who projects 2015-2100 at a place: the physics, or the emulator trained on it.
+    Deterministic: the seed plays no part, ranges come from the members of an ensemble. Raises
+    ArgumentError for another backend, MissingEngineError where the emulator cannot run.
     """
 
     name = "climate"
     oracle = False
 
-    def __init__(self) -> None:
-        self._entries = _entries()
+    def __init__(self, backend: Backend = "physics") -> None:
+        if backend not in get_args(Backend):
+            raise ArgumentError(
+                f"backend of climate is '{backend}': take one of {', '.join(get_args(Backend))}"
+            )
+        self._backend = backend
+        self._entries = _entries(answers.PHYSICS if backend == "physics" else _emulator())
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -71,11 +80,21 @@ class ClimateSimulator:
         return entry.answer(arguments)
 
     def fingerprint(self) -> str:
-        """Hash of the code that decides results and of the assets."""
-        return _fingerprint()
+        """Hash of the code that decides results and of the assets; of the emulator where used."""
+        if self._backend == "physics":
+            return _fingerprint()
+        from simulators.climate import emulator
+
+        return files_fingerprint([], _fingerprint(), emulator.fingerprint())
 
 
-def _entries() -> dict[str, _Entry]:
+def _emulator() -> answers.Projections:
+    from simulators.climate.emulator import emulator
+
+    return emulator()
+
+
+def _entries(projections: answers.Projections) -> dict[str, _Entry]:
     listed = (
         (
             "query_lat_and_lon",
@@ -97,14 +116,14 @@ def _entries() -> dict[str, _Entry]:
             "baseline, without any intervention.",
             arguments.Future,
             outputs.Temperature,
-            answers.future,
+            partial(answers.future, projections=projections),
         ),
         (
             "diy_greenhouse",
             "The same with changed CO2 and CH4 emissions of the whole world, beside the baseline.",
             arguments.Greenhouse,
             outputs.ChangedTemperature,
-            answers.greenhouse,
+            partial(answers.greenhouse, projections=projections),
         ),
         (
             "diy_aerosol",
@@ -112,7 +131,7 @@ def _entries() -> dict[str, _Entry]:
             "baseline.",
             arguments.Aerosol,
             outputs.AerosolTemperature,
-            answers.aerosol,
+            partial(answers.aerosol, projections=projections),
         ),
         (
             "diff_diy_aerosol_mean",
@@ -120,7 +139,7 @@ def _entries() -> dict[str, _Entry]:
             "and to that of the place.",
             arguments.Aerosol,
             outputs.AerosolDifference,
-            answers.aerosol_difference,
+            partial(answers.aerosol_difference, projections=projections),
         ),
         (
             "is_land_or_sea",

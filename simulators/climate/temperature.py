@@ -58,7 +58,7 @@ def future_temperature(
     land: ArrayLike | None = None,
 ) -> Estimate:
     """Temperature of years 2015-2100 without changes. ``land`` overrules the land mask."""
-    lat, lon, years, which = _aligned(latitude, longitude, year, _index(scenario))
+    lat, lon, years, which = aligned(latitude, longitude, year, scenario_index(scenario))
     above = _above_climatology(which, years)
     return _local(_place(lat, lon, land), above)
 
@@ -74,8 +74,8 @@ def diy_greenhouse(
     land: ArrayLike | None = None,
 ) -> Changed:
     """Temperature with changed CO2 and CH4 emissions."""
-    lat, lon, years, which, co2, ch4 = _aligned(
-        latitude, longitude, year, _index(scenario), delta_co2, delta_ch4
+    lat, lon, years, which, co2, ch4 = aligned(
+        latitude, longitude, year, scenario_index(scenario), delta_co2, delta_ch4
     )
     change = warming.greenhouse_change(responses(), which, years, co2, ch4)
     place = _place(lat, lon, land)
@@ -94,8 +94,8 @@ def diy_aerosol(
     land: ArrayLike | None = None,
 ) -> Changed:
     """Temperature with SO2 and BC emissions changed around points [[longitude, latitude], ...]."""
-    lat, lon, years, which, so2, bc = _aligned(
-        latitude, longitude, year, _index(scenario), delta_so2, delta_bc
+    lat, lon, years, which, so2, bc = aligned(
+        latitude, longitude, year, scenario_index(scenario), delta_so2, delta_bc
     )
     points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
     shares = point_shares(points, fields().emissions)
@@ -120,8 +120,8 @@ def global_temperature(
 
     The effects of greenhouse gases and of aerosols add. Before 2015 changes have no effect.
     """
-    years, which, co2, ch4, so2, bc = _aligned(
-        year, _index(scenario), delta_co2, delta_ch4, delta_so2, delta_bc
+    years, which, co2, ch4, so2, bc = aligned(
+        year, scenario_index(scenario), delta_co2, delta_ch4, delta_so2, delta_bc
     )
     base = warming.baseline(responses(), which, years)
     change = np.zeros_like(base)
@@ -133,9 +133,23 @@ def global_temperature(
     return Changed(_spread(base + change), _spread(base), _spread(change), _spread(change))
 
 
+def global_aerosol_change(
+    year: ArrayLike,
+    scenario: ArrayLike,
+    delta_so2: ArrayLike,
+    delta_bc: ArrayLike,
+    modify_points: ArrayLike,
+) -> Estimate:
+    """What SO2 and BC emissions changed around the points do to the global mean."""
+    years, which, so2, bc = aligned(year, scenario_index(scenario), delta_so2, delta_bc)
+    points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
+    world = point_shares(points, fields().emissions).sum()
+    return _spread(warming.aerosol_change(responses(), which, years, so2 * world, bc * world))
+
+
 def is_land(latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.bool_]:
     """True on land."""
-    lat, lon = _aligned(latitude, longitude)
+    lat, lon = aligned(latitude, longitude)
     return fields().is_land(lat, lon)
 
 
@@ -191,7 +205,7 @@ def _spread(values: Array) -> Estimate:
     )
 
 
-def _index(scenario: ArrayLike) -> NDArray[np.intp]:
+def scenario_index(scenario: ArrayLike) -> NDArray[np.intp]:
     """Scenario names, or their numbers, as numbers."""
     given = np.asarray(scenario)
     if given.dtype.kind == "i":
@@ -201,7 +215,7 @@ def _index(scenario: ArrayLike) -> NDArray[np.intp]:
     return np.asarray(numbers[inverse].reshape(given.shape))
 
 
-def _aligned(*values: ArrayLike) -> tuple[NDArray[Any], ...]:
+def aligned(*values: ArrayLike) -> tuple[NDArray[Any], ...]:
     """One-dimensional arrays of one length; whole numbers stay whole."""
     arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in values))
     return tuple(a.astype(np.intp if a.dtype.kind in "iu" else np.float64) for a in arrays)
