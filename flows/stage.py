@@ -82,7 +82,7 @@ async def workbench(
     try:
         if export is not None:
             _import(cache, export)
-        settings = params.model(role)
+        settings = located(project, params.model(role))
         provider = make_provider(settings)
         budget = open_budget(project, operations, settings, provider, cache)
         pending = open_pending(folder, stage, operations.mode, provider)
@@ -154,6 +154,14 @@ def open_budget(
         max_output=reply_limit(provider),
         timeout_s=operations.call_timeout_s,
     )
+
+
+def located(project: Project, settings: ModelSettings) -> ModelSettings:
+    """The settings with the path of a local model, which is given from the project's folder."""
+    if settings.provider != "local":
+        return settings
+    path = project.root / Path(settings.model).expanduser()
+    return settings.model_copy(update={"model": str(path)})
 
 
 def load_simulator(project: Project, params: StageParams, domain: str) -> Simulator:

@@ -32,6 +32,17 @@ _PLAIN_URL = re.compile(r"https?://[^\s@?#]+")
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 
 
+class LocalSettings(BaseModel):
+    """How provider ``local`` runs its weights. Nothing here is part of a call's key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threads: int | None = Field(default=None, ge=1, description="provider local: threads; all")
+    context: int = Field(
+        default=8192, ge=64, description="provider local: tokens of prompt and reply together"
+    )
+
+
 class ModelSettings(BaseModel):
     """One section ``llm.*`` of params.yaml: which model does a stage's work, and how.
 
@@ -44,10 +55,12 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     provider: Name = Field(
-        default="offline", description="offline, openai, anthropic, or a plugin's name"
+        default="offline", description="offline, openai, anthropic, local, or a plugin's name"
     )
     endpoint: Name = Field(default="default", description="a name for the server, part of the key")
-    model: str = Field(min_length=1, description="the model's name at the provider")
+    model: str = Field(
+        min_length=1, description="the model's name at the provider; local: a GGUF file"
+    )
     base_url: str | None = Field(
         default=None, description="address of a compatible server, no part of the key"
     )
@@ -64,6 +77,7 @@ class ModelSettings(BaseModel):
     )
     sampling: Sampling = Sampling()
     tasks: dict[str, Sampling] = Field(default={}, description="sampling of single tasks, by name")
+    local: LocalSettings = LocalSettings()
 
     @model_validator(mode="after")
     def _nothing_secret(self) -> Self:
@@ -122,7 +136,9 @@ class Gateway:
         self._provider = provider
         self._cache = cache
         self._prompts = prompts
-        self._retries = Retries(retry, Limiter(concurrency))
+        # A provider that works on this machine may bear fewer calls at a time.
+        most = min(concurrency, getattr(provider, "concurrency", concurrency))
+        self._retries = Retries(retry, Limiter(most))
         self._timeout_s = timeout_s
         self._budget = budget
         self._pending = pending
@@ -197,12 +213,14 @@ class Gateway:
     def key(self, request: Request) -> dict[str, JsonValue]:
         """Everything that can change the reply: what the call's key is the hash of.
 
-        Sampling fields that are None are left out, so that a field added later keeps old keys.
+        A provider's ``identity`` stands for the model where its name may mean anything, as a path
+        does. Sampling fields that are None are left out, so that a field added later keeps old
+        keys.
         """
         return {
             "provider": self.settings.provider,
             "endpoint": self.settings.endpoint,
-            "model": self.settings.model,
+            "model": getattr(self._provider, "identity", self.settings.model),
             "messages": [
                 {"role": message.role, "content": message.content} for message in request.messages
             ],

@@ -10,7 +10,6 @@ from simulrag.models.base import Provider
 from simulrag.models.gateway import ModelSettings
 
 ENTRY_POINTS = "simulrag.models"
-_PLANNED = frozenset({"local"})
 
 
 def make_provider(settings: ModelSettings) -> Provider:
@@ -24,10 +23,6 @@ def make_provider(settings: ModelSettings) -> Provider:
     name = settings.provider
     if name in _BUILT_IN:
         return _BUILT_IN[name](settings)
-    if name in _PLANNED:
-        raise InputError(
-            f"provider '{name}' is not there yet; choose one of {', '.join(known_providers())}"
-        )
     plug_in = _plug_ins().get(name)
     if plug_in is None:
         raise InputError(
@@ -45,7 +40,7 @@ def make_provider(settings: ModelSettings) -> Provider:
 
 def known_providers() -> list[str]:
     """The names that ``make_provider`` takes here, sorted."""
-    return sorted({*_BUILT_IN, *_plug_ins()} - _PLANNED)
+    return sorted({*_BUILT_IN, *_plug_ins()})
 
 
 def _plug_ins() -> dict[str, EntryPoint]:
@@ -64,6 +59,12 @@ def _anthropic(settings: ModelSettings) -> Provider:
     return AnthropicProvider(settings)
 
 
+def _local(settings: ModelSettings) -> Provider:
+    from simulrag.models.local import LocalProvider
+
+    return LocalProvider(settings)
+
+
 def _openai(settings: ModelSettings) -> Provider:
     from simulrag.models.openai import OpenAIProvider
 
@@ -72,6 +73,7 @@ def _openai(settings: ModelSettings) -> Provider:
 
 _BUILT_IN: dict[str, Callable[[ModelSettings], Provider]] = {
     "anthropic": _anthropic,
+    "local": _local,
     "offline": _offline,
     "openai": _openai,
 }

@@ -20,14 +20,8 @@ async def test_built_in_providers(name: str) -> None:
     await provider.close()
 
 
-@pytest.mark.parametrize("name", ["local"])
-def test_planned_providers_say_so(name: str) -> None:
-    with pytest.raises(InputError, match=f"'{name}' is not there yet.*anthropic, offline, openai"):
-        providers.make_provider(settings(name))
-
-
 def test_an_unknown_provider_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match="'opnai'; known are anthropic, offline, openai"):
+    with pytest.raises(InputError, match="'opnai'; known are anthropic, local, offline, openai"):
         providers.make_provider(settings("opnai"))
 
 

