@@ -46,7 +46,7 @@ def test_a_provider_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "plugged", f"{__name__}:Plugged")
     provider = providers.make_provider(settings("plugged"))
     assert type(provider).__name__ == "Plugged"
-    assert providers.known_providers() == ["anthropic", "offline", "openai", "plugged"]
+    assert providers.known_providers() == ["anthropic", "local", "offline", "openai", "plugged"]
 
 
 def test_a_broken_entry_point_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
