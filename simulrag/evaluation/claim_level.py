@@ -120,7 +120,7 @@ def _measure(
     totals: dict[str, Floats] = {}
     counts = []
     for selection in setting.chosen:
-        ranked = _ranked(pool, scores, selection, undecided, all_selected_one)
+        ranked = ranked_claims(pool, scores, selection, undecided, all_selected_one)
         counts.append(len(ranked.scores))
         for name, values in measure(ranked, weights).items():
             totals[name] = totals[name] + values if name in totals else values
@@ -128,7 +128,7 @@ def _measure(
     return {name: total / runs for name, total in totals.items()}, round(sum(counts) / runs)
 
 
-def _ranked(
+def ranked_claims(
     pool: ClaimPool,
     scores: Sequence[float],
     selection: Selection,

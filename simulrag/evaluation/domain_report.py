@@ -22,6 +22,13 @@ from simulrag.evaluation.published import (
     Replayed,
     published_view,
 )
+from simulrag.evaluation.report_calibration import (
+    RELIABILITY_CAPTION,
+    calibration_view,
+    conformal_view,
+    reliability_figure,
+    reliability_text,
+)
 from simulrag.evaluation.report_checks import benchmark_view, retrieval_view
 from simulrag.evaluation.report_people import agreement_view, people_view
 from simulrag.evaluation.report_tables import (
@@ -78,6 +85,12 @@ def domain_figures(tables: Tables, domain: str) -> Iterator[Picture]:
             _centralities(tables, domain),
             centrality_figure(tables, domain, _LEADING),
         )
+    yield Picture(
+        f"{domain}-reliability",
+        RELIABILITY_CAPTION,
+        reliability_text(tables, domain),
+        reliability_figure(tables, domain),
+    )
 
 
 def domain_tables(
@@ -112,6 +125,10 @@ def domain_tables(
             "answers-failures-zero": answer_view(tables, domain, "zero")
         },
         "Simulator boundary": {"boundary": boundary_view(tables, domain)},
+        "Calibration": {
+            "calibration": calibration_view(tables, domain),
+            "conformal": conformal_view(tables, domain),
+        },
         "Retrieval": {"retrieval": retrieval_view(tables, domain)},
         "Benchmark": {"benchmark": benchmark_view(tables, domain, published.get(PAPER_STATISTICS))},
         "Human labels": {

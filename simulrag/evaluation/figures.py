@@ -17,7 +17,7 @@ from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.tables import Tables
 
 # Mid tones: a contrast of 3 or more on white and on near black. Marker and dash differ as well.
-_STYLES: dict[str, dict[str, Any]] = {
+STYLES: dict[str, dict[str, Any]] = {
     "Random": {"color": "#7d868f", "marker": "s", "linestyle": (0, (1, 1.5))},
     "Verbalized": {"color": "#b7791f", "marker": "^", "linestyle": (0, (5, 2))},
     "Uncertainty": {"color": "#3b82c4", "marker": "D", "linestyle": (0, (3, 1.5, 1, 1.5))},
@@ -25,18 +25,18 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 ENDS = ("no-RAG", "all-RAG")
 # Stands for the page's text colour; no other element uses it.
-_INK = "#010203"
+INK = "#010203"
 _DARK = "#1b1f24"
 _EMPTY = "undefined at every budget:\nthe notes below the table say why"
-_RC: Any = {
+RC: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 10,
-    "text.color": _INK,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "savefig.dpi": 200,
@@ -51,7 +51,7 @@ def budget_figure(tables: Tables, domain: str, metric: str) -> Figure:
     """
     settings = tables.settings
     rows = _leading(tables, domain, metric)
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure = Figure(figsize=(4.6, 3.5), layout="constrained")
         axes = figure.add_subplot()
         for place, method in enumerate(BUDGETED):
@@ -72,7 +72,7 @@ def cost_figure(tables: Tables, domain: str, metric: str) -> Figure:
         (pl.col("domain") == domain) & (pl.col("level") == "claim") & (pl.col("step") == "all")
     ).select("method", "budget_percent", "calls_per_question")
     rows = _leading(tables, domain, metric).join(calls, on=["method", "budget_percent"])
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure = Figure(figsize=(4.6, 3.5), layout="constrained")
         axes = figure.add_subplot()
         for method in BUDGETED:
@@ -83,7 +83,7 @@ def cost_figure(tables: Tables, domain: str, metric: str) -> Figure:
                 axes.plot(
                     [row["calls_per_question"]],
                     [row["value"]],
-                    color=_INK,
+                    color=INK,
                     marker="x",
                     markersize=6,
                 )
@@ -110,11 +110,11 @@ def centrality_figure(tables: Tables, domain: str, metric: str) -> Figure:
         & (pl.col("undecided") == settings.undecided)
         & pl.col("value").is_not_null()
     )
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure = Figure(figsize=(4.6, 3.5), layout="constrained")
         axes = figure.add_subplot()
         names = list(settings.centralities)
-        styles = list(_STYLES.values())
+        styles = list(STYLES.values())
         for place, budget in enumerate(settings.budgets_percent):
             of_budget = rows.filter(pl.col("budget_percent") == budget)
             shift = (place - (len(settings.budgets_percent) - 1) / 2) * 0.18
@@ -133,7 +133,7 @@ def inline_svg(figure: Figure, salt: str) -> str:
 
     ``salt`` makes its identifiers differ from those of the page's other figures.
     """
-    return _inlined(_svg(figure, salt).replace(_INK, "currentColor"))
+    return _inlined(_svg(figure, salt).replace(INK, "currentColor"))
 
 
 def figure_files(figure: Figure, salt: str) -> dict[str, bytes]:
@@ -141,7 +141,7 @@ def figure_files(figure: Figure, salt: str) -> dict[str, bytes]:
     image = io.BytesIO()
     canvas = FigureCanvasAgg(figure)
     canvas.print_png(image, metadata={"Software": None})  # type: ignore[no-untyped-call]
-    return {"svg": _svg(figure, salt).replace(_INK, _DARK).encode(), "png": image.getvalue()}
+    return {"svg": _svg(figure, salt).replace(INK, _DARK).encode(), "png": image.getvalue()}
 
 
 def _leading(tables: Tables, domain: str, metric: str) -> pl.DataFrame:
@@ -158,7 +158,7 @@ def _leading(tables: Tables, domain: str, metric: str) -> pl.DataFrame:
 def _finish(figure: Figure, axes: Any, label: str) -> None:
     axes.set_ylabel(label)
     axes.margins(x=0.12)
-    axes.grid(axis="y", color=_INK, alpha=0.12, linewidth=0.6)
+    axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
     else:
@@ -174,7 +174,7 @@ def _line(
 ) -> None:
     if rows.is_empty():
         return
-    style = style or _STYLES[label]
+    style = style or STYLES[label]
     axes.plot(x, rows["value"].to_list(), label=label, markersize=5, linewidth=1.6, **style)
     for at, row in zip(x, rows.iter_rows(named=True), strict=True):
         if row["lower_95"] is not None:
@@ -186,7 +186,7 @@ def _end(axes: Any, rows: pl.DataFrame, name: str) -> None:
     if rows.is_empty():
         return
     value = rows["value"][0]
-    axes.axhline(value, color=_INK, linewidth=0.8, linestyle=(0, (2, 3)), alpha=0.7)
+    axes.axhline(value, color=INK, linewidth=0.8, linestyle=(0, (2, 3)), alpha=0.7)
     axes.annotate(
         name,
         (1, value),
@@ -214,7 +214,7 @@ def figure_text(tables: Tables, domain: str, metric: str) -> str:
 
 def _svg(figure: Figure, salt: str) -> str:
     buffer = io.StringIO()
-    with mpl.rc_context({**_RC, "svg.hashsalt": salt}):
+    with mpl.rc_context({**RC, "svg.hashsalt": salt}):
         FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
             buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
         )

@@ -10,7 +10,10 @@ import polars as pl
 from simulrag.errors import InputError
 from simulrag.evaluation.answer_level import answer_level
 from simulrag.evaluation.benchmark_statistics import benchmark_statistics
+from simulrag.evaluation.calibration import calibration
+from simulrag.evaluation.checked import checked_sets
 from simulrag.evaluation.claim_level import BUDGETED, claim_level, plan_of
+from simulrag.evaluation.conformal import conformal
 from simulrag.evaluation.human.agreement import agreement, human_rows
 from simulrag.evaluation.human.labels import settle
 from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
@@ -28,7 +31,7 @@ _TEXT = {"domain", "method", "baseline", "level", "centrality", "undecided", "fa
     *("between", "question_id", "claim_hash", "text", "human", "how", "judge", "said"),
     *("tool", "argument"),
 }
-_WHOLE = {"budget_percent", "n", "total", "questions", "completed", "claims"} | {
+_WHOLE = {"budget_percent", "n", "bin", "total", "questions", "completed", "claims"} | {
     *("labels_missing", "labels_unknown", "samples", "baseline_samples", *Usage.model_fields),
 }
 
@@ -56,6 +59,14 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "benchmark": ("domain", "metric", "value", "lower_95", "upper_95", "n", "reason"),
     "retrieval": (
         *("domain", "tool", "argument", "metric"),
+        *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
+    ),
+    "calibration": (
+        *("domain", "method", "budget_percent", "centrality", "undecided", "metric"),
+        *("bin", "confidence", "value", "lower_95", "upper_95", "n", "coverage", "reason"),
+    ),
+    "conformal": (
+        *("domain", "method", "budget_percent", "centrality", "undecided", "alpha", "metric"),
         *("value", "lower_95", "upper_95", "n", "coverage", "reason"),
     ),
     "cost": ("domain", "step", "metric", "total", "per_question", "n"),
@@ -88,6 +99,8 @@ class Tables:
     human_labels: pl.DataFrame
     benchmark: pl.DataFrame
     retrieval: pl.DataFrame
+    calibration: pl.DataFrame
+    conformal: pl.DataFrame
     cost: pl.DataFrame
     method_cost: pl.DataFrame
     spending: pl.DataFrame
@@ -149,6 +162,9 @@ def evaluate(
             pairs = [(asked[a.question_id], a) for a in group if a.question_id in asked]
             rows["benchmark"] += benchmark_statistics(domain, known, settings)
             rows["retrieval"] += retrieval_accuracy(domain, pairs, settings)
+        sets = tuple(checked_sets(pool, settings))
+        rows["calibration"] += calibration(pool, sets, settings)
+        rows["conformal"] += conformal(pool, sets, settings)
         rows["cost"] += costs(domain, group)
         plan = plan_of(pool, pool.candidates(settings.centrality), settings)
         rows["method_cost"] += claim_level_cost(pool, plan)
