@@ -182,16 +182,6 @@ def _domain(tables: Tables, domain: str, published: Published, like: Replayed) -
     return {
         "name": domain,
         "figures": [
-            *(
-                {
-                    "caption": f"{title} against the share of claims verified. Bars: 95 % "
-                    "intervals. Dotted: none and all verified.",
-                    "text": figure_text(tables, domain, metric),
-                    # Drawn by matplotlib from our tables; no name of a user's is written into it.
-                    "svg": Markup(budget_figure(tables, domain, metric)),  # noqa: S704
-                }
-                for metric, title in FIGURE_METRICS.items()
-            ),
             {
                 "caption": picture.caption,
                 "text": picture.text,
