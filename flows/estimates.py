@@ -105,7 +105,7 @@ def output_tokens(task: str, effort: str | None) -> int:
 
 def _by_claims(task: str, claims: int, params: AnswerParams) -> dict[str, float]:
     """Calls over claims: one each, or batches where the parameters name a size."""
-    size = getattr(getattr(params, "claims_per_call", None), task, 1)
+    size = params.claims_per_call.model_dump().get(task, 1)
     return {task: claims} if size == 1 else {f"{task}_batch": ceil(claims / size)}
 
 

@@ -30,6 +30,7 @@ from flows.project import Project, find_project
 from flows.rehearsal import Rehearsal, StoredRuns
 from flows.stage import Workbench, cache_folder, exits, load_simulator
 from flows.tracking import Untracked
+from flows.waiting import Waiting
 from simulators.base import Simulator
 from simulrag.benchmark.generate import generate
 from simulrag.benchmark.published import read_questions
@@ -150,7 +151,8 @@ class _Domain:
 
     async def _answers(self, questions: list[Question]) -> list[Answer]:
         gate = self._gates["answer"]
-        bench = Workbench(self._cache, gate, self._handbook, self._runs, self._seed)
+        nothing = Waiting("plan", None)
+        bench = Workbench(self._cache, gate, nothing, self._handbook, self._runs, self._seed)
         method = self._params.answer
         answers = await answer_questions(questions, bench, method, Untracked(), len(questions))
         for question, answer in zip(questions, answers, strict=True):

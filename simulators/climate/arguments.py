@@ -26,8 +26,10 @@ class CityQuery(ToolModel):
     city_name: str = Field(
         min_length=1,
         max_length=200,
-        description="Name of the city, in any usual spelling; 'Name, Country' adds the country or "
-        "US state.",
+        description=(
+            "Name of the city, in any usual spelling; 'Name, Country' adds the country, or a state "
+            "of the US."
+        ),
     )
 
 

@@ -137,24 +137,25 @@ class LocalProvider:
                 )
             kind = "unavailable" if int(error.get("code", 500)) >= 500 else "refused"
             raise ModelError(f"llama.cpp refused the request: {said}", kind=kind)
-        choice, usage = response["choices"][0], response["usage"]
+        choice, counted = response["choices"][0], response["usage"]
+        details = counted.get("prompt_tokens_details") or {}
+        usage = Usage(
+            calls=1,
+            input_tokens=counted["prompt_tokens"],
+            output_tokens=counted["completion_tokens"],
+            cached_input_tokens=details.get("cached_tokens", 0),
+        )
         if choice["finish_reason"] == "length":
-            if sampling.max_output_tokens == usage["completion_tokens"]:
-                raise cut_off(sampling.max_output_tokens)
+            if sampling.max_output_tokens == usage.output_tokens:
+                raise cut_off(sampling.max_output_tokens, usage)
             raise ModelError(
                 f"prompt and reply exceed the context of {self._settings.context} tokens; raise "
                 "local.context",
                 kind="truncated",
             )
-        details = usage.get("prompt_tokens_details") or {}
         return ProviderReply(
             text=choice["message"].get("content") or "",
-            usage=Usage(
-                calls=1,
-                input_tokens=usage["prompt_tokens"],
-                output_tokens=usage["completion_tokens"],
-                cached_input_tokens=details.get("cached_tokens", 0),
-            ),
+            usage=usage,
             model_version=self._version,
         )
 
