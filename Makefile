@@ -1,5 +1,6 @@
 # make run    sets up .venv, then the whole pipeline
 # make test   sets up .venv, then the tests
+# make train  sets up .venv, then trains the emulators again
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin

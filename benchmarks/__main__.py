@@ -106,10 +106,47 @@ def confidence() -> Iterator[Figure]:
     yield "confidence_all_centralities", (time.perf_counter() - start) / n * 1e3, "ms", n
 
 
+def epidemiology() -> Iterator[Figure]:
+    """The epidemic: a full ensemble, a benchmark question's run, the emulator on 100 scenarios."""
+    from dataclasses import replace
+    from datetime import date
+
+    from simulators.epidemiology.emulator import emulate, load_emulator
+    from simulators.epidemiology.ensemble import Conditions, run_ensemble
+
+    one = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
+    run_ensemble(one, range(1), 0)
+    times = []
+    for seed in range(3):
+        start = time.process_time()
+        run_ensemble(one, range(100), seed)
+        times.append(time.process_time() - start)
+    yield "epidemiology_100_members_45_weeks", median(times), "CPU s", len(times)
+    simulator = load("epidemiology", {"members": 20})
+    model = simulator.tools["forecast"].arguments
+    call = {"states": ["OH", "UT"], "start_date": "2022-10-05", "metric": "hospital prevalence"}
+    n = 10
+    start = time.process_time()
+    for i in range(n):
+        changes = {"r0": 1.6 + 0.2 * i, "seasonality": "moderate", "prior_immunity_percent": 30}
+        simulator.run("forecast", model.model_validate({**call, **changes}), 0)
+    spent = time.process_time() - start
+    yield "epidemiology_runs_of_20_members", n / spent, "runs per CPU s", n
+    many = [replace(one, r0=1.5 + 0.02 * i) for i in range(100)]
+    chosen = [(i % 51, (i + 7) % 51) for i in range(100)]
+    emulator = load_emulator()
+    times = []
+    for seed in (0, 0, 0, 0):
+        start = time.process_time()
+        emulate(emulator, many, chosen, 20, seed)
+        times.append(time.process_time() - start)
+    yield "epidemiology_emulator_100_scenarios", median(times[1:]) * 1e3, "CPU ms", 3
+
+
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
-    parts = (cache, prefect, sumo, confidence, evaluation, calls, throughput, memory)
-    known = {part.__name__: part for part in parts}
+    parts = (cache, prefect, sumo, confidence, epidemiology, evaluation)
+    known = {part.__name__: part for part in (*parts, calls, throughput, memory)}
     for name in sys.argv[1:] or known:
         for figure, value, unit, n in known[name]():
             line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}

@@ -46,6 +46,15 @@ def share_of_own(shares: NDArray[np.float64], places: Places) -> NDArray[np.floa
     return np.asarray(at_home * at_home * people / present, dtype=np.float64)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _chance(hazard: float) -> float:  # pragma: no cover - compiled
+    """1 - exp(-hazard): most hazards are small, and five terms are exact to 1e-10 there."""
+    if hazard > 0.05:
+        return float(-np.expm1(-hazard))
+    h = hazard
+    return h * (1.0 - h / 2.0 * (1.0 - h / 3.0 * (1.0 - h / 4.0 * (1.0 - h / 5.0))))
+
+
 @njit(cache=True, nogil=True)
 def _run(  # pragma: no cover - compiled
     states: NDArray[np.float64],
@@ -73,7 +82,7 @@ def _run(  # pragma: no cover - compiled
                     met = own[g] * prevalence[g, b] + (1.0 - own[g]) * prevalence[nation, b]
                     meets += contacts[a, b] * met
                 hazard = inputs.transmission[day] * meets + inputs.importation
-                infected = -np.expm1(-hazard) * states[0, a, g]
+                infected = _chance(hazard) * states[0, a, g]
                 ill = onset * states[1, a, g]
                 ended = ending * states[2, a, g]
                 admitted = inputs.hospital_risk[a] * ended

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 TOOL = "forecast"
 DEFAULT_MEMBERS = 100
+Backend = Literal["mechanistic", "emulator"]
 _CODE = (
     "arguments.py",
     "disease.py",
@@ -43,22 +44,36 @@ _CODE = (
     "summary.py",
     "trajectories.py",
 )
+_EMULATOR_CODE = (
+    "emulator.py",
+    "emulator_draws.py",
+    "emulator_features.py",
+    "mean_field.py",
+    "neural_process.py",
+)
 _ASSETS = ("assets/contacts.csv", "assets/places.csv")
 
 
 class EpidemiologySimulator:
     """Seasonal influenza in 50 states and the District of Columbia, stochastic and by age.
 
-    ``members``: size of the ensemble where a call names none.
+    ``members``: size of the ensemble where a call names none. ``backend``: ``mechanistic`` runs
+    the chain binomial, ``emulator`` the neural process trained on it, some ten times as fast.
     """
 
     name = "epidemiology"
     oracle = False
 
-    def __init__(self, *, members: int = DEFAULT_MEMBERS) -> None:
+    def __init__(self, *, members: int = DEFAULT_MEMBERS, backend: Backend = "mechanistic") -> None:
         if members < 2:
             raise ArgumentError(f"members of the epidemiology simulator is {members}: at least 2")
+        if backend not in get_args(Backend):
+            raise ArgumentError(
+                f"backend of the epidemiology simulator is '{backend}': take one of "
+                + ", ".join(get_args(Backend))
+            )
         self._members = members
+        self._backend = backend
         self._tools = {
             TOOL: Tool(
                 name=TOOL,
@@ -89,16 +104,12 @@ class EpidemiologySimulator:
             raise ArgumentError(
                 f"epidemiology.{TOOL} takes ForecastArguments, not {type(arguments).__name__}"
             )
-        # Late: numba costs half a second, and who only reads the handbook does not need it.
-        from simulators.epidemiology.ensemble import run_ensemble
-
         members = arguments.members or self._members
         check_memory(members, 7 * arguments.horizon_weeks)
         first = arguments.seed if arguments.seed is not None else seed % 2**31
-        series = run_ensemble(_conditions(arguments), range(members), first)
         names = load_places().names
         chosen = [names.index(state) for state in arguments.states]
-        return _outputs(arguments, series[:, :, chosen])
+        return _outputs(arguments, self._series(_conditions(arguments), chosen, members, first))
 
     def fingerprint(self) -> str:
         """Hash of the code and facts that decide results, the default size and the engines."""
@@ -107,7 +118,31 @@ class EpidemiologySimulator:
             _files_hash(),
             f"members {self._members}",
             *(f"{package} {version(package)}" for package in ("numpy", "numba")),
+            *self._emulator_words(),
         )
+
+    def _series(
+        self, conditions: Conditions, chosen: list[int], members: int, seed: int
+    ) -> NDArray[np.int64]:
+        """(member, day, named state)."""
+        # Late: numba costs half a second and torch three, and who reads the handbook needs neither.
+        if self._backend == "emulator":
+            from simulators.epidemiology.emulator import emulate, load_emulator
+
+            return emulate(load_emulator(), [conditions], [chosen], members, seed)[0]
+        from simulators.epidemiology.ensemble import run_ensemble
+
+        return run_ensemble(conditions, range(members), seed)[:, :, chosen]
+
+    def _emulator_words(self) -> list[str]:
+        """What else decides the emulator's results."""
+        if self._backend == "mechanistic":
+            return []
+        from simulators.epidemiology.emulator import weights_hash
+
+        code = files_fingerprint([HERE / name for name in _EMULATOR_CODE])
+        engines = [f"{package} {version(package)}" for package in ("scipy", "torch")]
+        return [code, weights_hash(), *engines]
 
 
 def _conditions(arguments: ForecastArguments) -> Conditions:

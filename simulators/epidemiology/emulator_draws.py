@@ -1,0 +1,126 @@
+"""Members of an emulated scenario: from weekly distributions to daily counts by place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from simulators.epidemiology.arguments import Metric
+from simulators.epidemiology.disease import Disease
+
+MAX_DAYS = 420
+LARGE = 12.0
+"""Above this expected count a draw is a rounded Gaussian, below it is exactly Poisson."""
+MIDWEEK = 3.0
+
+
+class Chance(NamedTuple):
+    """Of a place's members: standing normals (member, 2); by (member, day) correlated normals and
+    their ranks between 0 and 1."""
+
+    latents: NDArray[np.float64]
+    normal: NDArray[np.float32]
+    rank: NDArray[np.float32]
+
+
+def memory(metric: Metric, disease: Disease) -> float:
+    """Correlation of a count's noise from one day to the next.
+
+    Flows are drawn anew each day; of the people in a state all but 1 / duration stay in it.
+    """
+    stays = {
+        "hospital prevalence": disease.stay_days,
+        "latent": disease.latent_days,
+        "infectious": disease.infectious_days,
+    }
+    return 1 - 1 / stays[metric] if metric in stays else 0.0
+
+
+def weekly_noise(rho: float) -> float:
+    """Variance of the mean of seven unit variables with correlation ``rho`` between neighbours."""
+    lags = np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
+    return float((float(rho) ** lags).sum() / 49)
+
+
+def draw(
+    daily: NDArray[np.float64],
+    weekly: NDArray[np.float64],
+    places: tuple[int, ...],
+    *,
+    members: int,
+    seed: int,
+    rho: float,
+) -> NDArray[np.int64]:
+    """(member, day, place). ``daily`` is the mean field (day, place), ``weekly`` (3, week, place):
+    bias, amplitude and shift times slope. Member k of a seed and place has the same chance in every
+    scenario and ensemble, as seasons are compared under the same luck.
+    """
+    days = daily.shape[0]
+    out = np.empty((len(places), members, days), dtype=np.int64)
+    for column, place in enumerate(places):
+        _counts(
+            np.ascontiguousarray(daily[:, column]),
+            np.ascontiguousarray(weekly[:, :, column]),
+            _chance(seed, place, members, rho),
+            out[column],
+        )
+    return np.moveaxis(out, 0, 2)
+
+
+@lru_cache(maxsize=128)
+def _chance(seed: int, place: int, members: int, rho: float) -> Chance:
+    from scipy.special import ndtr
+
+    drawn = np.random.default_rng([seed, place]).standard_normal((members, MAX_DAYS + 2))
+    noise = drawn[:, 2:].copy()
+    _correlate(noise, rho)
+    return Chance(drawn[:, :2].copy(), noise.astype(np.float32), ndtr(noise).astype(np.float32))
+
+
+@njit(cache=True)
+def _correlate(noise: NDArray[np.float64], rho: float) -> None:  # pragma: no cover - compiled
+    fresh = np.sqrt(1.0 - rho * rho)
+    for m in range(noise.shape[0]):
+        for d in range(1, noise.shape[1]):
+            noise[m, d] = rho * noise[m, d - 1] + fresh * noise[m, d]
+
+
+@njit(cache=True, nogil=True)
+def _counts(  # pragma: no cover - compiled
+    daily: NDArray[np.float64],
+    weekly: NDArray[np.float64],
+    chance: Chance,
+    out: NDArray[np.int64],
+) -> None:
+    weeks, days = weekly.shape[1], out.shape[1]
+    factor = np.empty(weeks)
+    before = np.empty(days, dtype=np.int64)
+    part = np.empty(days)
+    for d in range(days):
+        at = min(max((d - MIDWEEK) / 7.0, 0.0), weeks - 1.0)
+        before[d] = min(int(at), weeks - 2)
+        part[d] = at - before[d]
+    for m in range(out.shape[0]):
+        u, v = chance.latents[m, 0], chance.latents[m, 1]
+        for w in range(weeks):
+            factor[w] = np.exp(weekly[0, w] + weekly[1, w] * u + weekly[2, w] * v)
+        for d in range(days):
+            low = factor[before[d]]
+            mean = daily[d] * (low + part[d] * (factor[before[d] + 1] - low))
+            if mean > LARGE:
+                x = chance.normal[m, d]
+                drawn = np.floor(mean + np.sqrt(mean) * x + (x * x - 1.0) / 6.0 + 0.5)
+                out[m, d] = max(int(drawn), 0)
+            else:
+                left = chance.rank[m, d]
+                mass = np.exp(-mean)
+                k = 0
+                while left > mass and (k < mean or mass > 1e-9):
+                    left -= mass
+                    k += 1
+                    mass *= mean / k
+                out[m, d] = k

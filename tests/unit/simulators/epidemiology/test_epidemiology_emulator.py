@@ -1,0 +1,181 @@
+"""The emulator from its committed weights, against the model it stands for, and its training."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from simulators.base import ArgumentError, MissingEngineError
+from simulators.epidemiology import EpidemiologySimulator
+from simulators.epidemiology.arguments import ForecastArguments
+from simulators.epidemiology.emulator import (
+    WEIGHTS,
+    emulate,
+    load_emulator,
+    save_emulator,
+)
+from simulators.epidemiology.emulator_draws import draw, weekly_noise
+from simulators.epidemiology.emulator_evaluation import compare, evaluate
+from simulators.epidemiology.emulator_scenarios import sample_scenarios, simulate
+from simulators.epidemiology.emulator_training import (
+    METRICS_FILE,
+    main,
+    read_training,
+    train,
+)
+from simulators.epidemiology.ensemble import Conditions
+from simulators.epidemiology.neural_process import Context
+
+SETTINGS = WEIGHTS.parents[1] / "emulator.yaml"
+ONE = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
+CALL = ForecastArguments.model_validate(
+    {
+        "states": ["Ohio", "UT"],
+        "start_date": "2022-10-05",
+        "r0": 2.4,
+        "seasonality": "moderate",
+        "prior_immunity_percent": 30,
+        "metric": "hospital prevalence",
+        "per_state": True,
+    }
+)
+SMALL = {
+    "scenarios": 10,
+    "members": 4,
+    "epochs": 1,
+    "places": 2,
+    "batch": 2,
+    "context": 3,
+    "width": 8,
+    "processes": 1,
+    "held_out": 8,
+    "held_out_members": 2,
+    "device": "cpu",
+}
+
+
+def settings(folder: Path, **changes: object) -> Path:
+    file = folder / "settings.yaml"
+    base = yaml.safe_load(SETTINGS.read_text(encoding="utf-8"))
+    file.write_text(yaml.safe_dump({**base, **SMALL, **changes}), encoding="utf-8")
+    return file
+
+
+def test_scenarios_it_has_not_seen_come_out_like_the_models() -> None:
+    rng = np.random.default_rng(77)
+    report = evaluate(load_emulator(), sample_scenarios(12, rng), members=20, seed=900_000)
+    found = report["emulator"]
+    assert isinstance(found, dict)
+    assert found["log_peak_mae"] <= 0.05
+    assert found["peak_week_mae"] <= 0.4
+    assert 0.8 <= found["peak_coverage_90"] <= 0.98
+    assert 0.8 <= found["daily_coverage_90"] <= 0.98
+
+
+def test_the_committed_metrics_are_within_the_targets() -> None:
+    found = json.loads(METRICS_FILE.read_text(encoding="utf-8"))["emulator"]
+    assert found["log_peak_mae"] <= 0.05
+    assert found["peak_week_mae"] <= 0.3
+    assert 0.85 <= found["peak_coverage_90"] <= 0.95
+    assert WEIGHTS.stat().st_size < 3e6
+
+
+def test_scenarios_alone_or_together_come_out_alike() -> None:
+    other = replace(ONE, r0=1.6, days=420, metric="infections")
+    both = emulate(load_emulator(), [ONE, other], [[3, 7], [9]], 5, 1)
+    assert both[0].shape == (5, 315, 2)
+    assert both[1].shape == (5, 420, 1)
+    alone = emulate(load_emulator(), [other], [[9]], 5, 1)[0]
+    assert np.abs(both[1] - alone).max() <= 1
+    assert (both[0] != emulate(load_emulator(), [ONE], [[3, 7]], 5, 2)[0]).any()
+
+
+def test_the_simulators_backends_agree_and_differ_in_their_fingerprint() -> None:
+    emulated = EpidemiologySimulator(members=30, backend="emulator")
+    mechanistic = EpidemiologySimulator(members=30)
+    ours, theirs = (one.run("forecast", CALL, 3) for one in (emulated, mechanistic))
+    assert ours.peak_median == pytest.approx(theirs.peak_median, rel=0.05)
+    assert ours.weeks_to_peak == pytest.approx(theirs.weeks_to_peak, abs=0.6)
+    assert ours.trend == theirs.trend
+    assert [one.state for one in ours.per_state] == ["Ohio", "Utah"]
+    assert ours == emulated.run("forecast", CALL, 3)
+    assert emulated.fingerprint() != mechanistic.fingerprint()
+    with pytest.raises(ArgumentError, match="mechanistic, emulator"):
+        EpidemiologySimulator(backend="magic")  # type: ignore[arg-type]
+
+
+def test_draws_have_the_asked_mean_and_noise() -> None:
+    daily = np.tile([3.0, 400.0], (140, 1))
+    flat = np.zeros((3, 20, 2))
+    counts = draw(daily, flat, (0, 1), members=400, seed=5, rho=0.8)
+    assert counts.mean(axis=(0, 1)) == pytest.approx([3, 400], rel=0.03)
+    assert counts.var(axis=(0, 1)) == pytest.approx([3, 400], rel=0.08)
+    weekly = counts.reshape(400, 20, 7, 2).mean(axis=2)
+    assert weekly.var(axis=(0, 1))[1] == pytest.approx(400 * weekly_noise(0.8), rel=0.08)
+    flat[1] = 0.1
+    spread = np.log(draw(daily, flat, (0, 1), members=400, seed=5, rho=0.8)[:, :, 1].mean(axis=1))
+    assert spread.std() == pytest.approx(0.1, rel=0.2)
+
+
+def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -> None:
+    file = settings(tmp_path)
+    for name in ("a", "b"):
+        weights, metrics = tmp_path / f"{name}.npz", tmp_path / f"{name}.json"
+        command = [str(file), "--weights", str(weights), "--metrics", str(metrics)]
+        assert main(command) == 0
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert report["emulator"]["n"] == 8
+    loaded = load_emulator(tmp_path / "a.npz")
+    save_emulator(loaded, tmp_path / "c.npz")
+    assert (tmp_path / "c.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
+
+
+def test_active_learning_adds_scenarios_of_large_spread(tmp_path: Path) -> None:
+    plain = train(read_training(settings(tmp_path)))
+    active = train(read_training(settings(tmp_path, active_rounds=1)))
+    assert not torch.equal(plain.context.static, active.context.static)
+
+
+def test_no_context_is_a_context(tmp_path: Path) -> None:
+    emulator = load_emulator()
+    empty = Context(*(part[:0] for part in emulator.context))
+    alone = emulate(replace(emulator, context=empty), [ONE], [[3]], 20, 1)[0].sum(axis=2)
+    helped = emulate(emulator, [ONE], [[3]], 20, 1)[0].sum(axis=2)
+    assert compare([alone], [helped])["log_peak_mae"] < 0.2
+
+
+def test_simulated_moments_do_not_depend_on_the_processes() -> None:
+    scenarios = sample_scenarios(3, np.random.default_rng(1))
+    one = simulate(scenarios, 2, 5, 1)
+    two = simulate(scenarios, 2, 5, 2)
+    assert np.array_equal(one.mean, two.mean, equal_nan=True)
+    assert np.array_equal(one.variance, two.variance, equal_nan=True)
+    weeks = [conditions.days // 7 for conditions in scenarios]
+    assert (~np.isnan(one.mean[:, :, 0])).sum(axis=1).tolist() == weeks
+
+
+@pytest.mark.parametrize(
+    "changes", [{"epochs": 0}, {"device": "tpu"}, {"active_rounds": 9}, {"unknown": 1}]
+)
+def test_wrong_settings_are_named(
+    tmp_path: Path, changes: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(settings(tmp_path, **changes))]) == 2
+    assert next(iter(changes)) in capsys.readouterr().err
+
+
+def test_weights_that_are_absent_or_spoilt_are_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingEngineError, match="make train"):
+        load_emulator(tmp_path / "none.npz")
+    spoilt = tmp_path / "spoilt.npz"
+    spoilt.write_bytes(b"nothing")
+    with pytest.raises(MissingEngineError, match=r"spoilt.npz"):
+        load_emulator(spoilt)
