@@ -21,12 +21,12 @@ _PAIR = re.compile(
 _ORDINAL = (re.compile(r"\b(?:first|former)\b", re.I), re.compile(r"\b(?:second|latter)\b", re.I))
 _FIRST_TIMES = re.compile(r"\bfirst (?:four|4|few|\w+ weeks?|month)\b|\bseconds?\b(?= of)", re.I)
 _BASE_BEFORE = re.compile(
-    r"\b(?:than|compared (?:with|to)|against|over|versus|relative to)\b", re.I
+    r"\b(?:than|compared (?:with|to)|against|over|versus|relative to)\b(?: [^\W\d]+){0,4} ?$", re.I
 )
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+\d*")
 _SMALL_WORDS = (
     "a an the of in on at to by for with and or is are under from where if that its it be"
-    " week weeks any percent"
+    " week weeks any percent without no"
 )
 _SMALL = frozenset(_SMALL_WORDS.split())
 _NONE = re.compile(r"\b(?:without|no|unchanged)\b", re.I)

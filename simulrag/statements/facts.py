@@ -55,7 +55,7 @@ _CHANGE_BEHIND = re.compile(
     re.I,
 )
 _ARRIVAL = re.compile(
-    r"(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )\b(?:to|reach\w*|at)\s+"
+    r"(?<!close )(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )\b(?:to|reach\w*|at)\s+"
     r"(?:about |approximately |roughly |a )?$",
     re.I,
 )
@@ -63,7 +63,9 @@ _ARRIVAL = re.compile(
 _OF_DIFFERENCE = re.compile(r"\bdifference\b(?:(?!\btemperature\b).)*$", re.I)
 # 'falls to 66 s' names the later of two levels; 'comes to 66 s' names one alone.
 _RISES_TO = re.compile(
-    r"(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )(?<!sums )(?<!equates )\bto\s+$", re.I
+    r"(?<!close )(?<!comes )(?<!come )(?<!amounts )(?<!amount )(?<!up )(?<!sums )(?<!equates )"
+    r"\bto\s+$",
+    re.I,
 )
 _SEASON_START = re.compile(r"\b(?:start|onset|commenc|initiat|begin)", re.I)
 _PEAK_NEAR = re.compile(r"\bpeak[^.]{0,12}$", re.I)

@@ -19,7 +19,10 @@ FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published")
 
 
 def copy_project(folder: Path, **changes: Any) -> Path:
-    """The project's code and parameters in ``folder``; ``changes`` are dotted params keys."""
+    """The project's code and parameters in ``folder``; ``changes`` are dotted params keys.
+
+    Urban alone, unless ``domains`` is changed: one domain takes every stage's path.
+    """
     folder.mkdir(parents=True)
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +31,7 @@ def copy_project(folder: Path, **changes: Any) -> Path:
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     params = yaml.safe_load((folder / "params.yaml").read_text())
-    for dotted, value in changes.items():
+    for dotted, value in {"domains": ["urban"], **changes}.items():
         *path, last = dotted.split(".")
         place = params
         for part in path:

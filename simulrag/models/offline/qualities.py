@@ -178,7 +178,7 @@ def direction_checks(claim: str, text: str, stated: Sequence[Fact]) -> list[Chec
     allowed = directions(claim)
     if not allowed:
         return []
-    about = claim_subject(claim)
+    about = claim_subject(claim) or _compared_subject(claim, stated)
     if about is None:
         return []
     known = [fact for fact in stated if fact.subject == about and fact.role == "change"]
@@ -198,6 +198,13 @@ def direction_checks(claim: str, text: str, stated: Sequence[Fact]) -> list[Chec
     said = next(iter(sorted(allowed)))
     reason = f"{about.replace('_', ' ')} goes {right}"
     return [Check("direction", holds, reason, fact, said, right)]
+
+
+def _compared_subject(claim: str, stated: Sequence[Fact]) -> str | None:
+    """What a claim of two cases is about: a level that has a change from one to the other."""
+    about = subjects(claim) & _CLASSED_LEVELS
+    changed = [fact.subject for fact in stated if fact.role == "change" and fact.subject in about]
+    return changed[0] if changed else None
 
 
 def _way(fact: Fact, nearly: bool) -> str:

@@ -163,6 +163,36 @@ def test_each_fault_is_named(
     assert all(problem.startswith("slow-priority: ") for problem in problems)
 
 
+def test_choices_lists_and_several_runs_are_checked_too(template: Template, corridor: Any) -> None:
+    lanes = [
+        {"words": word, "settings": [{"argument": "lanes", "value": value}]}
+        for word, value in (("one lane", 1), ("three lanes", 3))
+    ]
+    runs = [
+        {"tool": "compare", "words": "today", "uses": [], "fixed": []},
+        {"tool": "compare", "words": "with {road}", "uses": ["road"], "fixed": []},
+    ]
+    difference = ask(run=2, against=1, output="travel_time_s", scale="percent")
+    values: dict[str, Any] = {
+        "situation": "The road gets {road}.",
+        "placeholders": [],
+        "choices": [{"name": "road", "options": lanes}],
+        "runs": runs,
+        "asks": [difference],
+    }
+    assert template_problems([changed(template, **values)], corridor) == []
+    wrong = [*lanes, {"words": "a list", "settings": [{"argument": "lanes", "value": [[1, 2]]}]}]
+    for faulty, reason in (
+        ({"choices": [{"name": "road", "options": wrong}]}, "lanes: Input should be a valid"),
+        ({"runs": [runs[0], {**runs[1], "uses": ["street"]}]}, "run 2 uses 'street'"),
+        ({"runs": [runs[0], runs[0]]}, "no run uses 'road'"),
+        ({"asks": [{**difference, "against": 3}]}, "run 2 against 3 is no comparison"),
+        ({"asks": [{**difference, "against": 0}]}, "percent needs a run to be compared with"),
+    ):
+        problems = template_problems([changed(template, **{**values, **faulty})], corridor)
+        assert any(reason in problem for problem in problems), (reason, problems)
+
+
 def test_two_templates_of_one_id_are_refused(template: Template, corridor: Any) -> None:
     assert template_problems([template, template], corridor) == [
         "slow-priority: the template_id is used twice"
