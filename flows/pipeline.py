@@ -72,9 +72,11 @@ def failed_stages(project: Project) -> list[str]:
 
 
 def holds_failure(answer: Answer) -> bool:
-    """A failed question, or a claim whose verification failed."""
-    return answer.failure is not None or any(
-        claim.verdict is not None and claim.verdict.status == "error" for claim in answer.claims
+    """A failed question, a claim whose verification failed, or a failed answer to compare with."""
+    return (
+        answer.failure is not None
+        or any(c.verdict is not None and c.verdict.status == "error" for c in answer.claims)
+        or any(text.failure is not None for text in answer.baselines)
     )
 
 

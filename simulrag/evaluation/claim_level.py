@@ -115,8 +115,7 @@ def _measure(
     """Metrics a resample, averaged over seeds, and the (mean) number of claims behind them."""
     if setting.reason:
         return {name: np.full(len(weights), np.nan) for name in METRICS}, 0
-    own = [0.0 if value is None else value for value in candidates.verbalized]
-    scores = own if setting.method == "Verbalized" else candidates.confidence
+    scores = ranking_scores(candidates, setting.method)
     totals: dict[str, Floats] = {}
     counts = []
     for selection in setting.chosen:
@@ -126,6 +125,13 @@ def _measure(
             totals[name] = totals[name] + values if name in totals else values
     runs = len(setting.chosen)
     return {name: total / runs for name, total in totals.items()}, round(sum(counts) / runs)
+
+
+def ranking_scores(candidates: Candidates, method: str) -> Sequence[float]:
+    """What a method ranks unverified claims by; a claim without a stated confidence has 0."""
+    if method == "Verbalized":
+        return [0.0 if value is None else value for value in candidates.verbalized]
+    return candidates.confidence
 
 
 def ranked_claims(

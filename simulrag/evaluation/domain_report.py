@@ -9,11 +9,13 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from simulrag.evaluation.claim_level import BUDGETED, OURS
+from simulrag.evaluation.cost_tables import cost_view, method_cost_view, spending_view
 from simulrag.evaluation.figures import (
     budget_figure,
     centrality_figure,
     cost_figure,
     figure_text,
+    precision_recall_figure,
 )
 from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.published import (
@@ -37,10 +39,7 @@ from simulrag.evaluation.report_tables import (
     boundary_view,
     claim_view,
     comparison_view,
-    cost_view,
     gain_view,
-    method_cost_view,
-    spending_view,
 )
 from simulrag.evaluation.settings import UNDECIDED
 from simulrag.evaluation.tables import Tables
@@ -72,6 +71,13 @@ def domain_figures(tables: Tables, domain: str) -> Iterator[Picture]:
             budget_figure(tables, domain, metric),
         )
     title = FIGURE_METRICS[_LEADING]
+    budget = tables.settings.headline_budget
+    yield Picture(
+        f"{domain}-precision-recall",
+        f"Precision against recall with {budget} % of the claims verified. Dotted: none and all.",
+        f"Precision against recall at {budget} %, {domain}; AUPR in the table sums it up.",
+        precision_recall_figure(tables, domain),
+    )
     yield Picture(
         f"{domain}-{_LEADING}-cost",
         f"{title} against the model calls that each method would make alone, a point a budget.",

@@ -128,6 +128,35 @@ def centrality_figure(tables: Tables, domain: str, metric: str) -> Figure:
     return figure
 
 
+def precision_recall_figure(tables: Tables, domain: str) -> Figure:
+    """Precision against recall at the middle budget; dotted: none and all verified."""
+    rows = tables.precision_recall.filter(pl.col("domain") == domain)
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
+        axes = figure.add_subplot()
+        for method in (*BUDGETED, *ENDS):
+            of_method = rows.filter(pl.col("method") == method)
+            if of_method.is_empty():
+                continue
+            x, y = of_method["recall"].to_list(), of_method["precision"].to_list()
+            if method in BUDGETED:
+                style = {**STYLES[method], "marker": ""}
+                axes.plot(x, y, label=method, linewidth=1.6, **style)
+            else:
+                axes.plot(x, y, color=INK, linewidth=0.8, linestyle=(0, (2, 3)), alpha=0.7)
+                axes.annotate(
+                    method,
+                    (x[-1], y[-1]),
+                    (4, 0),
+                    textcoords="offset points",
+                    fontsize=8,
+                    va="center",
+                )
+        axes.set_xlabel("recall")
+        _finish(figure, axes, "Precision")
+    return figure
+
+
 def inline_svg(figure: Figure, salt: str) -> str:
     """The figure for a place inside HTML: no header, no name spaces, the page's text colour.
 

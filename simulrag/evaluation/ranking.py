@@ -47,7 +47,7 @@ def measure(ranked: Ranked, weights: Floats) -> dict[str, Floats]:
     closest, found anew in each resample (of equally close ones the one with the best F1). The
     ``within`` metrics average each question's own over the questions where they are defined.
     """
-    group = _levels(ranked.scores)
+    group = score_levels(ranked.scores)
     groups = int(group.max(initial=-1)) + 1
     with np.errstate(divide="ignore", invalid="ignore"):
         if groups <= _FINE:
@@ -59,7 +59,7 @@ def measure(ranked: Ranked, weights: Floats) -> dict[str, Floats]:
         return {**pooled, **_within(ranked, weights)}
 
 
-def _levels(scores: Floats) -> Ints:
+def score_levels(scores: Floats) -> Ints:
     """The group of every claim, best score first; equal scores share one."""
     found: Ints = np.unique(-np.round(scores, _DECIMALS), return_inverse=True)[1]
     return found

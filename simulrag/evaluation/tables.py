@@ -18,6 +18,7 @@ from simulrag.evaluation.human.agreement import agreement, human_rows
 from simulrag.evaluation.human.labels import settle
 from simulrag.evaluation.method_cost import answer_level_cost, claim_level_cost
 from simulrag.evaluation.pool import ClaimPool, LabelLookup, label_lookup, pool_of
+from simulrag.evaluation.precision_recall import precision_recall
 from simulrag.evaluation.retrieval_accuracy import retrieval_accuracy
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.spending import boundary_shares, costs
@@ -76,6 +77,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("cached_input_tokens_per_question", "simulator_runs_per_question", "n"),
     ),
     "spending": ("domain", "stage", "model", *Usage.model_fields, "usd", "price_as_of"),
+    "precision_recall": ("domain", "method", "budget_percent", "recall", "precision"),
     "coverage": (
         *("domain", "questions", "completed", "claims"),
         *("labels_missing", "labels_unknown", "coverage"),
@@ -104,6 +106,7 @@ class Tables:
     cost: pl.DataFrame
     method_cost: pl.DataFrame
     spending: pl.DataFrame
+    precision_recall: pl.DataFrame
     coverage: pl.DataFrame
     plots: pl.DataFrame
     summary: Summary
@@ -166,7 +169,9 @@ def evaluate(
         rows["calibration"] += calibration(pool, sets, settings)
         rows["conformal"] += conformal(pool, sets, settings)
         rows["cost"] += costs(domain, group)
-        plan = plan_of(pool, pool.candidates(settings.centrality), settings)
+        candidates = pool.candidates(settings.centrality)
+        plan = list(plan_of(pool, candidates, settings))
+        rows["precision_recall"] += precision_recall(pool, candidates, plan, settings)
         rows["method_cost"] += claim_level_cost(pool, plan)
         rows["method_cost"] += answer_level_cost(domain, group)
         rows["coverage"].append(_coverage(pool, finals, lookup))

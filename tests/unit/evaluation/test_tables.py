@@ -13,9 +13,11 @@ from rich.console import Console
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import COLUMNS, Tables, column_types, curves, evaluate
 from simulrag.evaluation.terminal import terminal_table
-from tests.unit.evaluation.synthetic import failed, study
+from simulrag.records import LabelValue
+from tests.unit.evaluation.synthetic import answer, claim, failed, label, study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3)
+TRUTHS: tuple[LabelValue, ...] = ("true", "false", "true", "false")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,17 @@ def test_costs_add_up(tables: Tables) -> None:
     steps = cost.filter(pl.col("step") != "all")["total"].sum()
     assert steps == cost.filter(pl.col("step") == "all")["total"][0]
     assert cost.filter(pl.col("step") == "closed_book")["per_question"][0] == 5.0
+
+
+def test_precision_and_recall_by_hand() -> None:
+    claims = [claim(text, score) for text, score in zip("ABCD", (0.9, 0.7, 0.5, 0.1), strict=True)]
+    labels = [label("q", text, value) for text, value in zip("ABCD", TRUTHS, strict=True)]
+    found = evaluate([answer("q", claims)], labels, (), {"q": "s"}, FAST).precision_recall
+    before = found.filter(pl.col("method") == "no-RAG")
+    at = dict(zip(before["recall"], before["precision"], strict=True))
+    # From the top: true, false, true, false.
+    assert (at[0.5], at[0.52], at[1.0]) == (1.0, pytest.approx(2 / 3, abs=1e-6), at[0.52])
+    assert len(before) == 50
 
 
 def test_further_centralities() -> None:

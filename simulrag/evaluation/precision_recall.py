@@ -1,0 +1,53 @@
+"""Precision against recall after verification, for curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulrag.evaluation.claim_level import Setting, ranked_claims, ranking_scores
+from simulrag.evaluation.pool import ClaimPool
+from simulrag.evaluation.ranking import score_levels
+from simulrag.evaluation.settings import MetricSettings
+from simulrag.method.selection import Candidates
+
+Row = dict[str, object]
+
+_RECALLS = np.linspace(0.02, 1.0, 50)
+
+
+def precision_recall(
+    pool: ClaimPool, candidates: Candidates, plan: Iterable[Setting], settings: MetricSettings
+) -> Iterator[Row]:
+    """Precision at 50 recalls by method: at the middle budget, and with none and all verified.
+
+    The highest threshold that reaches a recall gives its precision. A Random line is its first
+    seed's. Nothing where no claim is true, or where the method could not be measured.
+    """
+    for setting in plan:
+        if setting.reason or setting.budget_percent not in (0, settings.headline_budget, 100):
+            continue
+        ranked = ranked_claims(
+            pool,
+            ranking_scores(candidates, setting.method),
+            setting.chosen[0],
+            settings.undecided,
+            settings.all_selected_one,
+        )
+        if not ranked.true.any():
+            continue
+        # A threshold takes all claims of one score.
+        group = score_levels(ranked.scores)
+        hits = np.cumsum(np.bincount(group, weights=ranked.true))
+        precision = hits / np.cumsum(np.bincount(group))
+        recall = hits / hits[-1]
+        at = np.searchsorted(recall, _RECALLS - 1e-9)
+        for level, value in zip(_RECALLS, precision[at], strict=True):
+            yield {
+                "domain": pool.domain,
+                "method": setting.method,
+                "budget_percent": setting.budget_percent,
+                "recall": float(level),
+                "precision": float(value),
+            }

@@ -1,0 +1,26 @@
+"""What ``retry`` makes again."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.pipeline import holds_failure
+from simulrag.records import Answer, FinalText
+from tests.unit.evaluation.synthetic import answer, claim, failed
+
+
+@pytest.mark.parametrize(
+    ("record", "again"),
+    [
+        (answer("q", [claim()]), False),
+        (failed("q"), True),
+        (answer("q", [claim(status="error")]), True),
+        (answer("q", [], baselines=(FinalText(method="input_rag", samples=1),)), False),
+        (
+            answer("q", [], baselines=(FinalText(method="input_rag", samples=1, failure="cut"),)),
+            True,
+        ),
+    ],
+)
+def test_holds_failure(record: Answer, again: bool) -> None:
+    assert holds_failure(record) == again
