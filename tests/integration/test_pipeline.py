@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows import server
 from tests.integration.projects import copy_project, dvc, outs, run, stats
@@ -46,7 +47,24 @@ def test_the_first_run_makes_everything(project: Path) -> None:
     seen = stats(project)
     assert all(seen["stages"][stage]["misses"] > 0 for stage in STAGES)
     shown = dvc(project, "metrics", "show")
-    assert "summary.json" in shown
+    assert "urban.json" in shown
+    assert max(map(len, shown.splitlines())) <= 140
+
+
+def test_other_budgets_measure_again_and_call_nothing(project: Path) -> None:
+    before = stats(project)
+    text = (project / "params.yaml").read_text()
+    values = yaml.safe_load(text)
+    values["metrics"]["budgets_percent"] = [20, 40]
+    (project / "params.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+    said = dvc(project, "repro")
+    for stage in ("benchmark@urban", "answer@urban", "label@urban"):
+        assert f"Stage '{stage}' didn't change, skipping" in said
+    assert "Running stage 'metrics'" in said
+    assert "Running stage 'report'" in said
+    assert stats(project) == before
+    (project / "params.yaml").write_text(text)
+    dvc(project, "repro")
 
 
 def test_prefect_watched(project: Path) -> None:
