@@ -8,8 +8,8 @@ import pytest
 
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import InputError
+from simulrag.evaluation.cost_tables import spending_view
 from simulrag.evaluation.money import stage_costs
-from simulrag.evaluation.report_tables import spending_view
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import evaluate
 from simulrag.models.prices import Price, PriceTable
