@@ -162,8 +162,9 @@ def _kind(unit: str) -> str:
 def _compatible(fact: Fact, other: Fact) -> bool:
     """Whether two facts of one subject can speak of the same number."""
     ours, theirs = fact.tags & _CASES, other.tags & _CASES
-    if ours and theirs and not ours & theirs:
-        return False
+    if ours and theirs:
+        # 'without any intervention' is a case here, no baseline beside a scenario.
+        return bool(ours & theirs) and (fact.role == "change") == (other.role == "change")
     if fact.subject == "temperature":
         return _same_worldwide(fact, other) and _same_case(fact, other)
     if fact.subject == "temperature_change":

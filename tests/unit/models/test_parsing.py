@@ -12,10 +12,10 @@ from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply
 
 TEMPLATE = {
     "template_id": "speed-limit",
-    "tool": "run_scenario",
     "situation": "The limit falls by {speed_factor} percent.",
     "placeholders": [
         {
+            "name": "speed_factor",
             "argument": "speed_factor",
             "low": 0.3,
             "high": 1,
@@ -23,9 +23,29 @@ TEMPLATE = {
             "wording": "percent_reduction",
         }
     ],
-    "fixed": [{"argument": "lanes", "value": 2}, {"argument": "use_priority", "value": False}],
+    "choices": [
+        {
+            "name": "region",
+            "options": [
+                {"words": "Ohio", "settings": [{"argument": "states", "value": ["Ohio"]}]},
+                {"words": "here", "settings": [{"argument": "points", "value": [[2.5, 48]]}]},
+            ],
+        }
+    ],
+    "runs": [
+        {
+            "tool": "run_scenario",
+            "words": "the plan",
+            "uses": ["speed_factor", "region"],
+            "fixed": [{"argument": "lanes", "value": 2}, {"argument": "priority", "value": False}],
+        }
+    ],
     "asks": [
         {
+            "run": 1,
+            "against": 0,
+            "scale": "value",
+            "answers": [],
             "output": "travel_time_s",
             "words": "mean travel time",
             "classes": [{"name": "small", "from_magnitude": 0}],
