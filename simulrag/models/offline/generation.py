@@ -224,7 +224,7 @@ def _class_name(classes: Sequence[dict[str, Any]], magnitude: float) -> str:
 
 
 def _plural(noun: str) -> bool:
-    head = re.split(r" (?:of|in) ", noun, maxsplit=1)[0]
+    head = re.split(r" (?:of|in|over|with|without|after) ", noun, maxsplit=1)[0]
     return re.search(r"(?<!s)s$", head) is not None
 
 
