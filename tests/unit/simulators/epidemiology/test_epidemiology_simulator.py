@@ -138,11 +138,14 @@ def test_the_text_says_what_came_out() -> None:
         "R0 2.4, no seasonality and 30 percent prior immunity."
     )
     assert lines[1].startswith("Contacts in the community are cut by 20 percent for 8 weeks")
-    assert lines[2].startswith("Initial trend: rapid growth; hospital prevalence changes by +")
-    assert f"on {outputs.peak_date}, {outputs.weeks_to_peak} weeks after the start." in lines[3]
-    assert lines[3].startswith(f"Peak hospital prevalence: {outputs.peak_median:.0f} people")
-    assert lines[4].startswith("Cumulative total over 45 weeks: ")
-    assert lines[5].startswith("New Hampshire alone: peak ")
+    assert lines[2] == "Initial trend: rapid growth."
+    assert lines[3].startswith("Over the first four weeks hospital prevalence changes by +")
+    assert lines[4].startswith(f"Peak hospital prevalence: {outputs.peak_median:g} people")
+    assert lines[5] == (
+        f"The peak time is {outputs.weeks_to_peak} weeks after the start, on {outputs.peak_date}."
+    )
+    assert lines[6].startswith("Cumulative total over 45 weeks: ")
+    assert lines[7].startswith("New Hampshire alone: peak ")
 
 
 def test_a_season_that_only_declines_is_said_to() -> None:
