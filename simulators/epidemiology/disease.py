@@ -95,15 +95,14 @@ def immune_share(
     protected already.
     """
     percent -= disease.immunity_overlap * max(0.0, percent - OVERLAP_FROM_PERCENT)
-    shape = 1 + disease.immunity_tilt * (
-        np.array(IMMUNITY_SHAPE) / np.average(IMMUNITY_SHAPE, weights=people) - 1
-    )
-    share = percent / 100 * shape
+    weights = people / people.sum()
+    shape = 1 + disease.immunity_tilt * (IMMUNITY_SHAPE / np.dot(IMMUNITY_SHAPE, weights) - 1)
+    share: NDArray[np.float64] = percent / 100 * shape
     for _ in range(50):
         share = np.minimum(0.98, share)
-        missing = percent / 100 - np.average(share, weights=people)
+        missing = percent / 100 - float(share @ weights)
         if abs(missing) < 1e-12:
             break
         room = (share < 0.98) * shape
-        share = share + missing * room / np.average(room, weights=people)
+        share = share + missing * room / (room @ weights)
     return share

@@ -89,7 +89,7 @@ def _correlate(noise: NDArray[np.float64], rho: float) -> None:  # pragma: no co
             noise[m, d] = rho * noise[m, d - 1] + fresh * noise[m, d]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _counts(  # pragma: no cover - compiled
     daily: NDArray[np.float64],
     weekly: NDArray[np.float64],
@@ -115,6 +115,8 @@ def _counts(  # pragma: no cover - compiled
                 x = chance.normal[m, d]
                 drawn = np.floor(mean + np.sqrt(mean) * x + (x * x - 1.0) / 6.0 + 0.5)
                 out[m, d] = max(int(drawn), 0)
+            elif chance.rank[m, d] <= 1.0 - mean:  # below exp(-mean), and no exponential needed
+                out[m, d] = 0
             else:
                 left = chance.rank[m, d]
                 mass = np.exp(-mean)

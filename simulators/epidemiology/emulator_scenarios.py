@@ -89,7 +89,7 @@ def _scenario(rng: np.random.Generator) -> Conditions:
     drops = (0.0, DISEASE.moderate_drop, DISEASE.high_drop, float(rng.uniform(0, 0.9)))
     in_autumn = rng.random() < 0.7
     day = int(rng.integers(0, 90)) if in_autumn else int(rng.integers(0, 365))
-    # R0 and immunity together, so that epidemics that just grow are as common as explosive ones.
+    # Half of the scenarios lie where most questions ask.
     r0 = float(rng.uniform(1.2, 4) if rng.random() < 0.5 else rng.uniform(1.6, 3))
     return Conditions(
         start=AUTUMN + timedelta(days=day),

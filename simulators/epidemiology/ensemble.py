@@ -112,8 +112,10 @@ def initial_means(conditions: Conditions, disease: Disease, places: Places) -> N
     latent = ill * disease.latent_days / course
     infectious = ill * disease.infectious_days / course
     patients = ill * hospital_risk(disease)[:, None] * stay
-    susceptible = np.maximum(people - removed - latent - infectious - patients, 0.0)
-    return np.stack([susceptible, latent, infectious, patients, removed])
+    means = np.empty((5, *people.shape))
+    means[1:] = latent, infectious, patients, removed
+    means[0] = np.maximum(people - means[1:].sum(axis=0), 0.0)
+    return means
 
 
 def transmission_chance(r0: float, disease: Disease, places: Places) -> float:

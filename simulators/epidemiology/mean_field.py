@@ -8,6 +8,7 @@ times cheaper than an ensemble; the calibration runs on it and the emulator lear
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numba import njit
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from simulators.epidemiology.arguments import METRICS
 from simulators.epidemiology.disease import DISEASE, Disease
-from simulators.epidemiology.ensemble import Conditions, initial_means, member_inputs
+from simulators.epidemiology.ensemble import Conditions, initial_means, member_inputs, travel
 from simulators.epidemiology.places import Places, load_places
 from simulators.epidemiology.step import MemberInputs
 
@@ -31,10 +32,14 @@ def expected(
     inputs = member_inputs(conditions, disease, places)
     index = list(chosen)
     means = initial_means(conditions, disease, places)
-    states = np.concatenate([means[:, :, index], means.sum(axis=2, keepdims=True)], axis=2)
+    states = np.empty((*means.shape[:2], len(index) + 1))
+    states[:, :, :-1] = means[:, :, index]
+    states[:, :, -1] = means.sum(axis=2)
     out = np.empty((conditions.days, len(index)))
-    own = np.append(share_of_own(inputs.shares, places)[index], 1.0)
-    _run(np.ascontiguousarray(states), own, inputs, METRICS.index(conditions.metric), out)
+    usual = places is load_places()
+    among = usual_share_of_own(disease) if usual else share_of_own(inputs.shares, places)
+    own = np.append(among[index], 1.0)
+    _run(states, own, inputs, METRICS.index(conditions.metric), out)
     return out
 
 
@@ -44,6 +49,12 @@ def share_of_own(shares: NDArray[np.float64], places: Places) -> NDArray[np.floa
     at_home = np.diag(shares)
     present = people @ shares
     return np.asarray(at_home * at_home * people / present, dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def usual_share_of_own(disease: Disease) -> NDArray[np.float64]:
+    """``share_of_own`` of the places of this model."""
+    return share_of_own(travel(disease), load_places())
 
 
 @njit(cache=True, nogil=True, inline="always")

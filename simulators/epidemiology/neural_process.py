@@ -68,7 +68,7 @@ class NeuralProcess(nn.Module):
         self.key = nn.Linear(width, width)
         self.enter = nn.Linear(WEEK_FEATURES, width)
         self.steps = nn.ModuleList(
-            nn.Conv1d(width, width, kernel_size=5, padding=2 * gap, dilation=gap) for gap in (1, 3)
+            nn.Conv1d(width, width, kernel_size=3, padding=gap, dilation=gap) for gap in (1, 3)
         )
         self.mix = nn.ModuleList(nn.Linear(width, width) for _ in self.steps)
         self.leave = nn.Linear(width, 3)

@@ -58,7 +58,7 @@ class EpidemiologySimulator:
     """Seasonal influenza in 50 states and the District of Columbia, stochastic and by age.
 
     ``members``: size of the ensemble where a call names none. ``backend``: ``mechanistic`` runs
-    the chain binomial, ``emulator`` the neural process trained on it, some ten times as fast.
+    the chain binomial, ``emulator`` the neural process trained on it, much faster.
     """
 
     name = "epidemiology"

@@ -115,12 +115,12 @@ def test_hospital_risk_is_highest_in_the_old_and_lowest_in_school() -> None:
     not (PUBLISHED / "parsed.csv").is_file(), reason="the published records are not on this machine"
 )
 def test_the_errors_against_the_published_records(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two targets are met (0.35 and 1.0 week); the other two bounds are what is reached."""
+    """Three targets are met (0.35, 1.0 week, 0.4); that of the trend, 0.85, is not."""
     assert main([str(PUBLISHED), "--members", "8"]) == 0
     report = json.loads(capsys.readouterr().out)
     without = report["excluding_high_60"]
     assert report["all"]["n"] > without["n"] >= 300
     assert without["log_peak_mae"] <= 0.35
     assert without["weeks_mae_big"] <= 1.0
-    assert without["trend_accuracy"] >= 0.8
-    assert without["log_cumulative_mae"] <= 0.46
+    assert without["trend_accuracy"] >= 0.82
+    assert without["log_cumulative_mae"] <= 0.4
