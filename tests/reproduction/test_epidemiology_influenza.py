@@ -67,7 +67,7 @@ def test_early_growth_is_that_of_the_lotka_euler_equation() -> None:
     assert seen == pytest.approx(expected, rel=0.06)
 
 
-@pytest.mark.parametrize(("r0", "immunity"), [(2.0, 10.0), (2.2, 20.0), (2.8, 35.0)])
+@pytest.mark.parametrize(("r0", "immunity"), [(2.0, 10.0), (2.3, 20.0), (2.8, 35.0)])
 def test_attack_rates_and_hospitalisations_of_seasonal_influenza(
     r0: float, immunity: float
 ) -> None:
