@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from sklearn.calibration import calibration_curve
 
+from simulrag.evaluation.figures import inline_svg
 from simulrag.evaluation.report_calibration import (
     calibration_view,
     reliability_figure,
@@ -98,7 +99,7 @@ def test_undefined_is_said_and_drawn() -> None:
     lost = evaluate([failed("q")], [], [], {"q": "s"}, FAST)
     (row,) = rows_of(lost, "no-RAG", 0, "ece")
     assert (row["value"], row["reason"]) == (None, "undefined: no labelled claim")
-    assert "undefined: the notes" in reliability_figure(lost, "urban")
+    assert "undefined: the notes" in inline_svg(reliability_figure(lost, "urban"), "lost")
     printed = [answer("q", [claim("A.", 19.5)])]
     (row,) = rows_of(tables_of(printed, [label("q", "A.", "true")]), "no-RAG", 0, "ece")
     assert row["reason"] == "undefined: these scores are no shares between 0 and 1"
@@ -107,8 +108,8 @@ def test_undefined_is_said_and_drawn() -> None:
 def test_the_figure_says_what_it_shows() -> None:
     data = study(12)
     tables = evaluate(data.answers, data.labels, data.finals, data.scenario_of, FAST)
-    first = reliability_figure(tables, "urban")
-    assert first == reliability_figure(tables, "urban")
+    first = inline_svg(reliability_figure(tables, "urban"), "one")
+    assert first == inline_svg(reliability_figure(tables, "urban"), "one")
     for name in ("before", "stated by the model", "UE+SBA, 25 %", "all verified"):
         assert name in first
     text = reliability_text(tables, "urban")

@@ -73,8 +73,11 @@ def total(tables: Tables, **where: Any) -> dict[str, Any]:
 )
 def test_claim_level(tables: Tables, method: str, budget: int, calls: float, runs: float) -> None:
     found = total(tables, level="claim", method=method, budget_percent=budget)
-    assert (found["calls"], found["simulator_runs"]) == (pytest.approx(calls), runs)
-    assert found["input_tokens"] == pytest.approx(10 * calls)
+    assert (found["calls_per_question"], found["simulator_runs_per_question"]) == (
+        pytest.approx(calls),
+        runs,
+    )
+    assert found["input_tokens_per_question"] == pytest.approx(10 * calls)
 
 
 @pytest.mark.parametrize(
@@ -90,14 +93,21 @@ def test_claim_level(tables: Tables, method: str, budget: int, calls: float, run
 )
 def test_answer_level(tables: Tables, method: str, samples: int, calls: float, runs: float) -> None:
     found = total(tables, level="answer", method=method, samples=samples)
-    assert (found["calls"], found["simulator_runs"]) == (pytest.approx(calls), runs)
+    assert (found["calls_per_question"], found["simulator_runs_per_question"]) == (
+        pytest.approx(calls),
+        runs,
+    )
 
 
 def test_steps_add_up(tables: Tables) -> None:
     keys = ["level", "method", "samples", "budget_percent"]
     frame = tables.method_cost
-    parts = frame.filter(pl.col("step") != "all").group_by(keys).agg(pl.col("calls").sum())
-    whole = frame.filter(pl.col("step") == "all").select(*keys, pl.col("calls").alias("all"))
+    parts = (
+        frame.filter(pl.col("step") != "all").group_by(keys).agg(pl.col("calls_per_question").sum())
+    )
+    whole = frame.filter(pl.col("step") == "all").select(
+        *keys, pl.col("calls_per_question").alias("all")
+    )
     both = parts.join(whole, on=keys, nulls_equal=True)
     assert len(both) == len(whole)
-    assert both["calls"].to_list() == pytest.approx(both["all"].to_list())
+    assert both["calls_per_question"].to_list() == pytest.approx(both["all"].to_list())
