@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from simulrag.models.batch.results import ImportedReplies
     from simulrag.models.batch.rounds import Standing
+    from simulrag.models.batch.spending import BatchBudget
     from simulrag.models.pending import PendingStore
 
 batch_app = typer.Typer(
@@ -55,8 +56,8 @@ def batch_submit(
     from simulrag.models.batch.rounds import submit
 
     sent = []
-    with _store() as (store, _):
-        for item in submit(store, again=again):
+    with _store() as (store, folder), _budget(folder) as budget:
+        for item in submit(store, budget.check, again=again):
             sent.append(item.model_dump())
             if not as_json:
                 typer.echo(f"{item.requests} calls sent as {item.provider_id} ({item.name})")
@@ -145,6 +146,23 @@ def _store() -> Iterator[tuple[PendingStore, Path]]:
         yield store, folder
     finally:
         store.close()
+
+
+@contextmanager
+def _budget(folder: Path) -> Iterator[BatchBudget]:
+    from flows.params import load_params
+    from flows.project import find_project
+    from simulrag.calls import CallCache
+    from simulrag.models.batch.spending import BatchBudget
+    from simulrag.models.budget import Account
+    from simulrag.models.prices import read_prices
+
+    project = find_project()
+    limits = load_params(project.params).operations.budget
+    with CallCache(folder, stage="batch-submit", mode="replay") as cache:
+        yield BatchBudget(
+            limits, Account(cache.ledger(), read_prices(project.prices), limits.since)
+        )
 
 
 def _print_json(value: object) -> None:

@@ -36,7 +36,7 @@ _NEW = """
 SELECT rowid, key, json_extract(value, '$.request.provider'),
        json_extract(value, '$.request.endpoint'), json_extract(value, '$.request.model'),
        json_extract(value, '$.usage'), json_extract(value, '$.time'),
-       json_extract(value, '$.replaces')
+       json_extract(value, '$.service'), json_extract(value, '$.replaces')
 FROM Cache
 WHERE rowid > ? AND (key GLOB 'spent/*'
                      OR (key GLOB 'call/*' AND json_extract(value, '$.paid')))
@@ -46,13 +46,17 @@ _HOLDS = "SELECT key, value FROM Cache WHERE key >= 'hold/' AND key < 'hold0'"
 
 
 class Spent(Record):
-    """Usage that one model call took. ``key``: the call's, None where it left no row."""
+    """Usage that one model call took. ``key``: the call's, None where it left no row.
+
+    ``service``: how it was bought, see StoredCall.
+    """
 
     key: str | None
     provider: str
     endpoint: str
     model: str
     usage: Usage
+    service: str
     time: str
 
     @property
@@ -176,7 +180,7 @@ def note_spent(
 
 
 def _spent(row: tuple[str, ...]) -> Spent:
-    _, key, provider, endpoint, model, usage, moment, _ = row
+    _, key, provider, endpoint, model, usage, moment, service, _ = row
     is_call = key.startswith(CALL_PREFIX)
     return Spent(
         key=key.removeprefix(CALL_PREFIX) if is_call else None,
@@ -184,5 +188,6 @@ def _spent(row: tuple[str, ...]) -> Spent:
         endpoint=endpoint or "",
         model=model or "",
         usage=Usage.model_validate_json(usage or "{}"),
+        service=service or "",
         time=moment or "",
     )

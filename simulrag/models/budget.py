@@ -73,10 +73,10 @@ class Account:
         self.calls = 0
         self._since = "" if since is None else since.isoformat()
 
-    def amount(self, name: ModelName, usage: Usage) -> Amount:
-        """What some usage of a model costs."""
+    def amount(self, name: ModelName, usage: Usage, service: str = "") -> Amount:
+        """What some usage of a model costs, by the service that it was bought from."""
         price = self.prices.find(name)
-        money = 0.0 if price is None else price.cost(usage)
+        money = 0.0 if price is None else price.cost(usage) * self.prices.share(service)
         return Amount(money, usage.input_tokens + usage.output_tokens)
 
     def update(self) -> set[str]:
@@ -84,7 +84,7 @@ class Account:
         keys: set[str] = set()
         for item in self.ledger.news():
             if item.time >= self._since:
-                self.spent += self.amount(item.name, item.usage)
+                self.spent += self.amount(item.name, item.usage, item.service)
                 self.calls += item.usage.calls
             if item.key is not None:
                 keys.add(item.key)

@@ -32,7 +32,10 @@ T = TypeVar("T")
 
 
 class Target(Record):
-    """Where a call goes; ``api_key_env`` is the name of a variable, as in params.yaml."""
+    """Where a call goes; ``api_key_env`` is the name of a variable, as in params.yaml.
+
+    ``paid``: whether it costs money, where params.yaml states it.
+    """
 
     provider: str
     endpoint: str
@@ -40,6 +43,7 @@ class Target(Record):
     base_url: str | None = None
     api: Literal["auto", "chat", "responses"] = "auto"
     api_key_env: str | None = None
+    paid: bool | None = None
 
 
 class BatchReply(Record):

@@ -51,12 +51,17 @@ class Price(BaseModel):
 
 
 class PriceTable(BaseModel):
-    """The prices by model."""
+    """The prices by model. ``batch_share``: what a token in a batch costs of a plain one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     currency: Literal["USD"] = "USD"
+    batch_share: float = Field(default=1.0, gt=0, le=1)
     models: tuple[Price, ...] = ()
+
+    def share(self, service: str) -> float:
+        """What part of the plain price a service costs: ``batch_share`` of a batch, else all."""
+        return self.batch_share if service == "batch" else 1.0
 
     def find(self, name: ModelName) -> Price | None:
         """The price of a model; a dated name finds the line without its date."""

@@ -13,11 +13,21 @@ import pytest
 
 from simulrag.calls import CallCache
 from simulrag.calls.inspection import read_calls
-from simulrag.errors import CallsPending, EnvironmentFault, InputError, ModelError
-from simulrag.models.batch.lines import Limits
+from simulrag.errors import (
+    BudgetMissing,
+    BudgetSpent,
+    CallsPending,
+    EnvironmentFault,
+    InputError,
+    ModelError,
+)
+from simulrag.models.batch.lines import Limits, Part
 from simulrag.models.batch.rounds import counts, export, fetch, read_files, status, submit
+from simulrag.models.batch.spending import BatchBudget
+from simulrag.models.budget import Account, BudgetLimits
 from simulrag.models.gateway import Gateway, ModelSettings
 from simulrag.models.pending import Batch, PendingCalls, PendingStore
+from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Verbalized
@@ -91,6 +101,10 @@ def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def free(store: PendingStore, part: Part) -> None:
+    """Whatever a batch costs."""
+
+
 def read_lines(path: str) -> list[Any]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
@@ -116,8 +130,8 @@ async def test_a_round_by_the_sdk(tmp_path: Path, server: LoopbackServer, wire: 
     assert all(isinstance(item, CallsPending) for item in await work.ask("a", "b", "a"))
     assert server.requests == []
     assert work.calls == {"waiting": 2, "sent": 0, "answered": 0}
-    (sent,) = submit(work.store, again=False)
-    assert (sent.requests, list(submit(work.store, again=False))) == (2, [])
+    (sent,) = submit(work.store, free, again=False)
+    assert (sent.requests, list(submit(work.store, free, again=False))) == (2, [])
     server.batches.hold = True
     (standing,) = status(work.store)
     assert standing.state is not None
@@ -179,7 +193,7 @@ async def test_a_batch_that_partly_failed(
     work = stage(tmp_path, server, wire)
     claims = [f"claim {i}" for i in range(6)]
     await work.ask(*claims)
-    list(submit(work.store, again=False))
+    list(submit(work.store, free, again=False))
     server.script(fails(500), HANG, fails(400, "too long"), CUT_OFF, says("no JSON at all"))
     report, _ = fetch(work.store)
     # Anthropic's tool input is always an object: what is no JSON arrives as one that does not fit.
@@ -190,7 +204,7 @@ async def test_a_batch_that_partly_failed(
     assert kinds.count(0.5) == 1
     # Two go again, and the reply that does not fit goes back to the model once.
     assert sum(isinstance(item, CallsPending) for item in found) == 3
-    list(submit(work.store, again=False))
+    list(submit(work.store, free, again=False))
     report, _ = fetch(work.store)
     assert report.answered == 3
     repair = server.requests[-3:]
@@ -209,7 +223,7 @@ async def test_two_replies_that_do_not_fit_fail_the_question(
     for _ in range(2):
         (found,) = await work.ask("a")
         assert isinstance(found, CallsPending)
-        list(submit(work.store, again=False))
+        list(submit(work.store, free, again=False))
         server.script(says('{"probability": "high"}'))
         fetch(work.store)
     (found,) = await work.ask("a")
@@ -267,7 +281,7 @@ async def test_mode_normal_uses_what_came_and_asks_the_rest(
 ) -> None:
     work = stage(tmp_path, server, "chat")
     await work.ask("a")
-    list(submit(work.store, again=False))
+    list(submit(work.store, free, again=False))
     fetch(work.store)
     work.mode = "normal"
     assert await work.ask("a", "b") == [0.5, 0.5]
@@ -279,7 +293,7 @@ async def test_a_submission_that_failed_or_was_cut_off(tmp_path: Path) -> None:
     work = stage(tmp_path, None, "chat")
     await work.ask("a")
     with pytest.raises(ModelError, match="no connection"):
-        list(submit(work.store, again=False))
+        list(submit(work.store, free, again=False))
     assert work.calls["waiting"] == 1  # nobody was reached, so nothing was sent
     with LoopbackServer(ANSWERS) as server:
         moved = work.settings.model_copy(update={"base_url": server.url})
@@ -290,10 +304,10 @@ async def test_a_submission_that_failed_or_was_cut_off(tmp_path: Path) -> None:
         store.put(call.model_copy(update={"batch": "cut"}))
         store.put_batch(Batch(name="cut", target=call.target, size=1))
         with pytest.raises(InputError, match="interrupted"):
-            list(submit(store, again=False))
+            list(submit(store, free, again=False))
         (standing,) = status(store)
         assert standing.state is None
-        assert len(list(submit(store, again=True))) == 1
+        assert len(list(submit(store, free, again=True))) == 1
         assert fetch(store)[0].answered == 1
 
 
@@ -305,5 +319,48 @@ async def test_a_missing_key_is_told_before_anything_is_sent(
     await work.ask("a")
     assert len(export(work.store, tmp_path / "out")) == 1
     with pytest.raises(EnvironmentFault, match="LOOPBACK_KEY"):
-        list(submit(work.store, again=False))
+        list(submit(work.store, free, again=False))
     assert work.calls["waiting"] == 1
+
+
+async def test_a_batch_is_sent_within_the_budget_alone(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    given = {"model": "m/1", "base_url": server.url, "api_key_env": "LOOPBACK_KEY", "paid": True}
+    sampling = {"max_output_tokens": 1000}
+    settings = ModelSettings.model_validate({"provider": "openai", "sampling": sampling, **given})
+    work = Stage(tmp_path / "calls", settings)
+    await work.ask("a", "b")
+    prices = PriceTable.model_validate(
+        {
+            "batch_share": 0.5,
+            "models": [
+                {
+                    "provider": "openai",
+                    "model": "m/1",
+                    "input": 0,
+                    "output": 100,
+                    "as_of": "2026-01",
+                }
+            ],
+        }
+    )
+
+    def send(**limits: float) -> int:
+        with CallCache(work.folder, stage="test") as cache:
+            budget = BatchBudget(
+                BudgetLimits.model_validate(limits), Account(cache.ledger(), prices)
+            )
+            return len(list(submit(work.store, budget.check, again=False)))
+
+    with pytest.raises(BudgetMissing, match="2 calls to openai:m/1 costs money"):
+        send()
+    with pytest.raises(BudgetSpent, match=r"may cost up to 0\.10 USD"):
+        send(usd=0.09)
+    assert (server.requests, work.calls["waiting"]) == ([], 2)
+    assert send(usd=0.11) == 1
+    await work.ask("c")
+    with pytest.raises(BudgetSpent, match=r"0\.10 USD and .* in batches"):
+        send(usd=0.11)
+    fetch(work.store)
+    assert send(usd=0.11) == 1  # the replies cost less than their bound

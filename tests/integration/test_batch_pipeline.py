@@ -18,6 +18,7 @@ SMALL = {
     "benchmark.questions": 2,
     "benchmark.templates": 2,
     "answer.samples": 2,
+    "answer.baselines": False,
     "metrics.bootstrap": 100,
     "metrics.random_seeds": 2,
     "operations.prefect": "off",
@@ -57,7 +58,7 @@ def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
             assert done.returncode == 75, done.stderr
             assert "calls pending for" in done.stderr
             assert not (project / "data/answers/urban.jsonl").exists()
-            assert len(list(submit(store, again=False))) == 1
+            assert len(list(submit(store, lambda store, part: None, again=False))) == 1
             assert fetch(store)[0].answered > 0
         code, said = simulrag(project, "run")
         assert code == 0, said

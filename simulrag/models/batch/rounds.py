@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from simulrag.errors import EnvironmentFault, InputError, SimulRAGError
@@ -60,11 +60,18 @@ def export(store: PendingStore, folder: Path, limits: Limits | None = None) -> l
     return written
 
 
-def submit(store: PendingStore, *, again: bool, limits: Limits | None = None) -> Iterable[Written]:
+def submit(
+    store: PendingStore,
+    check: Callable[[PendingStore, Part], None],
+    *,
+    again: bool,
+    limits: Limits | None = None,
+) -> Iterable[Written]:
     """Send what waits; one item a batch, when it is sent.
 
-    ``again``: calls of an interrupted submission are sent once more. Raises InputError where there
-    is one and ``again`` is False, and what ``connected`` raises.
+    ``check`` raises where a batch may not be sent (``spending.BatchBudget.check``). ``again``:
+    calls of an interrupted submission are sent once more. Raises InputError where there is one and
+    ``again`` is False, and what ``check`` and ``connected`` raise.
     """
     for batch in store.batches():
         if batch.provider_id is not None:
@@ -78,6 +85,7 @@ def submit(store: PendingStore, *, again: bool, limits: Limits | None = None) ->
         _put_back(store, batch.name)
         store.remove_batch(batch.name)
     for part in parts(store.calls(), limits):
+        check(store, part)
         yield _send(store, part)
 
 

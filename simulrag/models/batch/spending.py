@@ -1,0 +1,102 @@
+"""What batches may spend: the upper bound of a batch must fit into the budget before it is sent.
+
+Spent is what the ledger says. Calls that are in a batch already, or whose replies no stage has
+taken yet, are in no row of the call cache and count here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulrag.errors import BudgetMissing, BudgetSpent, InputError
+from simulrag.models.base import Message, Provider
+from simulrag.models.batch.lines import Part, sampling_of
+from simulrag.models.budget import Account, Amount, BudgetLimits
+from simulrag.models.counting import longest_prompt
+from simulrag.models.gateway import ModelSettings
+from simulrag.models.payment import is_paid, reply_limit
+from simulrag.models.pending import BATCH, PendingCall, PendingStore, Target
+from simulrag.models.prices import no_price
+from simulrag.models.providers import make_provider
+
+Name = tuple[str, str, str]
+
+
+class BatchBudget:
+    """The budget of a project as ``submit`` asks it, part by part."""
+
+    def __init__(self, limits: BudgetLimits, account: Account) -> None:
+        self._limits = limits
+        self._account = account
+
+    def check(self, store: PendingStore, part: Part) -> None:
+        """Do nothing where the part may be sent.
+
+        Raises BudgetMissing for paid calls without a limit, BudgetSpent where the part does not fit
+        and InputError where a model has no price or its replies no longest length.
+        """
+        provider = _provider(part.target)
+        if not is_paid(provider):
+            return
+        if not self._limits.given:
+            raise BudgetMissing(
+                f"a batch of {len(part.calls)} calls to {part.target.provider}:{part.target.model} "
+                "costs money and there is no budget; nothing was sent. Set operations.budget in "
+                "params.yaml, for example 'budget: {usd: 5}'"
+            )
+        self._account.update()
+        under_way = self._sum(call for call in store.calls() if not call.waiting)
+        bound = self._sum(part.calls)
+        spent = self._account.spent
+        if not (spent + under_way + bound).within(self._limits):
+            raise BudgetSpent(
+                f"the batch {part.name} of {len(part.calls)} calls may cost up to {bound.usd:.2f} "
+                f"USD and {bound.tokens:,} tokens; with {spent.usd:.2f} USD and {spent.tokens:,} "
+                f"tokens spent, and {under_way.usd:.2f} USD and {under_way.tokens:,} tokens in "
+                "batches, the budget would be passed. It was not sent: raise operations.budget, or "
+                "lower sampling.max_output_tokens, which bounds each reply"
+            )
+
+    def _sum(self, calls: Iterable[PendingCall]) -> Amount:
+        total = Amount()
+        for call in calls:
+            total += self._amount(call)
+        return total
+
+    def _amount(self, call: PendingCall) -> Amount:
+        """What a call took, where its reply is here; else the most that it may take."""
+        target = call.target
+        name: Name = (target.provider, target.endpoint, target.model)
+        provider = _provider(target)
+        if not is_paid(provider):
+            return Amount()
+        if call.reply is not None:
+            return self._account.amount(name, call.reply.usage, call.reply.service)
+        price = self._account.prices.find(name)
+        if price is None and self._limits.usd is not None:
+            raise no_price(name)
+        listed = None if price is None else price.max_output
+        longest = sampling_of(call).max_output_tokens or reply_limit(provider) or listed
+        if longest is None:
+            raise InputError(
+                f"a budget needs to know the longest reply of {target.model}: set "
+                "sampling.max_output_tokens in params.yaml, or max_output in prices.yaml"
+            )
+        prompt = _prompt_bound(call)
+        share = self._account.prices.share(BATCH)
+        money = 0.0 if price is None else price.bound(prompt, longest) * share
+        return Amount(money, prompt + longest)
+
+
+def _provider(target: Target) -> Provider:
+    return make_provider(ModelSettings.model_validate(target.model_dump()))
+
+
+def _prompt_bound(call: PendingCall) -> int:
+    messages = call.request["messages"]
+    if not isinstance(messages, list):
+        raise TypeError("a pending call has messages")
+    schema = call.request["schema"]
+    if not (schema is None or isinstance(schema, dict)):
+        raise TypeError("a pending call's schema is an object")
+    return longest_prompt([Message.model_validate(message) for message in messages], schema)
