@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
+import io
 from pathlib import Path
 
 import grimp
@@ -110,24 +111,27 @@ def plots(domains: list[str]) -> list[object]:
     return [*pictures, *curves]
 
 
-def write_deps(project: Project) -> bool:
-    """Put the deps into dvc.yaml, comments and order kept. True where something changed."""
+def write_deps(project: Project) -> None:
+    """Bring dvc.yaml up to date, comments and order kept."""
+    text = lineage(project, load_params(project.params).domains)
+    (project.root / "dvc.yaml").write_text(text, encoding="utf-8")
+
+
+def lineage(project: Project, domains: list[str]) -> str:
+    """The project's dvc.yaml with the deps, outs and plots that its code has for some domains."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 1000
     yaml.indent(mapping=2, sequence=4, offset=2)
-    path = project.root / "dvc.yaml"
-    before = path.read_text(encoding="utf-8")
-    document = yaml.load(before)
-    domains = load_params(project.params).domains
+    document = yaml.load((project.root / "dvc.yaml").read_text(encoding="utf-8"))
     for stage, deps in stage_deps(project, domains).items():
         document["stages"][stage]["deps"] = deps
     document["stages"]["metrics"]["outs"] = metric_outs(domains)
     document["stages"]["metrics"]["metrics"] = headlines(domains)
     document["plots"] = plots(domains)
-    with path.open("w", encoding="utf-8") as handle:
-        yaml.dump(document, handle)
-    return path.read_text(encoding="utf-8") != before
+    text = io.StringIO()
+    yaml.dump(document, text)
+    return text.getvalue()
 
 
 def _file(project: Project, module: str) -> str:

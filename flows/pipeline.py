@@ -12,6 +12,7 @@ from flows.files import read_records, read_table
 from flows.params import load_params
 from flows.plan import refuse_without_budget
 from flows.project import Project, find_project
+from flows.simulator import lineage_domains
 from flows.stage import cache_folder
 from flows.waiting import gathered_outcomes, pending_words
 from simulrag.errors import CallsPending, EnvironmentFault
@@ -22,6 +23,11 @@ def run_pipeline(targets: list[str]) -> int:
     """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
     project = find_project()
     params = load_params(project.params)  # a mistake in it is the user's to see first
+    if lineage_domains(project) != params.domains:
+        from flows.lineage import write_deps  # reads all code, so only where there is a reason
+
+        write_deps(project)
+        sys.stderr.write("dvc.yaml now names the files of the domains in params.yaml\n")
     if not targets:
         refuse_without_budget(project)
     if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():

@@ -11,11 +11,15 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
+
+import yaml
 
 from flows.files import write_text
-from flows.params import load_stage_params
-from flows.project import find_project
+from flows.params import load_params, load_stage_params
+from flows.project import Project, find_project
 from flows.stage import exits, load_simulator
+from simulrag.errors import InputError
 
 
 def main() -> None:
@@ -24,6 +28,7 @@ def main() -> None:
     parser.add_argument("--domain", required=True)
     domain = parser.parse_args().domain
     project = find_project()
+    check_domains(project)
     params = load_stage_params(project, "simulator")
     simulator = load_simulator(project, params, domain)
     identity = {
@@ -39,6 +44,30 @@ def main() -> None:
     }
     text = json.dumps(identity, indent=2, sort_keys=True) + "\n"
     write_text(project.results.simulator(domain), text)
+
+
+def check_domains(project: Project) -> None:
+    """Raise InputError where dvc.yaml names the files of other domains than params.yaml.
+
+    DVC would say so too, much later, as a missing file.
+    """
+    wanted, named = load_params(project.params).domains, lineage_domains(project)
+    if named is not None and named != wanted:
+        raise InputError(
+            f"params.yaml has the domains {', '.join(wanted)} and dvc.yaml names the files of "
+            f"{', '.join(named)}: run `python -m flows.lineage` (or `simulrag run`, which does it) "
+            "and the same command again"
+        )
+
+
+def lineage_domains(project: Project) -> list[str] | None:
+    """The domains whose answers dvc.yaml measures, in its order; None without a dvc.yaml."""
+    path = project.root / "dvc.yaml"
+    if not path.is_file():
+        return None
+    deps = yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]["metrics"]["deps"]
+    found = (re.fullmatch(r"data/answers/(.+)\.jsonl", str(dep)) for dep in deps)
+    return [match[1] for match in found if match is not None]
 
 
 if __name__ == "__main__":

@@ -8,10 +8,14 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from flows.lineage import lineage
+from flows.project import Project
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("params.yaml", "dvc.yaml", "prices.yaml", "data/labels/human.jsonl")
@@ -38,7 +42,14 @@ def copy_project(folder: Path, **changes: Any) -> Path:
             place = place[part]
         place[last] = value
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    (folder / "dvc.yaml").write_text(_lineage(tuple(params["domains"])))
     return folder
+
+
+@cache
+def _lineage(domains: tuple[str, ...]) -> str:
+    """This project's dvc.yaml for other domains."""
+    return lineage(Project(ROOT), list(domains))
 
 
 def run(

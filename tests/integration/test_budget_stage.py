@@ -56,11 +56,11 @@ def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
             *(sys.executable, "-m", "flows.answer", "--domain", "urban"),
             *("--benchmark", str(file), "--out", "out"),
         )
-        set_budget(folder, usd=1.0, tokens=16_000)
+        set_budget(folder, usd=1.0, tokens=12_000)
         done = run(folder, *command, check=False, PLANTED_KEY=KEY)
         assert done.returncode == 1, done.stderr
         (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-        assert "the budget of 1.00 USD and 16,000 tokens would be passed: spent 0.00" in error
+        assert "the budget of 1.00 USD and 12,000 tokens would be passed: spent 0.00" in error
         assert "operations.budget" in error
         assert not (folder / "out/answers/urban.jsonl").exists()
         paid = len(server.requests) - 1

@@ -98,6 +98,7 @@ def test_work_that_is_stored_is_no_longer_planned(tmp_path: Path) -> None:
             "benchmark.questions": 2,
             "benchmark.templates": 2,
             "answer.samples": SAMPLES,
+            "answer.baselines": False,
             "domains": ["urban"],
         },
     )
