@@ -262,6 +262,7 @@ def _print_json(value: object) -> None:
 
 def main() -> None:
     """The console script."""
+    from flows.reasons import tell
     from simulators.base import ArgumentError, SimulatorError
     from simulrag.errors import CallsPending, SimulRAGError
 
@@ -275,6 +276,7 @@ def main() -> None:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
     except SimulRAGError as error:
+        tell(error)
         _end(str(error), error.exit_code)
 
 

@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from flows.project import Project
+from flows.refresh_params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.method.merging import Merging
@@ -158,6 +159,9 @@ class Operations(Section):
     retry: RetryPolicy = Field(description="what to do when a model's provider fails")
     budget: BudgetLimits = Field(
         default=BudgetLimits(), description="what calls that cost money may cost, over all stages"
+    )
+    refresh: RefreshParams = Field(
+        default=RefreshParams(), description="scheduled refreshes of the benchmark"
     )
     run_log: str | None = Field(
         default=None, description="file that simulators append a line to for each real run"

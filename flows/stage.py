@@ -18,12 +18,20 @@ from typing import Literal, TypeVar
 from flows.params import Operations, StageParams
 from flows.progress import console
 from flows.project import Project
+from flows.reasons import tell
 from flows.tracking import Tracker, tracked
 from flows.waiting import Waiting, noted, open_pending
 from simulators.base import ArgumentError, Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.errors import BudgetMissing, BudgetSpent, CallsPending, InputError, SimulRAGError
+from simulrag.errors import (
+    BudgetMissing,
+    BudgetSpent,
+    CallsPending,
+    CoverageFailed,
+    InputError,
+    SimulRAGError,
+)
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Provider
 from simulrag.models.budget import Account, Budget
@@ -208,7 +216,7 @@ def check_coverage(stage: str, done: int, total: int, operations: Operations, hi
     """Raise when fewer than ``min_coverage`` of a stage's questions came through."""
     if total == 0 or done / total >= operations.min_coverage:
         return
-    raise SimulRAGError(
+    raise CoverageFailed(
         f"{stage}: {done} of {total} came through, below operations.min_coverage "
         f"{operations.min_coverage:g}; {hint}. Nothing paid for is lost: `simulrag retry` "
         "makes the failed ones again"
@@ -229,11 +237,13 @@ def _code(main: Callable[[], None]) -> int:
     except ArgumentError as error:
         return _fail(str(error), 2)
     except SimulatorError as error:
+        tell(error)
         return _fail(str(error), 1)
     except CallsPending as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     except SimulRAGError as error:
+        tell(error)
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("interrupted; every finished call is kept, run the same command again", 130)

@@ -77,5 +77,9 @@ class CallsPending(SimulRAGError):  # noqa: N818 nothing is wrong: a batch is to
     exit_code = 75
 
 
+class CoverageFailed(SimulRAGError):  # noqa: N818 it says what failed, as the others do
+    """Too few of a stage's questions came through; the outs hold the reason of each."""
+
+
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
     """Nobody gets an answer of the model's provider any more: no question's failure, the run's."""

@@ -90,6 +90,26 @@ def answer_level(
     return rows, comparisons
 
 
+def final_answer_values(
+    answers: Sequence[Answer],
+    finals: Sequence[FinalClaims],
+    labels: LabelLookup,
+    scenario_of: Mapping[str, str],
+    *,
+    weights: Floats,
+    undecided: Undecided,
+) -> dict[str, Floats]:
+    """SimulRAG's metrics at its largest m for each resample, NaN where undefined.
+
+    ``weights``: resamples x scenarios, in the order in which the answers first name them.
+    """
+    scenario, _ = scenario_index([answer.question_id for answer in answers], scenario_of)
+    table = _by_line(finals)
+    ours = next(line for line in _lines(answers, table | {(OURS, 1): {}}) if line[0] == OURS)
+    counts = _counts(answers, table.get(ours, {}), labels, undecided)
+    return _metrics(counts, weights[:, scenario], "excluded")
+
+
 def _lines(answers: Sequence[Answer], table: Mapping[Line, object]) -> list[Line]:
     """The lines to measure: SimulRAG first, of one method the largest m first."""
     found = set(table)
