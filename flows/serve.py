@@ -61,12 +61,12 @@ def to_make_up(project: Project) -> list[str]:
 
 def serve(project: Project) -> None:
     """Register the deployment, ask for what is owed, and work until interrupted."""
-    params = load_params(project.params).operations.refresh
-    last_fire(params, datetime.now(UTC))  # a wrong schedule is the user's to see first
-    server.configure(project.root)
+    server.configure(project.root)  # before anything imports Prefect, which reads it once
     os.environ.setdefault("SIMULRAG_PROJECT", str(project.root))
     server.begin(project.root)
     os.environ["PREFECT_API_URL"] = server.wait(project.root)
+    params = load_params(project.params).operations.refresh
+    last_fire(params, datetime.now(UTC))  # a wrong schedule is the user's to see
     _keep_alive(project.root)
     from prefect.deployments import run_deployment
     from prefect.runner import Runner
