@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ruamel.yaml import YAML
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from flows.params import load_params
 from flows.periods import moment_of
@@ -24,9 +26,21 @@ from simulrag.errors import EnvironmentFault, InputError
 
 KEPT = ("dvc.lock", "data/metrics/history.csv")
 """Files that go from one refresh to the next."""
-COMMITTED = ("params.yaml", *KEPT, "data/metrics/refresh.md")
+COMMITTED = ("params.yaml", "dvc.yaml", *KEPT, "data/metrics/refresh.md")
 SUBJECT = "Refresh"
 """A commit's subject is this word, the period with a colon, and the status."""
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes null as it is written in params.yaml, so that a diff shows what changed alone."""
+
+
+def _null(representer: RoundTripRepresenter, _: None) -> ScalarNode:
+    node: ScalarNode = representer.represent_scalar("tag:yaml.org,2002:null", "null")
+    return node
+
+
+_Representer.add_representer(type(None), _null)
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,7 @@ def set_source(clone: Project, source: str, tip: str | None, lock_of: str | None
 def set_params(clone: Project, values: Mapping[str, object]) -> None:
     """Write dotted keys into the clone's params.yaml; comments and order stay."""
     yaml = YAML()
+    yaml.Representer = _Representer
     yaml.preserve_quotes = True
     yaml.width = 1000
     yaml.indent(mapping=2, sequence=4, offset=2)

@@ -47,7 +47,6 @@ def git_project(folder: Path, **changes: Any) -> Path:
     project = copy_project(folder, **changes)
     for name in (".gitignore", "data/.gitignore"):
         shutil.copy(ROOT / name, project / name)
-    run(project, sys.executable, "-m", "flows.lineage")
     git(project, "init", "-q", "-b", "main")
     git(project, "config", "user.name", "Somebody")
     git(project, "config", "user.email", "somebody@example.com")

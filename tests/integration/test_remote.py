@@ -29,7 +29,6 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = copy_project(tmp_path_factory.mktemp("remote").resolve() / "here", **SMALL)
     for name in (".gitignore", "data/.gitignore"):
         shutil.copy(ROOT / name, project / name)
-    run(project, sys.executable, "-m", "flows.lineage")
     run(project, "git", "init", "-q", "-b", "main")
     run(project, "git", "config", "user.name", "Somebody")
     run(project, "git", "config", "user.email", "somebody@example.com")
