@@ -9,7 +9,7 @@ from typing import Any
 from flows.algorithm import answer_questions
 from flows.params import load_stage_params
 from flows.project import find_project
-from flows.stage import cache_folder, load_simulator, workbench
+from flows.stage import cache_place, load_simulator, workbench
 from flows.tracking import Untracked
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError
@@ -63,8 +63,8 @@ def simulate_tool(
     simulator = load_simulator(project, params, domain)
     if seed is None:
         seed = params.simulator(domain).seed
-    folder = cache_folder(project, params.operations)
-    with CallCache(folder, stage="simulate", mode=params.operations.mode) as cache:
+    place = cache_place(project, params.operations)
+    with CallCache(place, stage="simulate", mode=params.operations.mode) as cache:
         simulations = Simulations(simulator, cache)
         evidence = asyncio.run(simulations.run(tool, arguments, seed))
         return evidence, simulations.runs == 0

@@ -27,15 +27,16 @@ SHOWN_REFUSALS = 10
 @batch_app.command("export")
 def batch_export(
     out: Annotated[
-        Path | None, typer.Option(help="Folder (default: batches/ beside the call cache).")
+        Path | None,
+        typer.Option(help="Folder (default: batches/ beside the cache, .cache/ for Redis)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the waiting calls as batch files, one for each model, within its provider's limits."""
     from simulrag.models.batch.rounds import export
 
-    with _store() as (store, folder):
-        written = export(store, out or folder.parent / "batches")
+    with _store() as (store, batches):
+        written = export(store, out or batches)
     if as_json:
         _print_json([item.model_dump() for item in written])
         return
@@ -136,14 +137,15 @@ def _show(standings: list[Standing]) -> None:
 def _store() -> Iterator[tuple[PendingStore, Path]]:
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stage import cache_folder
+    from flows.stage import cache_place
     from simulrag.models.pending import PendingStore
 
     project = find_project()
-    folder = cache_folder(project, load_params(project.params).operations)
-    store = PendingStore(folder)
+    cache = cache_place(project, load_params(project.params).operations)
+    beside = cache.parent if isinstance(cache, Path) else project.root / ".cache"
+    store = PendingStore(cache)
     try:
-        yield store, folder
+        yield store, beside / "batches"
     finally:
         store.close()
 

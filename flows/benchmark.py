@@ -13,7 +13,7 @@ from flows.files import write_text
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
 from flows.project import Project, find_project
-from flows.stage import cache_folder, check_coverage, exits, load_simulator, run_stage, workbench
+from flows.stage import cache_place, check_coverage, exits, load_simulator, run_stage, workbench
 from flows.tracking import Tracker
 from simulators.base import Simulator
 from simulrag.benchmark.generate import BenchmarkSummary, generate
@@ -82,7 +82,7 @@ def copy_published(project: Project, params: StageParams, domain: str) -> Made:
         exhausted=True,
     )
     _write(project, domain, [], questions, summary)
-    with CallCache(cache_folder(project, params.operations), stage=f"benchmark-{domain}") as cache:
+    with CallCache(cache_place(project, params.operations), stage=f"benchmark-{domain}") as cache:
         cache.export(
             project.results.calls(f"benchmark-{domain}")
         )  # no call was made: an empty table

@@ -14,6 +14,7 @@ from flows.labelling import app as label_app
 from flows.models import models_app
 
 if TYPE_CHECKING:
+    from simulrag.calls import CachePlace
     from simulrag.records import Answer
 
 app = typer.Typer(
@@ -158,7 +159,7 @@ def cache_stats_command(as_json: Json = False) -> None:
     """Entries, and the hits and misses of each stage's last run."""
     from simulrag.calls import cache_stats
 
-    stats = cache_stats(_cache_folder()).model_dump(mode="json")
+    stats = cache_stats(_cache()).model_dump(mode="json")
     if as_json:
         _print_json(stats)
         return
@@ -172,7 +173,7 @@ def cache_verify(as_json: Json = False) -> None:
     """Check every row against its key; exit 1 when one does not match."""
     from simulrag.calls import verify_cache
 
-    report = verify_cache(_cache_folder())
+    report = verify_cache(_cache())
     if as_json:
         _print_json(report.model_dump(mode="json"))
     else:
@@ -188,7 +189,7 @@ def cache_export(file: Path, as_json: Json = False) -> None:
     """Write every call of the cache to a Parquet file."""
     from simulrag.calls import export_cache
 
-    count = export_cache(_cache_folder(), file)
+    count = export_cache(_cache(), file)
     _print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {file}")
 
 
@@ -198,7 +199,7 @@ def cache_import(file: Path, as_json: Json = False) -> None:
     from simulrag.calls import import_cache
     from simulrag.errors import InputError
 
-    report = import_cache(_cache_folder(), file)
+    report = import_cache(_cache(), file)
     if as_json:
         _print_json(report.model_dump(mode="json"))
     else:
@@ -207,12 +208,13 @@ def cache_import(file: Path, as_json: Json = False) -> None:
         raise InputError(f"{len(report.refused)} rows do not match their keys and were refused")
 
 
-def _cache_folder() -> Path:
+def _cache() -> CachePlace:
     from flows.params import load_params
     from flows.project import find_project
+    from flows.stage import cache_place
 
     project = find_project()
-    return project.root / load_params(project.params).operations.cache
+    return cache_place(project, load_params(project.params).operations)
 
 
 def _object(text: str) -> dict[str, Any]:

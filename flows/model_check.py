@@ -12,7 +12,7 @@ import os
 
 from flows.params import Operations, load_params
 from flows.project import Project
-from flows.stage import cache_folder
+from flows.stage import cache_place
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, SimulRAGError
 from simulrag.models import anthropic, openai
@@ -100,8 +100,8 @@ def _check(
 async def _call(
     project: Project, operations: Operations, settings: ModelSettings, provider: Provider
 ) -> Completion:
-    folder = cache_folder(project, operations)
-    with CallCache(folder, stage="models-check", mode="refresh") as cache:
+    place = cache_place(project, operations)
+    with CallCache(place, stage="models-check", mode="refresh") as cache:
         budget = _budget(project, operations, settings, provider, cache)
         gateway = Gateway(
             provider,

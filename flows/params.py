@@ -141,7 +141,9 @@ class LlmParams(Section):
 class Operations(Section):
     """How the work is run. Nothing here changes a result."""
 
-    cache: str = Field(description="folder of the call cache")
+    cache: str = Field(
+        description="where the call cache lies: a folder, diskcache:DIR or redis://HOST:PORT/DB"
+    )
     mode: Literal["normal", "replay", "refresh", "deferred"] = Field(
         description="normal; replay (a miss is an error); refresh (call again and overwrite); "
         "deferred (a miss waits for a batch, see docs/batch.md)"

@@ -13,7 +13,7 @@ from flows.params import load_params
 from flows.plan import refuse_without_budget
 from flows.project import Project, find_project
 from flows.simulator import lineage_domains
-from flows.stage import cache_folder
+from flows.stage import cache_place
 from flows.waiting import gathered_outcomes, pending_words
 from simulrag.errors import CallsPending, EnvironmentFault
 from simulrag.records import Answer, FinalClaims, Label
@@ -41,7 +41,7 @@ def run_pipeline(targets: list[str]) -> int:
     with gathered_outcomes() as outcomes:
         code = min(1, _dvc(project, ["repro", "--keep-going", *targets]).returncode)
         if code and outcomes.only_pending():
-            sys.stderr.write(f"{pending_words(cache_folder(project, params.operations))}\n")
+            sys.stderr.write(f"{pending_words(cache_place(project, params.operations))}\n")
             return CallsPending.exit_code
     if code == 0 and not targets:
         table.main()

@@ -28,7 +28,7 @@ from flows.planned import Plan, TaskPlan, plan_text
 from flows.progress import console
 from flows.project import Project, find_project
 from flows.rehearsal import Rehearsal, StoredRuns
-from flows.stage import Workbench, cache_folder, exits, load_simulator
+from flows.stage import Workbench, cache_place, exits, load_simulator
 from flows.tracking import Untracked
 from flows.waiting import Waiting
 from simulators.base import Simulator
@@ -58,10 +58,10 @@ def make_plan(project: Project) -> Plan:
     """The plan of all stages and domains of params.yaml. Nothing is called and nothing runs."""
     params = load_params(project.params)
     prices = read_prices(project.prices)
-    folder = cache_folder(project, params.operations)
+    place = cache_place(project, params.operations)
     quiet, console.quiet = console.quiet, True
     try:
-        with CallCache(folder, stage="plan", mode="replay") as cache:
+        with CallCache(place, stage="plan", mode="replay") as cache:
             account = Account(cache.ledger(), prices, params.operations.budget.since)
             account.update()
             account.ledger.close()

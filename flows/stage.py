@@ -23,7 +23,7 @@ from flows.tracking import Tracker, tracked
 from flows.waiting import Waiting, noted, open_pending
 from simulators.base import ArgumentError, Simulator, SimulatorError
 from simulators.registry import load
-from simulrag.calls import CallCache
+from simulrag.calls import CachePlace, CallCache, parse_place
 from simulrag.errors import (
     BudgetMissing,
     BudgetSpent,
@@ -84,8 +84,8 @@ async def workbench(
     names the export.
     """
     operations = params.operations
-    folder = cache_folder(project, operations)
-    cache = CallCache(folder, stage=stage, mode=operations.mode)
+    place = cache_place(project, operations)
+    cache = CallCache(place, stage=stage, mode=operations.mode)
     pending: PendingCalls | None = None
     try:
         if export is not None:
@@ -93,7 +93,7 @@ async def workbench(
         settings = located(project, params.model(role))
         provider = make_provider(settings)
         budget = open_budget(project, operations, settings, provider, cache)
-        pending = open_pending(folder, stage, operations.mode, provider)
+        pending = open_pending(place, stage, operations.mode, provider)
         gateway = Gateway(
             provider,
             settings,
@@ -136,9 +136,9 @@ async def workbench(
         cache.close()
 
 
-def cache_folder(project: Project, operations: Operations) -> Path:
-    """The folder of the call cache; relative paths are below the project."""
-    return project.root / operations.cache
+def cache_place(project: Project, operations: Operations) -> CachePlace:
+    """Where the call cache lies; relative paths are below the project. Raises InputError."""
+    return parse_place(operations.cache, project.root)
 
 
 def open_budget(

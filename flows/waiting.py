@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from simulrag.calls import Mode
+from simulrag.calls import CachePlace, Mode
 from simulrag.errors import CallsPending, InputError
 from simulrag.models.base import Provider
 from simulrag.models.batch.lines import BatchProvider
@@ -31,7 +31,9 @@ _BEGAN = "began"
 Result = TypeVar("Result")
 
 
-def open_pending(folder: Path, stage: str, mode: Mode, provider: Provider) -> PendingCalls | None:
+def open_pending(
+    cache: CachePlace, stage: str, mode: Mode, provider: Provider
+) -> PendingCalls | None:
     """The calls of a stage that wait, or None where batches have no part in it.
 
     Raises InputError for mode deferred and a provider that is paid and takes no batches.
@@ -42,10 +44,10 @@ def open_pending(folder: Path, stage: str, mode: Mode, provider: Provider) -> Pe
                 f"mode deferred: provider '{provider.name}' takes no batches (openai and anthropic "
                 "do); set operations.mode to normal"
             )
-        return PendingCalls(folder, stage=stage, collect=True)
+        return PendingCalls(cache, stage=stage, collect=True)
     # Replies that an import brought are paid for: mode normal uses them as well.
-    if mode == "normal" and isinstance(provider, BatchProvider) and PendingStore.exists(folder):
-        return PendingCalls(folder, stage=stage, collect=False)
+    if mode == "normal" and isinstance(provider, BatchProvider) and PendingStore.exists(cache):
+        return PendingCalls(cache, stage=stage, collect=False)
     return None
 
 
@@ -81,9 +83,9 @@ HOW_ON = (
 )
 
 
-def pending_words(folder: Path) -> str:
-    """One line on everything that waits below a cache folder."""
-    store = PendingStore(folder)
+def pending_words(cache: CachePlace) -> str:
+    """One line on everything that waits beside a call cache."""
+    store = PendingStore(cache)
     try:
         found = counts(store.calls())
     finally:

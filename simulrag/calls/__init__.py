@@ -8,11 +8,13 @@ from simulrag.calls.inspection import CacheStats, VerifyReport, cache_stats, ver
 from simulrag.calls.keys import KEY_VERSION, CallKind, call_key, canonical_json
 from simulrag.calls.ledger import Hold, Ledger, Spent
 from simulrag.calls.making import CallResult
+from simulrag.calls.places import CachePlace, RedisPlace, parse_place
 from simulrag.calls.stored import StageRun, StoredCall
 
 __all__ = [
     "KEY_VERSION",
     "CacheAnswer",
+    "CachePlace",
     "CacheStats",
     "CallCache",
     "CallKind",
@@ -21,6 +23,7 @@ __all__ = [
     "ImportReport",
     "Ledger",
     "Mode",
+    "RedisPlace",
     "Spent",
     "StageRun",
     "StoredCall",
@@ -30,5 +33,6 @@ __all__ = [
     "canonical_json",
     "export_cache",
     "import_cache",
+    "parse_place",
     "verify_cache",
 ]

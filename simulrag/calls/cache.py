@@ -1,4 +1,4 @@
-"""One stage's view of the call cache: ask once, pay once, in every process of the machine."""
+"""One stage's view of the call cache: ask once, pay once, in every process that shares it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,17 @@ from pydantic import JsonValue
 
 from simulrag.calls import leases
 from simulrag.calls.exchange import ImportReport, export_calls, import_calls
+from simulrag.calls.fence import Unsaved, commit, find_call, row_before
 from simulrag.calls.flights import Flights
 from simulrag.calls.keys import CallKind, call_key, canonical_json, plain_request
 from simulrag.calls.leases import LEASE_S, Lease, Renewals
-from simulrag.calls.ledger import Ledger, note_spent
+from simulrag.calls.ledger import Ledger
 from simulrag.calls.making import CallResult, described, make_call
-from simulrag.calls.rows import BusyError, Rows
-from simulrag.calls.stored import (
-    CALL_PREFIX,
-    STAGE_PREFIX,
-    StageRun,
-    StoredCall,
-    corrupt,
-    from_text,
-)
-from simulrag.calls.tally import Tally, model_name
+from simulrag.calls.opening import open_rows
+from simulrag.calls.places import CachePlace
+from simulrag.calls.rows import BusyError
+from simulrag.calls.stored import STAGE_PREFIX, StageRun, StoredCall
+from simulrag.calls.tally import Tally
 from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, SimulRAGError
 
 Mode = Literal["normal", "replay", "refresh", "deferred"]
@@ -54,23 +50,23 @@ class CallCache:
     CallsPending, which counts as no miss). ``lease_s``: how long, in seconds, other processes wait
     for one that died during a call.
 
-    Never on a network file system: SQLite's locks do not hold there.
+    A folder never lies on a network file system: SQLite's locks do not hold there.
 
-    Raises EnvironmentFault for a folder that cannot be used, CacheError for a damaged database.
+    Raises EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
     """
 
     def __init__(
-        self, directory: Path, *, stage: str, mode: Mode = "normal", lease_s: float = LEASE_S
+        self, place: CachePlace, *, stage: str, mode: Mode = "normal", lease_s: float = LEASE_S
     ) -> None:
         self.stage = stage
         self.mode: Mode = mode
-        self._rows = Rows(directory)
+        self._rows = open_rows(place)
         self._lease_s = lease_s
         self._renewals = Renewals(self._rows, lease_s)
         self._flights: Flights[CacheAnswer] = Flights()
         self._fresh: set[str] = set()
         self._used: set[str] = set()
-        self._unsaved: dict[str, str] = {}
+        self._unsaved: dict[str, Unsaved] = {}
         self._tally = Tally()
         self._closed = False
 
@@ -125,7 +121,7 @@ class CallCache:
         return import_calls(self._rows, path)
 
     def ledger(self) -> Ledger:
-        """What the model calls of this folder took."""
+        """What the model calls of this cache took."""
         return Ledger(self._rows)
 
     @property
@@ -153,8 +149,8 @@ class CallCache:
         run = StageRun(mode=self.mode, **self.counts())
 
         def finish() -> None:
-            for key, text in self._unsaved.items():
-                self._rows.set(CALL_PREFIX + key, text)
+            for unsaved in self._unsaved.values():
+                commit(self._rows, unsaved)
             self._rows.set(STAGE_PREFIX + self.stage, canonical_json(run.model_dump()))
 
         try:
@@ -191,10 +187,14 @@ class CallCache:
             return CacheAnswer(found, hit=True)
         self._renewals.begin(lease)
         try:
+            before = None
+            if self.mode == "refresh":
+                before = await self._rows.patiently(lambda: row_before(self._rows, key))
             paid_before = key in self._unsaved
             if not paid_before:
                 self._tally.miss(kind)
-                self._unsaved[key] = await make_call(kind, key, request, call)
+                text = await make_call(kind, key, request, call)
+                self._unsaved[key] = Unsaved(key, text, before, lease.owner)
             return CacheAnswer(await self._store(key, lease), hit=paid_before)
         except BaseException as error:
             if isinstance(error, CallsPending):
@@ -235,57 +235,29 @@ class CallCache:
             await asyncio.sleep(random.uniform(SHORTEST_POLL_S, LONGEST_POLL_S))  # noqa: S311
 
     async def _store(self, key: str, lease: Lease) -> StoredCall:
-        """Commit a result and give the lease back, in one transaction.
+        """Commit a result and give the lease back, in one transaction."""
 
-        Where this process slept past its lease and another has stored the call by now, that row
-        stands: what one stage was told, every stage is told.
-        """
-        text = self._unsaved[key]
-
-        def commit() -> StoredCall:
-            there = self._find(key)
-            if there is None:
-                self._keep_usage(key)
-                self._rows.set(CALL_PREFIX + key, text)
+        def finish() -> StoredCall:
+            call = commit(self._rows, self._unsaved[key])
             leases.release(self._rows, lease)
-            return there or from_text(text)
+            return call
 
         try:
-            call = await self._rows.patiently(lambda: self._rows.transact(commit))
+            call = await self._rows.patiently(lambda: self._rows.transact(finish))
         except EnvironmentFault as error:
             raise EnvironmentFault(
                 f"{error}. The call with key {key} was paid for; its result is kept in memory and "
-                "stored when it is asked for again or this run ends, if the folder works by then"
+                "stored when it is asked for again or this run ends, if the cache works by then"
             ) from error
         del self._unsaved[key]
         self._fresh.add(key)
         return call
 
-    def _keep_usage(self, key: str) -> None:
-        """Before ``refresh`` overwrites a call that was paid for here: what it took."""
-        if self.mode != "refresh":
-            return
-        with suppress(CacheError, ValueError):  # a row that cannot be read tells no usage
-            old = self._rows.get(CALL_PREFIX + key)
-            call = None if old is None else from_text(old)
-            if call is not None and call.paid:
-                note_spent(self._rows, model_name(call), call.usage, call.time, replaces=key)
-                self._rows.delete(CALL_PREFIX + key)  # the new row is then news to every ledger
-
     def _find(self, key: str) -> StoredCall | None:
         """The row, if this run may use it. Raises CacheError where it cannot be trusted."""
         if self.mode == "refresh" and key not in self._fresh:
             return None
-        text = self._rows.get(CALL_PREFIX + key)
-        if text is None:
-            return None
-        try:
-            call = from_text(text)
-        except ValueError as error:
-            raise corrupt(self._rows.directory, CALL_PREFIX + key, str(error)) from error
-        if call.key != key:
-            raise corrupt(self._rows.directory, CALL_PREFIX + key, "it holds another call")
-        return call
+        return find_call(self._rows, key)
 
     def _use(self, answer: CacheAnswer) -> CacheAnswer:
         self._used.add(answer.call.key)

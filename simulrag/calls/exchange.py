@@ -11,12 +11,15 @@ import io
 import os
 import secrets
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from simulrag.calls.inspection import read_calls
 from simulrag.calls.keys import canonical_json, plain_request
+from simulrag.calls.opening import open_rows
+from simulrag.calls.places import CachePlace
 from simulrag.calls.rows import Rows
 from simulrag.calls.stored import CALL_PREFIX, StoredCall, corrupt, from_text, parse_json, to_text
 from simulrag.errors import CacheError, EnvironmentFault, InputError
@@ -34,24 +37,21 @@ class ImportReport(Record):
     refused: tuple[str, ...] = ()
 
 
-def export_cache(directory: Path, path: Path) -> int:
-    """Write every call of a cache folder to a Parquet file; their number.
+def export_cache(place: CachePlace, path: Path) -> int:
+    """Write every call of a cache to a Parquet file; their number.
 
     Raises CacheError for a row that cannot be trusted, EnvironmentFault for an unwritable path.
     """
-    return _write(read_calls(directory), path)
+    return _write(read_calls(place), path)
 
 
-def import_cache(directory: Path, path: Path) -> ImportReport:
-    """Take over the calls of an export that a cache folder does not hold yet.
+def import_cache(place: CachePlace, path: Path) -> ImportReport:
+    """Take over the calls of an export that a cache does not hold yet.
 
-    Raises InputError for a file that is no export, EnvironmentFault for an unwritable folder.
+    Raises InputError for a file that is no export, EnvironmentFault for an unwritable cache.
     """
-    rows = Rows(directory)
-    try:
+    with closing(open_rows(place)) as rows:
         return import_calls(rows, path)
-    finally:
-        rows.close()
 
 
 def export_calls(rows: Rows, keys: Collection[str], path: Path) -> int:
@@ -87,13 +87,13 @@ def _stored(rows: Rows, key: str) -> StoredCall:
     text = rows.patiently_now(lambda: rows.get(row))
     if text is None:
         raise CacheError(
-            f"the cache row {row} in {rows.directory} was used by this run and is gone: another "
+            f"the cache row {row} in {rows.place} was used by this run and is gone: another "
             "program removed it. Run the stage again"
         )
     try:
         return from_text(text)
     except ValueError as error:
-        raise corrupt(rows.directory, row, str(error)) from error
+        raise corrupt(rows.place, row, str(error)) from error
 
 
 def _add(rows: Rows, calls: list[StoredCall]) -> int:

@@ -1,10 +1,11 @@
 """Who may make a call now, among processes.
 
 A lease is a text row with a random owner, valid for ``LEASE_S`` and renewed every third of that
-while its owner lives. It is judged by the system's monotonic clock, which all processes of a
-machine share and no correction of the time of day moves: a clock set back would otherwise keep a
-dead owner's lease for hours, one set forward would break a live one's. After a reboot that clock
-starts anew, so a lease that claims to be valid for longer than any lease can be is dead too.
+while its owner lives. It is judged by the one clock that all who share the rows can read: for a
+folder the system's monotonic clock, which no correction of the time of day moves, for Redis the
+server's time. After a reboot the one starts anew and the other may be set back, so a lease that
+claims to be valid for longer than any lease can be is dead too. A clock set forward breaks a
+living owner's lease; then two may call, and the row that is stored first stands (see ``cache``).
 
 A lease holds nothing that was paid for: an unreadable one is simply replaced.
 """
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -46,7 +46,7 @@ def is_free(rows: Rows, lease: Lease) -> bool:
     held = _read(rows, lease)
     if held is None or held[0] == lease.owner:
         return True
-    left_s = held[1] - time.monotonic()
+    left_s = held[1] - rows.now_s()
     return not 0 < left_s <= max(LEASE_S, lease.seconds)
 
 
@@ -113,7 +113,7 @@ class Renewals:
 
 
 def _write(rows: Rows, lease: Lease) -> None:
-    until_s = time.monotonic() + lease.seconds
+    until_s = rows.now_s() + lease.seconds
     rows.set(lease.row, canonical_json({"owner": lease.owner, "until_s": until_s}))
 
 

@@ -5,44 +5,27 @@ that was billed and could not be used, a call that ``refresh`` overwrote) gets a
 ``spent/``. Calls that cost nothing, or that came from an export and were paid for elsewhere, are
 not marked as paid and do not count.
 
-Processes that share a folder see each other's amounts under way in ``hold/`` rows, which end by
-themselves: they are judged by the monotonic clock, as leases are (see ``leases``).
+Processes that share a cache see each other's amounts under way in ``hold/`` rows, which end by
+themselves: they are judged by the clock that leases are judged by (see ``leases``).
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
-from urllib.parse import quote
 
 from pydantic import ValidationError
 
 from simulrag.calls.keys import canonical_json
-from simulrag.calls.rows import DATABASE, PATIENCE_S, Rows
+from simulrag.calls.rows import PaidRow, Rows
 from simulrag.calls.stored import CALL_PREFIX, HOLD_PREFIX, SPENT_PREFIX, SpentUsage
 from simulrag.errors import CacheError
 from simulrag.records import Record, Usage
 
 T = TypeVar("T")
-
-# A new row's rowid is above all others: a call is deleted only to be written anew, after a row of
-# its usage.
-_NEW = """
-SELECT rowid, key, json_extract(value, '$.request.provider'),
-       json_extract(value, '$.request.endpoint'), json_extract(value, '$.request.model'),
-       json_extract(value, '$.usage'), json_extract(value, '$.time'),
-       json_extract(value, '$.service'), json_extract(value, '$.replaces')
-FROM Cache
-WHERE rowid > ? AND (key GLOB 'spent/*'
-                     OR (key GLOB 'call/*' AND json_extract(value, '$.paid')))
-ORDER BY rowid
-"""
-_HOLDS = "SELECT key, value FROM Cache WHERE key >= 'hold/' AND key < 'hold0'"
 
 
 class Spent(Record):
@@ -73,14 +56,14 @@ class Hold(Record):
 
 
 class Ledger:
-    """The usage of a cache folder, read as it grows."""
+    """The usage of a cache, read as it grows."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._owner = HOLD_PREFIX + secrets.token_hex(16)
         self._last_row = 0
         self._seen: set[str] = set()
-        self._database: sqlite3.Connection | None = None
+        self._together = False
 
     def news(self) -> list[Spent]:
         """What was committed since the last time, by any process; first everything.
@@ -88,21 +71,25 @@ class Ledger:
         Raises CacheError where a row cannot be read.
         """
         try:
-            found = self._select(_NEW, self._last_row)
+            found = self._read(lambda: self._rows.paid(self._last_row))
             # What a row held that this ledger has counted is no news when it is overwritten.
-            spent = [_spent(row) for row in found if row[-1] not in self._seen]
+            spent = [_spent(row) for row in found if row.replaces not in self._seen]
         except (ValidationError, ValueError, TypeError) as error:
             raise self._unreadable(error) from error
         if found:
-            self._last_row = int(found[-1][0])
+            self._last_row = found[-1].position
         self._seen.update(item.key for item in spent if item.key is not None)
         return spent
 
     def others(self) -> Hold:
         """What other living processes have under way, together."""
-        now = time.monotonic()
+        now = self._rows.now_s()
         total = Hold()
-        for row, text in self._select(_HOLDS):
+        try:
+            holds = self._read(lambda: self._rows.items(HOLD_PREFIX))
+        except ValueError as error:
+            raise self._unreadable(error) from error
+        for row, text in holds.items():
             if row == self._owner:
                 continue
             try:
@@ -123,71 +110,76 @@ class Ledger:
             "usd": amount.usd,
             "tokens": amount.tokens,
             "lasts_s": lasts_s,
-            "until_s": time.monotonic() + lasts_s,
+            "until_s": self._rows.now_s() + lasts_s,
         }
         self._rows.set(self._owner, canonical_json(content))
 
     def close(self) -> None:
         """Nothing is under way here any more."""
         self._rows.patiently_now(lambda: self._rows.delete(self._owner))
-        if self._database is not None:
-            self._database.close()
-            self._database = None
 
     def note(self, name: tuple[str, str, str], usage: Usage) -> None:
         """Keep usage that was billed and that no call's row holds."""
-        self._rows.patiently_now(lambda: note_spent(self._rows, name, usage.model_dump()))
+        # Chosen once: the same row, also where its writing is tried again.
+        owner, time = secrets.token_hex(16), datetime.now(UTC).isoformat(timespec="milliseconds")
+        taken = usage.model_dump()
+        self._rows.patiently_now(lambda: note_spent(self._rows, owner, name, taken, time))
 
     async def together(self, work: Callable[[], T]) -> T:
         """``work()`` while no other process writes; a kill may, a power cut may not keep it."""
-        return await self._rows.patiently(lambda: self._rows.transact(work, durable=False))
 
-    def _select(self, query: str, *values: int) -> list[tuple[str, ...]]:
-        try:
-            if self._database is None:
-                path = self._rows.directory / DATABASE
-                where = f"file:{quote(str(path))}?mode=ro"
-                self._database = sqlite3.connect(where, uri=True, timeout=PATIENCE_S)
-            return self._database.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._unreadable(error) from error
+        def turn() -> T:
+            self._together = True
+            try:
+                return self._rows.transact(work, durable=False)
+            finally:
+                self._together = False
+
+        return await self._rows.patiently(turn)
+
+    def _read(self, read: Callable[[], T]) -> T:
+        """In a turn, a busy store ends it to be tried again as a whole; else it is waited for."""
+        return read() if self._together else self._rows.patiently_now(read)
 
     def _unreadable(self, error: Exception) -> CacheError:
         first = str(error).partition("\n")[0]
         return CacheError(
-            f"what was spent cannot be read from {self._rows.directory}: {first}. See which row "
+            f"what was spent cannot be read from {self._rows.place}: {first}. See which row "
             "is wrong with `simulrag cache verify`"
         )
 
 
 def note_spent(
     rows: Rows,
+    owner: str,
     name: tuple[str, str, str],
     usage: dict[str, int],
-    time: str | None = None,
+    time: str,
     *,
     replaces: str | None = None,
 ) -> None:
-    """Write a row of usage that no call's row holds (any more). ``time``: now, unless given."""
+    """Write a row of usage that no call's row holds (any more).
+
+    ``owner``: random, and the same where the writing is repeated: usage must count once.
+    """
     provider, endpoint, model = name
     spent = SpentUsage(
         request={"provider": provider, "endpoint": endpoint, "model": model},
         usage=usage,
-        time=time or datetime.now(UTC).isoformat(timespec="milliseconds"),
+        time=time,
         replaces=replaces,
     )
-    rows.set(SPENT_PREFIX + secrets.token_hex(16), canonical_json(spent.model_dump()))
+    rows.set(SPENT_PREFIX + owner, canonical_json(spent.model_dump()))
 
 
-def _spent(row: tuple[str, ...]) -> Spent:
-    _, key, provider, endpoint, model, usage, moment, service, _ = row
-    is_call = key.startswith(CALL_PREFIX)
+def _spent(row: PaidRow) -> Spent:
+    is_call = row.row.startswith(CALL_PREFIX)
     return Spent(
-        key=key.removeprefix(CALL_PREFIX) if is_call else None,
-        provider=provider or "",
-        endpoint=endpoint or "",
-        model=model or "",
-        usage=Usage.model_validate_json(usage or "{}"),
-        service=service or "",
-        time=moment or "",
+        key=row.row.removeprefix(CALL_PREFIX) if is_call else None,
+        provider=row.provider or "",
+        endpoint=row.endpoint or "",
+        model=row.model or "",
+        usage=Usage.model_validate_json(row.usage or "{}"),
+        service=row.service or "",
+        time=row.time or "",
     )

@@ -1,174 +1,113 @@
-"""The rows on disk: text under text keys, nothing else, and nothing ever dropped.
+"""The seam between the cache and what keeps it: text under text names, nothing ever dropped.
 
-diskcache unpickles what a row says is a pickle, so whoever can write the file could run code in
-the reader (CVE-2025-69872), and it deletes whatever file a row names. ``TextDisk`` takes both away.
-
-SQLite runs in WAL mode with ``synchronous=FULL``: a row is acknowledged after its commit reached
-the disk, so it outlives kill -9 and, on disks that honour a flush, a power cut. That costs a flush
-a write (0.4 ms on an SSD against 0.1 ms for NORMAL), which is small beside any call worth caching.
-
-Reads take about 50 us and are made in the event loop. SQLite itself may sleep at most
-``BUSY_TIMEOUT_S`` for another process's lock; longer waits are ours and let the loop run.
+A row's name begins with what it holds (``call/``, ``lease/``, ...). Two stores keep rows: a folder
+for the processes of one machine (``folder_rows``), and Redis for those of many (``redis_rows``).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import sqlite3
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
-from diskcache import Cache, Disk, Timeout
-
-from simulrag.calls.stored import corrupt
-from simulrag.errors import CacheError, EnvironmentFault, SimulRAGError
+from simulrag.errors import EnvironmentFault
 
 T = TypeVar("T")
 
-DATABASE = "cache.db"
-BUSY_TIMEOUT_S = 0.05
 PATIENCE_S = 60.0
-MODE_RAW = 1
-SYNCHRONOUS_NORMAL = 1
-SYNCHRONOUS_FULL = 2
-NO_LIMIT_BYTES = 2**62
-
-_SETTINGS = {
-    "eviction_policy": "none",
-    "size_limit": NO_LIMIT_BYTES,
-    "cull_limit": 0,
-    "statistics": 0,
-    "disk_min_file_size": 2**30,
-    "sqlite_journal_mode": "wal",
-    "sqlite_synchronous": SYNCHRONOUS_FULL,
-    # Leases come and go: freed pages are used again, moving them at each commit gains nothing.
-    "sqlite_auto_vacuum": 0,
-    # A mapped file that another program cuts short kills the reader instead of raising.
-    "sqlite_mmap_size": 0,
-}
-
-
-class TextDisk(Disk):  # type: ignore[misc]
-    """Stores text inline and refuses everything else, in both directions."""
-
-    def put(self, key: object) -> tuple[str, bool]:
-        """A key for the table. Raises TypeError for anything but text."""
-        if type(key) is not str:
-            raise TypeError(f"cache keys are text, not {type(key).__name__}")
-        return key, True
-
-    def get(self, key: object, raw: object) -> str:
-        """A key from the table. Raises CacheError for anything but raw text."""
-        if raw != 1 or type(key) is not str:
-            raise CacheError("its key is no text")
-        return key
-
-    def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, str]:
-        """A value for the table. Raises TypeError for anything but text."""
-        if read or type(value) is not str:
-            raise TypeError(f"the cache row {key} must be text, not {type(value).__name__}")
-        return 0, MODE_RAW, None, value
-
-    def fetch(self, mode: object, filename: object, value: object, read: bool) -> str:
-        """A value from the table. Raises CacheError for anything but inline text."""
-        if read or mode != MODE_RAW or filename is not None or type(value) is not str:
-            raise CacheError(f"it is no inline text (mode {mode})")
-        return value
-
-    def remove(self, file_path: object) -> None:
-        """Nothing: no row of ours owns a file, so a row that names one is not obeyed."""
 
 
 class BusyError(Exception):
-    """Another connection holds the database's lock; try again."""
+    """The store cannot do it just now (a lock, a conflict, a server that restarts): try again."""
 
 
-class Rows:
-    """The text rows of one cache folder.
+class PaidRow(NamedTuple):
+    """What a row says that was paid for. ``position``: rows committed later have higher ones."""
 
-    Every operation may raise EnvironmentFault (the folder cannot be written), CacheError (its
-    database is damaged, a row was tampered with), or BusyError after SQLite's own short wait;
-    ``patiently`` and ``patiently_now`` wait longer.
+    position: int
+    row: str
+    provider: str | None
+    endpoint: str | None
+    model: str | None
+    usage: str | None
+    time: str | None
+    service: str | None
+    replaces: str | None
+
+
+class ScannedRow(NamedTuple):
+    """A row as it lies there; ``problem``: why its text cannot be trusted."""
+
+    row: str
+    text: str
+    problem: str | None = None
+
+
+class Rows(ABC):
+    """The text rows of one cache.
+
+    Every operation may raise EnvironmentFault (the store cannot be used), CacheError (it is
+    damaged, a row was tampered with), or BusyError after a short wait; ``patiently`` and
+    ``patiently_now`` wait longer. A row that was acknowledged outlives kill -9 of this process and
+    of the store.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory.absolute()
-        text = str(self.directory)
-        if os.path.expandvars(text) != text:
-            raise EnvironmentFault(
-                f"the cache folder {text} holds a $NAME that diskcache would replace; "
-                "choose a folder without one"
-            )
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            self._cache = Cache(text, timeout=BUSY_TIMEOUT_S, disk=TextDisk, **_SETTINGS)
-        except OSError as error:
-            raise self._unusable(error) from error
-        except sqlite3.DatabaseError as error:
-            raise self._meaning(error) from error
-        except TypeError as error:  # a setting that is none of diskcache's, handed to the disk
-            raise corrupt(self.directory, "of the settings", str(error)) from error
+    place: str
+    """Where the rows lie, for messages."""
 
+    @abstractmethod
     def get(self, row: str) -> str | None:
         """The text of a row, None where there is none. Raises CacheError for a tampered row."""
 
-        def work() -> str | None:
-            try:
-                text: str | None = self._cache.get(row)
-            except sqlite3.OperationalError as error:
-                if getattr(error, "sqlite_errorcode", None) is None:  # Python's own: no UTF-8
-                    raise CacheError(str(error)) from None
-                raise
-            return text
-
-        try:
-            return self._attempt(work)
-        except CacheError as error:
-            if error.__cause__ is None:  # from TextDisk, which does not know the row's name
-                raise corrupt(self.directory, row, str(error)) from error
-            raise
-
+    @abstractmethod
     def names(self, prefix: str) -> list[str]:
-        """The names of the rows that begin with ``prefix``, sorted."""
-        return self._attempt(
-            lambda: sorted(row for row in self._cache.iterkeys() if row.startswith(prefix))
-        )
+        """The names of the rows that begin with ``prefix`` (to its slash), sorted."""
 
-    def set(self, row: str, text: str) -> None:
-        """Write a row, committed on return (inside ``transact``: with its transaction)."""
-        self._attempt(lambda: self._cache.set(row, text))
+    @abstractmethod
+    def items(self, prefix: str) -> dict[str, str]:
+        """The rows of a small kind (leases, holds) by name."""
 
-    def delete(self, row: str) -> None:
-        """Remove a row if it is there."""
-        self._attempt(lambda: self._cache.delete(row))
+    @abstractmethod
+    def paid(self, after: int) -> list[PaidRow]:
+        """The ``spent/`` rows and paid ``call/`` rows above a position, in order.
 
-    def transact(self, work: Callable[[], T], *, durable: bool = True) -> T:
-        """Run ``work`` (short, never waiting) in one transaction that excludes other writers.
-
-        Not ``durable``: a power cut, but no kill, may undo it (leases; no flush is waited for).
+        Raises ValueError for a row that cannot be read.
         """
 
-        def inside() -> T:
-            with self._cache.transact():
-                return work()
+    @abstractmethod
+    def scan(self) -> Iterator[ScannedRow]:
+        """Every row, sorted by name, without trusting it."""
 
-        def undurable() -> T:
-            self._cache.reset("sqlite_synchronous", SYNCHRONOUS_NORMAL, update=False)
-            try:
-                return inside()
-            finally:
-                self._cache.reset("sqlite_synchronous", SYNCHRONOUS_FULL, update=False)
+    @abstractmethod
+    def set(self, row: str, text: str) -> None:
+        """Write a row, committed on return (inside ``transact``: with its transaction)."""
 
-        try:
-            return self._attempt(inside if durable else undurable)
-        except EnvironmentFault:
-            # A commit that failed may have left its transaction open: begin on a new connection.
-            self._cache.close()
-            raise
+    @abstractmethod
+    def delete(self, row: str) -> None:
+        """Remove a row if it is there."""
+
+    @abstractmethod
+    def transact(self, work: Callable[[], T], *, durable: bool = True) -> T:
+        """Run ``work`` (short, never waiting) as if no other process wrote meanwhile.
+
+        It may be run again: whatever it does outside of the rows must bear that. Not ``durable``:
+        a power cut, but no kill, may undo it (leases).
+        """
+
+    @abstractmethod
+    def now_s(self) -> float:
+        """The clock, in seconds, that all who share these rows judge leases by."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close this thread's connection."""
+
+    @abstractmethod
+    def _lost_patience(self, error: BusyError) -> EnvironmentFault:
+        """What to say when the store stayed busy."""
 
     async def patiently(self, work: Callable[[], T]) -> T:
         """``work()``, tried again for up to a minute while busy; the event loop runs meanwhile."""
@@ -176,9 +115,10 @@ class Rows:
         while True:
             try:
                 return work()
-            except BusyError:
-                self._check_patience(last)
-            await asyncio.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - spreads the waiters
+            except BusyError as error:
+                if time.monotonic() > last:
+                    raise self._lost_patience(error) from error
+            await asyncio.sleep(_pause_s())
 
     def patiently_now(self, work: Callable[[], T]) -> T:
         """The same outside an event loop."""
@@ -186,62 +126,11 @@ class Rows:
         while True:
             try:
                 return work()
-            except BusyError:
-                self._check_patience(last)
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - spreads the waiters
-
-    def close(self) -> None:
-        """Close this thread's connection."""
-        self._cache.close()
-
-    def _attempt(self, work: Callable[[], T]) -> T:
-        try:
-            return work()
-        except (Timeout, sqlite3.DatabaseError) as error:
-            raise self._meaning(error) from error
-
-    def _meaning(self, error: Exception) -> Exception:
-        first = _first_sqlite_error(error)
-        code = getattr(first, "sqlite_errorcode", None)
-        if code is None:
-            return BusyError(str(error)) if isinstance(error, Timeout) else self._damaged(error)
-        primary = code & 0xFF
-        if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return BusyError(str(first))
-        if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-            return self._damaged(first)
-        return self._unusable(first)
-
-    def _damaged(self, error: BaseException | None) -> SimulRAGError:
-        return CacheError(
-            f"{self.directory / DATABASE} is damaged or no call cache: {error}. Move the folder "
-            "away (exports under data/calls are imported again) or restore it from a backup"
-        )
-
-    def _unusable(self, error: BaseException | None) -> SimulRAGError:
-        return EnvironmentFault(
-            f"the cache folder {self.directory} cannot be used: {error}. Make it writable, free "
-            "space on its disk, or name another folder"
-        )
-
-    def _check_patience(self, last: float) -> None:
-        if time.monotonic() > last:
-            raise EnvironmentFault(
-                f"another process has held the lock of {self.directory / DATABASE} for more than "
-                f"{PATIENCE_S:g} s. End it and run again"
-            )
+            except BusyError as error:
+                if time.monotonic() > last:
+                    raise self._lost_patience(error) from error
+            time.sleep(_pause_s())
 
 
-def _first_sqlite_error(error: BaseException) -> BaseException | None:
-    """The failure that began it all.
-
-    diskcache calls every failure to begin a transaction a time-out, and its own ROLLBACK fails
-    after a full disk; the reason is then only in the context. A full disk is no lock to wait for.
-    """
-    first: BaseException | None = None
-    at: BaseException | None = error
-    while at is not None:
-        if isinstance(at, sqlite3.DatabaseError):
-            first = at
-        at = at.__context__
-    return first
+def _pause_s() -> float:
+    return random.uniform(0.005, 0.05)  # noqa: S311 - spreads the waiters

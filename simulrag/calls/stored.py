@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import Field, JsonValue, ValidationError
@@ -96,10 +95,10 @@ def parse_json(text: str) -> Any:
         raise ValueError(f"no JSON: {error}") from None
 
 
-def corrupt(directory: Path, row: str, what: str) -> CacheError:
+def corrupt(place: object, row: str, what: str) -> CacheError:
     """The error for a row that cannot be trusted: paying again is for the user to choose."""
     return CacheError(
-        f"the cache row {row} in {directory} is corrupt or was tampered with: {what}. See every "
+        f"the cache row {row} in {place} is corrupt or was tampered with: {what}. See every "
         "such row with `simulrag cache verify`; mode refresh calls again and overwrites it"
     )
 

@@ -1,6 +1,7 @@
 """Calls that wait for a batch: collected instead of made, and answered by an import.
 
-One text row a request, below the call cache's folder and in a database of its own, so that
+One text row a request, beside the call cache's rows (a folder below its own, or keys of another
+name in the same Redis database), so that
 ``simulrag cache`` sees paid-for calls alone. A row's id is the key of exactly what is sent: the
 call's own key, or for a repair the key of the conversation with the bad reply in it. So a reply to
 other words than ours finds no row.
@@ -9,19 +10,18 @@ other words than ours finds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from simulrag.calls.keys import call_key, canonical_json, plain_request
-from simulrag.calls.rows import DATABASE, Rows
+from simulrag.calls.opening import holds_rows, open_rows
+from simulrag.calls.places import CachePlace, pending_place
 from simulrag.calls.stored import corrupt, parse_json
 from simulrag.errors import CallsPending, ModelError
 from simulrag.models.base import ProviderReply
 from simulrag.records import Record, Usage
 
-FOLDER = "pending"
 BATCH = "batch"
 """``service`` of a reply that came by a batch (or a file) and not by a call of its own."""
 
@@ -85,22 +85,16 @@ class Batch(Record):
     ended: bool = False
 
 
-def pending_folder(cache: Path) -> Path:
-    """Where the calls wait that belong to a call cache."""
-    return cache / FOLDER
-
-
 class PendingStore:
     """The rows. Raises EnvironmentFault and CacheError as ``Rows`` does."""
 
-    def __init__(self, cache: Path) -> None:
-        self.directory = pending_folder(cache)
-        self.rows = Rows(self.directory)
+    def __init__(self, cache: CachePlace) -> None:
+        self.rows = open_rows(pending_place(cache))
 
     @staticmethod
-    def exists(cache: Path) -> bool:
+    def exists(cache: CachePlace) -> bool:
         """Whether anything was ever deferred; opening a store creates it."""
-        return (pending_folder(cache) / DATABASE).is_file()
+        return holds_rows(pending_place(cache))
 
     def calls(self) -> Iterator[PendingCall]:
         """Every call, sorted by id."""
@@ -113,7 +107,7 @@ class PendingStore:
         """The call with this id. Raises CacheError where its row was altered."""
         call = self._read(_CALL + id, PendingCall)
         if call is not None and (call.id != id or call_key("model", call.request) != id):
-            raise corrupt(self.directory, _CALL + id, "its key does not belong to its request")
+            raise corrupt(self.rows.place, _CALL + id, "its key does not belong to its request")
         return call
 
     def put(self, *calls: PendingCall) -> None:
@@ -157,7 +151,7 @@ class PendingStore:
             return kind.model_validate(parse_json(text))
         except (ValueError, ValidationError) as error:
             what = str(error).partition("\n")[0]
-            raise corrupt(self.directory, name, what) from error
+            raise corrupt(self.rows.place, name, what) from error
 
     def _write(self, rows: Mapping[str, str]) -> None:
         def work() -> None:
@@ -180,7 +174,7 @@ class PendingCalls:
     since it is paid for.
     """
 
-    def __init__(self, cache: Path, *, stage: str, collect: bool) -> None:
+    def __init__(self, cache: CachePlace, *, stage: str, collect: bool) -> None:
         self._store = PendingStore(cache)
         self._stage = stage
         self._collect = collect

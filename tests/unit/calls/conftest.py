@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallResult
+from tests.servers.places import place, redis_place, redis_program
+
+__all__ = ["place", "redis_place", "redis_program"]
 
 
 class Paid:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.calls import CallCache, CallResult, cache_stats
+from simulrag.calls import CachePlace, CallCache, CallResult, cache_stats
 from simulrag.errors import CacheError, EnvironmentFault, InputError
 
 REQUEST = {"provider": "p", "endpoint": "e", "model": "m", "messages": [], "sample_index": 0}
@@ -26,16 +26,16 @@ def result(response: Any, version: str = "") -> Any:
 
 
 async def test_the_second_request_is_a_hit_in_this_run_and_the_next(
-    folder: Path, paid: Any
+    place: CachePlace, paid: Any
 ) -> None:
     call = paid()
-    with CallCache(folder, stage="answer") as cache:
+    with CallCache(place, stage="answer") as cache:
         first = await cache.get_or_call("model", REQUEST, call)
         second = await cache.get_or_call("model", REQUEST, call)
         assert (first.hit, second.hit) == (False, True)
         assert first.call == second.call
         assert (cache.hits, cache.misses) == (1, 1)
-    with CallCache(folder, stage="answer") as cache:
+    with CallCache(place, stage="answer") as cache:
         third = await cache.get_or_call("model", REQUEST, call)
         assert third.call == first.call
         assert cache.counts()["model_hits"] == 1
@@ -47,9 +47,9 @@ async def test_the_second_request_is_a_hit_in_this_run_and_the_next(
     assert first.call.time.endswith("+00:00")
 
 
-async def test_samples_are_calls_of_their_own(folder: Path, paid: Any) -> None:
+async def test_samples_are_calls_of_their_own(place: CachePlace, paid: Any) -> None:
     call = paid()
-    with CallCache(folder, stage="answer") as cache:
+    with CallCache(place, stage="answer") as cache:
         answers = [
             await cache.get_or_call("model", {**REQUEST, "sample_index": index}, call)
             for index in (0, 1, 2, 1)
@@ -59,9 +59,9 @@ async def test_samples_are_calls_of_their_own(folder: Path, paid: Any) -> None:
     assert answers[1].call.response == answers[3].call.response
 
 
-async def test_a_hit_and_a_miss_give_the_same_response(folder: Path) -> None:
+async def test_a_hit_and_a_miss_give_the_same_response(place: CachePlace) -> None:
     response = {"emission_mg": 1.0, "runs": (1, 2), "note": "half a pair \ud83d", "none": None}
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         miss = await cache.get_or_call("simulator", {"tool": "t"}, result(response))
         hit = await cache.get_or_call("simulator", {"tool": "t"}, result("never asked"))
     assert hit.hit
@@ -70,32 +70,32 @@ async def test_a_hit_and_a_miss_give_the_same_response(folder: Path) -> None:
     assert isinstance(hit.call.response["emission_mg"], float)
 
 
-async def test_a_failure_is_never_stored(folder: Path, paid: Any) -> None:
+async def test_a_failure_is_never_stored(place: CachePlace, paid: Any) -> None:
     broken, call = paid(error=ConnectionError("down")), paid()
-    with CallCache(folder, stage="answer") as cache:
+    with CallCache(place, stage="answer") as cache:
         with pytest.raises(ConnectionError, match="down"):
             await cache.get_or_call("model", REQUEST, broken)
         answer = await cache.get_or_call("model", REQUEST, call)
         assert not answer.hit
         assert cache.misses == 2
     assert (broken.made, call.made) == (1, 1)
-    assert cache_stats(folder).entries == 1
+    assert cache_stats(place).entries == 1
 
 
-async def test_a_response_that_json_cannot_hold_is_an_error(folder: Path) -> None:
-    with CallCache(folder, stage="a") as cache:
+async def test_a_response_that_json_cannot_hold_is_an_error(place: CachePlace) -> None:
+    with CallCache(place, stage="a") as cache:
         with pytest.raises(CacheError, match=r"tool run.*nothing was stored.*nan at"):
             await cache.get_or_call("simulator", {"tool": "run"}, result({"co2": math.nan}))
         with pytest.raises(InputError, match=r"cannot be keyed: nan at \$\.speed"):
             await cache.get_or_call("simulator", {"speed": math.nan}, result(1))
-    assert cache_stats(folder).entries == 0
+    assert cache_stats(place).entries == 0
 
 
-async def test_replay_names_the_call_that_is_not_stored(folder: Path, paid: Any) -> None:
+async def test_replay_names_the_call_that_is_not_stored(place: CachePlace, paid: Any) -> None:
     call = paid()
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         stored = await cache.get_or_call("model", REQUEST, call)
-    with CallCache(folder, stage="a", mode="replay") as cache:
+    with CallCache(place, stage="a", mode="replay") as cache:
         assert await cache.get_or_call("model", REQUEST, call) == type(stored)(stored.call, True)
         missing = {**REQUEST, "sample_index": 7}
         with pytest.raises(CacheError, match=r"model m, sample_index 7.*key [0-9a-f]{64}"):
@@ -104,15 +104,17 @@ async def test_replay_names_the_call_that_is_not_stored(folder: Path, paid: Any)
     assert call.made == 1
 
 
-async def test_refresh_calls_once_a_key_and_run_and_overwrites(folder: Path, paid: Any) -> None:
+async def test_refresh_calls_once_a_key_and_run_and_overwrites(
+    place: CachePlace, paid: Any
+) -> None:
     call = paid()
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         await cache.get_or_call("model", REQUEST, call)
-    with CallCache(folder, stage="a", mode="refresh") as cache:
+    with CallCache(place, stage="a", mode="refresh") as cache:
         first = await cache.get_or_call("model", REQUEST, call)
         second = await cache.get_or_call("model", REQUEST, call)
         assert (first.hit, second.hit) == (False, True)
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         after = await cache.get_or_call("model", REQUEST, call)
     assert call.made == 2
     responses = [answer.call.response for answer in (first, second, after)]
@@ -120,9 +122,9 @@ async def test_refresh_calls_once_a_key_and_run_and_overwrites(folder: Path, pai
 
 
 async def test_several_versions_of_a_model_are_warned_about_once(
-    folder: Path, caplog: pytest.LogCaptureFixture
+    place: CachePlace, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with CallCache(folder, stage="a") as cache, caplog.at_level(logging.WARNING):
+    with CallCache(place, stage="a") as cache, caplog.at_level(logging.WARNING):
         for index, version in enumerate(["v1", "v1", "v2", "v3"]):
             request = {**REQUEST, "sample_index": index}
             await cache.get_or_call("model", request, result("x", version))
@@ -218,8 +220,8 @@ async def test_another_writer_is_waited_for_without_stopping_the_loop(
     assert max(gaps) < 0.3  # SQLite's own wait is 0.05 s, the rest is a busy test machine
 
 
-async def test_a_closed_cache_refuses_calls(folder: Path, paid: Any) -> None:
-    cache = CallCache(folder, stage="a")
+async def test_a_closed_cache_refuses_calls(place: CachePlace, paid: Any) -> None:
+    cache = CallCache(place, stage="a")
     cache.close()
     cache.close()
     with pytest.raises(RuntimeError, match="closed"):

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulrag.calls import CallCache, CallResult, call_key
+from simulrag.calls import CachePlace, CallCache, CallResult, call_key
 from simulrag.calls.leases import LEASE_S, Lease, Renewals, is_free, release, take
-from simulrag.calls.rows import Rows
+from simulrag.calls.opening import open_rows
 
 KEY = "ab" * 32
 REQUEST = {"model": "m"}
 
 
-def test_a_lease_has_one_owner_who_alone_can_give_it_back(folder: Path) -> None:
-    rows = Rows(folder)
+def test_a_lease_has_one_owner_who_alone_can_give_it_back(place: CachePlace) -> None:
+    rows = open_rows(place)
     mine, theirs = Lease(KEY), Lease(KEY)
     assert take(rows, mine)
     assert take(rows, mine)
@@ -29,26 +28,26 @@ def test_a_lease_has_one_owner_who_alone_can_give_it_back(folder: Path) -> None:
     assert take(rows, theirs)
 
 
-def test_a_lease_ends_by_itself(folder: Path) -> None:
-    rows = Rows(folder)
+def test_a_lease_ends_by_itself(place: CachePlace) -> None:
+    rows = open_rows(place)
     assert take(rows, Lease(KEY, seconds=0.05))
     assert not is_free(rows, Lease(KEY))
     time.sleep(0.06)
     assert take(rows, Lease(KEY))
 
 
-def test_a_lease_from_before_a_reboot_is_dead(folder: Path) -> None:
+def test_a_lease_from_before_a_reboot_is_dead(place: CachePlace) -> None:
     """The monotonic clock starts anew then: no living lease lasts longer than a lease can."""
-    rows = Rows(folder)
+    rows = open_rows(place)
     assert take(rows, Lease(KEY, seconds=LEASE_S + 3600))
     assert is_free(rows, Lease(KEY))
 
 
 @pytest.mark.parametrize("shift_s", [-86_400.0, 86_400.0])
 def test_the_time_of_day_does_not_matter(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, shift_s: float
+    place: CachePlace, monkeypatch: pytest.MonkeyPatch, shift_s: float
 ) -> None:
-    rows = Rows(folder)
+    rows = open_rows(place)
     assert take(rows, Lease(KEY))
     now_s = time.time()
     monkeypatch.setattr(time, "time", lambda: now_s + shift_s)
@@ -56,15 +55,15 @@ def test_the_time_of_day_does_not_matter(
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"owner":"x"}', '{"owner":1,"until_s":{}}'])
-def test_an_unreadable_lease_is_replaced(folder: Path, text: str) -> None:
-    rows = Rows(folder)
+def test_an_unreadable_lease_is_replaced(place: CachePlace, text: str) -> None:
+    rows = open_rows(place)
     lease = Lease(KEY)
     rows.set(lease.row, text)
     assert take(rows, lease)
 
 
-async def test_renewal_keeps_a_lease_but_not_one_that_was_taken_over(folder: Path) -> None:
-    rows = Rows(folder)
+async def test_renewal_keeps_a_lease_but_not_one_that_was_taken_over(place: CachePlace) -> None:
+    rows = open_rows(place)
     renewals = Renewals(rows, lease_s=0.3)
     lease, other = Lease(KEY, seconds=0.3), Lease(KEY, seconds=0.3)
     assert take(rows, lease)
@@ -79,8 +78,8 @@ async def test_renewal_keeps_a_lease_but_not_one_that_was_taken_over(folder: Pat
     renewals.end(lease)
 
 
-async def test_a_lease_is_not_renewed_after_its_end(folder: Path) -> None:
-    rows = Rows(folder)
+async def test_a_lease_is_not_renewed_after_its_end(place: CachePlace) -> None:
+    rows = open_rows(place)
     renewals = Renewals(rows, lease_s=0.15)
     lease = Lease(KEY, seconds=0.15)
     assert take(rows, lease)
@@ -91,11 +90,11 @@ async def test_a_lease_is_not_renewed_after_its_end(folder: Path) -> None:
 
 
 async def test_a_dead_owners_call_is_taken_over_and_a_living_ones_is_not(
-    folder: Path, paid: Any
+    place: CachePlace, paid: Any
 ) -> None:
     key = call_key("model", REQUEST)
     call = paid()
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         dead = Lease(key, seconds=0.5)
         assert take(cache._rows, dead)
         request = asyncio.create_task(cache.get_or_call("model", REQUEST, call))
@@ -105,9 +104,9 @@ async def test_a_dead_owners_call_is_taken_over_and_a_living_ones_is_not(
     assert call.made == 1
 
 
-async def test_who_slept_past_the_lease_takes_the_row_that_is_there(folder: Path) -> None:
+async def test_who_slept_past_the_lease_takes_the_row_that_is_there(place: CachePlace) -> None:
     """Two calls were paid for then; every stage is still told the same."""
-    with CallCache(folder, stage="a") as cache, CallCache(folder, stage="b") as other:
+    with CallCache(place, stage="a") as cache, CallCache(place, stage="b") as other:
         key = call_key("model", REQUEST)
 
         async def sleeper() -> CallResult:
@@ -123,8 +122,8 @@ async def test_who_slept_past_the_lease_takes_the_row_that_is_there(folder: Path
         assert (await cache.get_or_call("model", REQUEST, sleeper)).call.response == "first"
 
 
-async def test_a_finished_or_failed_call_leaves_no_lease(folder: Path, paid: Any) -> None:
-    with CallCache(folder, stage="a") as cache:
+async def test_a_finished_or_failed_call_leaves_no_lease(place: CachePlace, paid: Any) -> None:
+    with CallCache(place, stage="a") as cache:
         await cache.get_or_call("model", {"n": 1}, paid())
         with pytest.raises(OSError, match="down"):
             await cache.get_or_call("model", {"n": 2}, paid(error=OSError("down")))

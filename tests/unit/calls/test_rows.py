@@ -13,7 +13,7 @@ import pytest
 from diskcache import Cache
 
 from simulrag.calls import CallCache, CallResult, cache_stats, call_key, verify_cache
-from simulrag.calls.rows import Rows
+from simulrag.calls.folder_rows import FolderRows
 from simulrag.errors import CacheError
 
 REQUEST = {"provider": "p", "model": "m"}
@@ -136,16 +136,16 @@ async def test_a_row_that_holds_another_call_is_an_error(folder: Path) -> None:
 
 
 def test_a_setting_that_is_none_of_diskcaches_is_an_error(folder: Path) -> None:
-    Rows(folder).close()
+    FolderRows(folder).close()
     with closing(sqlite3.connect(folder / "cache.db")) as database, database:
         database.execute("INSERT INTO Settings VALUES ('disk_opens', 'doors')")
     with pytest.raises(CacheError, match="corrupt"):
-        Rows(folder)
+        FolderRows(folder)
 
 
 @pytest.mark.parametrize("value", [b"bytes", 1, 1.5, None, ["list"], Path()])
 def test_only_text_is_written(folder: Path, value: Any) -> None:
-    rows = Rows(folder)
+    rows = FolderRows(folder)
     with pytest.raises(TypeError, match="text"):
         rows.set("stage/a", value)
     assert rows.get("stage/a") is None
@@ -154,13 +154,13 @@ def test_only_text_is_written(folder: Path, value: Any) -> None:
 @pytest.mark.parametrize(
     "use", [lambda rows, key: rows.get(key), lambda rows, key: rows.set(key, "text")]
 )
-def test_only_text_is_a_key(folder: Path, use: Callable[[Rows, Any], object]) -> None:
+def test_only_text_is_a_key(folder: Path, use: Callable[[FolderRows, Any], object]) -> None:
     with pytest.raises(TypeError, match="keys are text, not tuple"):
-        use(Rows(folder), ("a", 1))
+        use(FolderRows(folder), ("a", 1))
 
 
 def test_a_failed_transaction_changes_nothing(folder: Path) -> None:
-    rows = Rows(folder)
+    rows = FolderRows(folder)
 
     def work() -> None:
         rows.set("stage/a", "1")
@@ -176,5 +176,5 @@ def test_a_folder_name_with_a_variable_is_refused(
 ) -> None:
     monkeypatch.setenv("ELSEWHERE", str(tmp_path / "x"))
     with pytest.raises(Exception, match="choose a folder without"):
-        Rows(tmp_path / "$ELSEWHERE")
+        FolderRows(tmp_path / "$ELSEWHERE")
     assert list(tmp_path.iterdir()) == []

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulrag.calls import CallCache, CallResult
+from simulrag.calls import CachePlace, CallCache, CallResult
 
 REQUEST = {"model": "m", "messages": ["q"]}
 
 
-async def test_a_hundred_requests_make_one_call(folder: Path, paid: Any) -> None:
+async def test_a_hundred_requests_make_one_call(place: CachePlace, paid: Any) -> None:
     call = paid(0.05)
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         answers = await asyncio.gather(
             *(cache.get_or_call("model", REQUEST, call) for _ in range(100))
         )
@@ -25,20 +24,20 @@ async def test_a_hundred_requests_make_one_call(folder: Path, paid: Any) -> None
     assert [answer.hit for answer in answers].count(False) == 1
 
 
-async def test_different_calls_run_side_by_side(folder: Path, paid: Any) -> None:
+async def test_different_calls_run_side_by_side(place: CachePlace, paid: Any) -> None:
     call = paid(0.2)
     loop = asyncio.get_running_loop()
     started = loop.time()
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         await asyncio.gather(*(cache.get_or_call("model", {"n": n}, call) for n in range(50)))
     assert call.made == 50
     assert loop.time() - started < 3  # ten seconds one after another
 
 
-async def test_waiters_see_the_callers_exception(folder: Path, paid: Any) -> None:
+async def test_waiters_see_the_callers_exception(place: CachePlace, paid: Any) -> None:
     error = ConnectionError("down")
     call = paid(0.02, error)
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         outcomes = await asyncio.gather(
             *(cache.get_or_call("model", REQUEST, call) for _ in range(5)), return_exceptions=True
         )
@@ -50,10 +49,10 @@ async def test_waiters_see_the_callers_exception(folder: Path, paid: Any) -> Non
 
 @pytest.mark.parametrize("cancelled", [0, 2])
 async def test_a_cancelled_waiter_leaves_the_others_alone(
-    folder: Path, paid: Any, cancelled: int
+    place: CachePlace, paid: Any, cancelled: int
 ) -> None:
     call = paid(0.05)
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         waiters = [asyncio.create_task(cache.get_or_call("model", REQUEST, call)) for _ in range(4)]
         await asyncio.sleep(0.01)
         waiters[cancelled].cancel()
@@ -64,7 +63,7 @@ async def test_a_cancelled_waiter_leaves_the_others_alone(
     assert call.made == 1
 
 
-async def test_the_last_waiters_cancellation_ends_the_call(folder: Path, paid: Any) -> None:
+async def test_the_last_waiters_cancellation_ends_the_call(place: CachePlace, paid: Any) -> None:
     ended = asyncio.Event()
 
     async def endless() -> CallResult:
@@ -74,7 +73,7 @@ async def test_the_last_waiters_cancellation_ends_the_call(folder: Path, paid: A
             ended.set()
         return CallResult("late")
 
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         waiters = [
             asyncio.create_task(cache.get_or_call("model", REQUEST, endless)) for _ in range(3)
         ]
@@ -89,7 +88,7 @@ async def test_the_last_waiters_cancellation_ends_the_call(folder: Path, paid: A
 
 
 async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(
-    folder: Path, paid: Any
+    place: CachePlace, paid: Any
 ) -> None:
     async def slow_to_end() -> CallResult:
         try:
@@ -99,7 +98,7 @@ async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(
         return CallResult("late")
 
     call = paid()
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         first = asyncio.create_task(cache.get_or_call("model", REQUEST, slow_to_end))
         await asyncio.sleep(0.02)
         first.cancel()
@@ -111,9 +110,9 @@ async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(
     assert answer.call.response == {"text": "answer 1"}
 
 
-async def test_two_caches_of_one_folder_share_a_call(folder: Path, paid: Any) -> None:
+async def test_two_caches_of_one_place_share_a_call(place: CachePlace, paid: Any) -> None:
     call = paid(0.1)
-    with CallCache(folder, stage="a") as one, CallCache(folder, stage="b") as two:
+    with CallCache(place, stage="a") as one, CallCache(place, stage="b") as two:
         answers = await asyncio.gather(
             one.get_or_call("model", REQUEST, call), two.get_or_call("model", REQUEST, call)
         )
