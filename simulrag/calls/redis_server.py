@@ -3,14 +3,15 @@
 Nothing that was paid for may be dropped, so a server that may evict is refused. A row that was
 acknowledged must outlive kill -9 of the server and a power cut, so the append-only file must be on
 and flushed before each answer (``appendfsync always``): ``everysec`` may lose the last second of
-acknowledged rows. The settings are looked at again after every loss of the connection, since the
-server that answers then may have been started with others.
+acknowledged rows. Every connection asks before its first command: after a restart the server may
+have other settings.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ try:
     from redis import exceptions as wrong
     from redis.backoff import NoBackoff
     from redis.retry import Retry
+    from redis.utils import str_if_bytes
 except ImportError as error:
     raise EnvironmentFault(
         "a call cache in Redis needs the package redis: pip install 'simulrag[cluster]'"
@@ -36,7 +38,14 @@ ANSWER_S = 5.0
 """How long one command may take: the event loop stands still meanwhile."""
 
 OLDEST_VERSION = 7
-"""Earlier servers know no scripts that are refused as a whole when memory is full."""
+"""Earlier servers do not refuse a script as a whole when their memory is full."""
+
+_PROMISES = (
+    ("appendonly", "yes", "so rows are gone when it ends"),
+    ("appendfsync", "always", "so acknowledged rows are gone when it is killed or loses power"),
+    ("no-appendfsync-on-rewrite", "no", "so nothing is flushed while it rewrites its file"),
+)
+"""Settings of redis.conf, and what happens with other values."""
 
 _REFUSED = "the Redis at {place} may lose what was paid for: {what}. {advice}, then run again"
 
@@ -46,10 +55,9 @@ class RedisServer:
 
     def __init__(self, place: RedisPlace, *, trusting: bool = False) -> None:
         self.place = place
-        self._trusting = trusting
-        self._checked = trusting
         self._away = False
         self._met = False
+        introduce: Any = None if trusting else self._introduce  # redis types it without argument
         self.redis: Redis = Redis(
             host=place.host,
             port=place.port,
@@ -60,6 +68,8 @@ class RedisServer:
             socket_connect_timeout=ANSWER_S,
             # No waiting in here: whoever calls waits, and lets the event loop run.
             retry=Retry(NoBackoff(), 0),
+            protocol=2,
+            redis_connect_func=introduce,
         )
 
     def ask(self, command: Callable[[Redis], T]) -> T:
@@ -69,8 +79,6 @@ class RedisServer:
         where it holds something else than rows.
         """
         try:
-            if not self._checked:
-                self._check()
             answer = command(self.redis)
         except (wrong.AuthenticationError, wrong.AuthorizationError, wrong.NoPermissionError) as e:
             raise EnvironmentFault(
@@ -121,7 +129,6 @@ class RedisServer:
         self.redis.close()
 
     def _lost(self, said: str) -> None:
-        self._checked = self._trusting
         first, self._away = not self._away, True
         if first and self._met:
             log.warning(
@@ -140,45 +147,45 @@ class RedisServer:
             )
         return EnvironmentFault(f"the Redis at {self.place} refused a command: {said}")
 
-    def _check(self) -> None:
-        """Raise EnvironmentFault unless the server keeps every row that it acknowledges."""
-        version = str(self.redis.info("server")["redis_version"])
-        if int(version.partition(".")[0]) < OLDEST_VERSION:
-            raise EnvironmentFault(
-                f"the Redis at {self.place} is version {version}: {OLDEST_VERSION} or later is "
-                "needed"
-            )
-        found: dict[str | None, Any] = {}
+    def _introduce(self, connection: Any) -> None:
+        """What a connection does first."""
+        connection.on_connect()
         try:
+            self._check(connection)
+        except EnvironmentFault:
+            connection.disconnect()
+            raise
+
+    def _check(self, connection: Any) -> None:
+        """Raise EnvironmentFault unless the server keeps every row that it acknowledges."""
+        found: dict[str, str] = {}
+        try:
+            connection.send_command("INFO", "server")
+            version = re.search(r"redis_version:(\d+)", str_if_bytes(connection.read_response()))
             for names in ("maxmemory*", "append*", "no-appendfsync-on-rewrite"):
-                found.update(self.redis.config_get(names).items())
+                connection.send_command("CONFIG", "GET", names)
+                words = [str_if_bytes(word) for word in connection.read_response()]
+                found.update(zip(words[::2], words[1::2], strict=True))
+        except (wrong.AuthenticationError, wrong.AuthorizationError):
+            raise
         except wrong.ResponseError as error:
             raise self._unsafe(
                 f"it does not tell its settings ({_said(error)})",
                 "Allow CONFIG GET to this user, or use a server of your own",
             ) from error
+        if version is None or int(version[1]) < OLDEST_VERSION:
+            raise EnvironmentFault(
+                f"the Redis at {self.place} is too old: version {OLDEST_VERSION} or later is needed"
+            )
         if found.get("maxmemory") != "0" and found.get("maxmemory-policy") != "noeviction":
             raise self._unsafe(
                 f"maxmemory is set and maxmemory-policy is {found.get('maxmemory-policy')}, so it "
                 "drops rows when memory is full",
                 "Set 'maxmemory-policy noeviction'",
             )
-        if found.get("appendonly") != "yes":
-            raise self._unsafe(
-                "appendonly is not 'yes', so rows are gone when it ends", "Set 'appendonly yes'"
-            )
-        if found.get("appendfsync") != "always":
-            raise self._unsafe(
-                f"appendfsync is {found.get('appendfsync')}, so rows that it has acknowledged are "
-                "gone when it is killed or loses power",
-                "Set 'appendfsync always'",
-            )
-        if found.get("no-appendfsync-on-rewrite") != "no":
-            raise self._unsafe(
-                "no-appendfsync-on-rewrite is not 'no', so nothing is flushed during a rewrite",
-                "Set 'no-appendfsync-on-rewrite no'",
-            )
-        self._checked = True
+        for name, value, why in _PROMISES:
+            if found.get(name) != value:
+                raise self._unsafe(f"{name} is {found.get(name)}, {why}", f"Set '{name} {value}'")
 
     def _unsafe(self, what: str, advice: str) -> EnvironmentFault:
         return EnvironmentFault(_REFUSED.format(place=self.place, what=what, advice=advice))

@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CallCache, Mode, export_cache, import_cache, verify_cache
+from simulrag.calls import (
+    CachePlace,
+    CallCache,
+    Mode,
+    export_cache,
+    import_cache,
+    parse_place,
+    verify_cache,
+)
 from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway, ModelSettings
@@ -21,6 +29,9 @@ from simulrag.models.providers import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.retry import RetryPolicy
 from tests.servers.loopback import CUT_OFF, Act, LoopbackServer, canned, refuses
+from tests.servers.places import place, redis_place, redis_program
+
+__all__ = ["place", "redis_place", "redis_program"]
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})
@@ -38,7 +49,7 @@ SAMPLING = {"max_output_tokens": 150}
 
 @contextmanager
 def opened(
-    folder: Path,
+    place: CachePlace,
     url: str,
     limits: BudgetLimits,
     mode: Mode = "normal",
@@ -55,7 +66,7 @@ def opened(
     )
     provider = make_provider(settings)
     assert is_paid(provider)
-    with CallCache(folder, stage="test", mode=mode) as cache:
+    with CallCache(place, stage="test", mode=mode) as cache:
         account = Account(cache.ledger(), prices, limits.since)
         budget = Budget(
             limits, account, ("openai", "default", "m"), max_output=reply_limit(provider)
@@ -88,8 +99,8 @@ async def ask(gate: Gateway, count: int, first: int = 0) -> list[object]:
     return list(results)
 
 
-def spent(folder: Path) -> float:
-    with CallCache(folder, stage="look", mode="replay") as cache:
+def spent(place: CachePlace) -> float:
+    with CallCache(place, stage="look", mode="replay") as cache:
         account = Account(cache.ledger(), PRICES)
         account.update()
         account.ledger.close()
@@ -100,17 +111,17 @@ def finished(results: list[object]) -> int:
     return sum(not isinstance(result, BaseException) for result in results)
 
 
-async def test_concurrent_calls_never_pass_the_budget(tmp_path: Path) -> None:
+async def test_concurrent_calls_never_pass_the_budget(place: CachePlace) -> None:
     limit = 0.5
     with LoopbackServer(ANSWERS, [BILLED] * 200) as server:
-        with opened(tmp_path / "cache", server.url, BudgetLimits(usd=limit)) as (gate, _):
+        with opened(place, server.url, BudgetLimits(usd=limit)) as (gate, _):
             results = await ask(gate, 60)
         stopped = [r for r in results if isinstance(r, BudgetSpent)]
         done = finished(results)
         assert done + len(stopped) == 60
         assert done == len(server.requests)
-        assert spent(tmp_path / "cache") == pytest.approx(done * CALL_USD)
-        assert spent(tmp_path / "cache") <= limit
+        assert spent(place) == pytest.approx(done * CALL_USD)
+        assert spent(place) <= limit
         # Waiting for those under way uses the budget up to one call's upper bound.
         assert done >= 20
         said = str(stopped[-1])
@@ -118,20 +129,20 @@ async def test_concurrent_calls_never_pass_the_budget(tmp_path: Path) -> None:
         assert "operations.budget" in said
         assert f"at least {len(stopped)} calls left" in said
         # Another process later: the same ledger, so nothing more is bought; hits cost nothing.
-        with opened(tmp_path / "cache", server.url, BudgetLimits(usd=limit)) as (gate, _):
+        with opened(place, server.url, BudgetLimits(usd=limit)) as (gate, _):
             again = await ask(gate, 60)
         assert finished(again) == done == len(server.requests)
-        with opened(tmp_path / "cache", server.url, BudgetLimits(usd=10)) as (gate, _):
+        with opened(place, server.url, BudgetLimits(usd=10)) as (gate, _):
             assert finished(await ask(gate, 60)) == 60
         assert len(server.requests) == 60
-    assert verify_cache(tmp_path / "cache").problems == ()
+    assert verify_cache(place).problems == ()
 
 
-async def test_tokens_alone_need_no_price(tmp_path: Path) -> None:
+async def test_tokens_alone_need_no_price(place: CachePlace) -> None:
     unpriced = PriceTable()
     with LoopbackServer(ANSWERS, [BILLED] * 200) as server:
         limits = BudgetLimits(tokens=20_000)
-        with opened(tmp_path / "cache", server.url, limits, prices=unpriced) as (gate, account):
+        with opened(place, server.url, limits, prices=unpriced) as (gate, account):
             results = await ask(gate, 60)
             account.update()
             assert 10_000 < account.spent.tokens <= 20_000
@@ -139,27 +150,29 @@ async def test_tokens_alone_need_no_price(tmp_path: Path) -> None:
         limits = BudgetLimits(usd=1)
         with (
             pytest.raises(InputError, match=r"prices\.yaml.*openai:m"),
-            opened(tmp_path / "cache", server.url, limits, prices=unpriced),
+            opened(place, server.url, limits, prices=unpriced),
         ):
             pass
 
 
-async def test_without_a_budget_no_call_is_made(tmp_path: Path) -> None:
+async def test_without_a_budget_no_call_is_made(place: CachePlace) -> None:
     with LoopbackServer(ANSWERS) as server:
-        with opened(tmp_path / "cache", server.url, BudgetLimits()) as (gate, _):
+        with opened(place, server.url, BudgetLimits()) as (gate, _):
             results = await ask(gate, 3)
         assert all(isinstance(result, BudgetMissing) for result in results)
         assert not server.requests
     assert results[0].exit_code == 2  # type: ignore[attr-defined]
 
 
-async def test_what_was_billed_and_could_not_be_used_counts_after_a_restart(tmp_path: Path) -> None:
+async def test_what_was_billed_and_could_not_be_used_counts_after_a_restart(
+    place: CachePlace,
+) -> None:
     cut = Act(text=CUT_OFF.text, finish_reason="length", usage=USAGE)
     refused = Act(message=dict(refuses().message), text="", usage=USAGE)
     nonsense = Act(text="no JSON", usage=USAGE)
     acts = [cut, refused, nonsense, nonsense, nonsense, BILLED]
     with LoopbackServer(ANSWERS, acts) as server:
-        with opened(tmp_path / "cache", server.url, BudgetLimits(usd=5)) as (gate, account):
+        with opened(place, server.url, BudgetLimits(usd=5)) as (gate, account):
             results = [
                 (
                     await asyncio.gather(
@@ -176,14 +189,14 @@ async def test_what_was_billed_and_could_not_be_used_counts_after_a_restart(tmp_
             assert gate.paid["verbalized"].calls == 6
             await gate.close()
         assert len(server.requests) == 6
-    assert spent(tmp_path / "cache") == pytest.approx(6 * CALL_USD)
+    assert spent(place) == pytest.approx(6 * CALL_USD)
 
 
-async def test_what_refresh_overwrites_stays_spent(tmp_path: Path) -> None:
+async def test_what_refresh_overwrites_stays_spent(place: CachePlace) -> None:
     with LoopbackServer(ANSWERS, [BILLED] * 20) as server:
-        with opened(tmp_path / "cache", server.url, BudgetLimits(usd=5)) as (gate, _):
+        with opened(place, server.url, BudgetLimits(usd=5)) as (gate, _):
             await ask(gate, 3)
-        with opened(tmp_path / "cache", server.url, BudgetLimits(usd=5), "refresh") as (
+        with opened(place, server.url, BudgetLimits(usd=5), "refresh") as (
             gate,
             account,
         ):
@@ -191,7 +204,7 @@ async def test_what_refresh_overwrites_stays_spent(tmp_path: Path) -> None:
             account.update()
             assert account.spent.usd == pytest.approx(6 * CALL_USD)
         assert len(server.requests) == 6
-    assert spent(tmp_path / "cache") == pytest.approx(6 * CALL_USD)
+    assert spent(place) == pytest.approx(6 * CALL_USD)
 
 
 async def test_imported_calls_were_paid_elsewhere(tmp_path: Path) -> None:
@@ -206,20 +219,20 @@ async def test_imported_calls_were_paid_elsewhere(tmp_path: Path) -> None:
     assert spent(tmp_path / "two") == 0
 
 
-def _spend(folder: str, url: str, first: int, limit: float) -> None:
+def _spend(address: str, url: str, first: int, limit: float) -> None:
     async def work() -> None:
-        with opened(Path(folder), url, BudgetLimits(usd=limit)) as (gate, _):
+        with opened(parse_place(address), url, BudgetLimits(usd=limit)) as (gate, _):
             await ask(gate, 30, first)
 
     asyncio.run(work())
 
 
-def test_processes_share_one_budget(tmp_path: Path) -> None:
+def test_processes_share_one_budget(place: CachePlace) -> None:
     limit = 0.4
     with LoopbackServer(ANSWERS, [BILLED] * 200) as server:
         context = multiprocessing.get_context("spawn")
         workers = [
-            context.Process(target=_spend, args=(str(tmp_path / "cache"), server.url, first, limit))
+            context.Process(target=_spend, args=(str(place), server.url, first, limit))
             for first in (0, 100, 200)
         ]
         for worker in workers:
@@ -228,5 +241,5 @@ def test_processes_share_one_budget(tmp_path: Path) -> None:
             worker.join(60)
         assert [worker.exitcode for worker in workers] == [0, 0, 0]
         made = len(server.requests)
-    assert spent(tmp_path / "cache") == pytest.approx(made * CALL_USD)
+    assert spent(place) == pytest.approx(made * CALL_USD)
     assert 12 <= made <= 20

@@ -18,20 +18,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from simulrag.calls import CallCache, CallResult, call_key, verify_cache
+from simulrag.calls import CachePlace, CallCache, CallResult, call_key, parse_place, verify_cache
 from simulrag.calls.inspection import read_calls
+from tests.servers.places import place, redis_place, redis_program
+
+__all__ = ["place", "redis_place", "redis_program"]
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 5
 CALLS = 150
 
 
-def ask(folder: Path, log: Path, count: int, call_s: float, lease_s: float) -> None:
+def ask(place: CachePlace, log: Path, count: int, call_s: float, lease_s: float) -> None:
     """The worker."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     async def main() -> None:
-        with CallCache(folder, stage=f"worker-{os.getpid()}", lease_s=lease_s) as cache:
+        with CallCache(place, stage=f"worker-{os.getpid()}", lease_s=lease_s) as cache:
             for n in range(count):
 
                 async def call(n: int = n) -> CallResult:
@@ -48,9 +51,9 @@ def ask(folder: Path, log: Path, count: int, call_s: float, lease_s: float) -> N
 
 @contextmanager
 def worker(
-    folder: Path, log: Path, count: int, call_s: float, lease_s: float
+    place: CachePlace, log: Path, count: int, call_s: float, lease_s: float
 ) -> Iterator[subprocess.Popen[str]]:
-    arguments = [str(part) for part in (folder, log, count, call_s, lease_s)]
+    arguments = [str(part) for part in (place, log, count, call_s, lease_s)]
     command = [sys.executable, __file__, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
@@ -76,12 +79,12 @@ def made(log: Path) -> Counter[int]:
     return Counter(int(line) for line in log.read_text().split())
 
 
-def stored(folder: Path) -> set[int]:
-    return {int(str(call.request["n"])) for call in read_calls(folder)}
+def stored(place: CachePlace) -> set[int]:
+    return {int(str(call.request["n"])) for call in read_calls(place)}
 
 
-def test_no_acknowledged_call_is_lost_or_repeated(tmp_path: Path) -> None:
-    folder, log = tmp_path / "cache", tmp_path / "log"
+def test_no_acknowledged_call_is_lost_or_repeated(place: CachePlace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
     draw = random.Random(20)
     known: set[int] = set()
     committed: set[int] = set()
@@ -90,7 +93,7 @@ def test_no_acknowledged_call_is_lost_or_repeated(tmp_path: Path) -> None:
         # Each run finds the earlier runs' calls and makes a random number of new ones; the rest
         # is for the last run.
         stop_at = len(known) + draw.randint(1, (CALLS - 1 - len(known)) // (KILLS - kill))
-        with worker(folder, log, CALLS, 0.001, lease_s=0.2) as process:
+        with worker(place, log, CALLS, 0.001, lease_s=0.2) as process:
             go(process)
             heard = acknowledged(process)
             for n in heard:
@@ -101,28 +104,28 @@ def test_no_acknowledged_call_is_lost_or_repeated(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             known.update(heard)  # what it had said before it died
             assert process.wait() == -signal.SIGKILL
-        assert known <= stored(folder)
-        assert len(stored(folder)) < CALLS, "no calls were left to make"
-        assert verify_cache(folder).problems == ()
+        assert known <= stored(place)
+        assert len(stored(place)) < CALLS, "no calls were left to make"
+        assert verify_cache(place).problems == ()
         assert all(made(log)[n] == before[n] for n in committed), "a stored call was repeated"
-        committed, before = stored(folder), made(log)
+        committed, before = stored(place), made(log)
 
-    with worker(folder, log, CALLS, 0.001, lease_s=0.2) as process:
+    with worker(place, log, CALLS, 0.001, lease_s=0.2) as process:
         go(process)
         assert list(acknowledged(process)) == list(range(CALLS))
         assert process.wait() == 0
     after = made(log)
-    assert stored(folder) == set(range(CALLS))
+    assert stored(place) == set(range(CALLS))
     assert all(after[n] == before[n] for n in committed)
     assert all(after[n] >= 1 for n in range(CALLS))
     assert after.total() <= CALLS + KILLS  # at most the one call in flight at each kill
 
 
-def test_two_processes_make_each_call_once(tmp_path: Path) -> None:
-    folder, log = tmp_path / "cache", tmp_path / "log"
+def test_two_processes_make_each_call_once(place: CachePlace, tmp_path: Path) -> None:
+    log = tmp_path / "log"
     with (
-        worker(folder, log, 20, 0.03, lease_s=15) as one,
-        worker(folder, log, 20, 0.03, lease_s=15) as two,
+        worker(place, log, 20, 0.03, lease_s=15) as one,
+        worker(place, log, 20, 0.03, lease_s=15) as two,
     ):
         go(one)
         go(two)
@@ -138,8 +141,10 @@ def _until_a_call_is_made(log: Path) -> None:
         time.sleep(0.02)
 
 
-async def test_a_living_owner_is_waited_for_and_a_killed_one_replaced(tmp_path: Path) -> None:
-    folder, log = tmp_path / "cache", tmp_path / "log"
+async def test_a_living_owner_is_waited_for_and_a_killed_one_replaced(
+    place: CachePlace, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
     calls, lease_s = 0, 1.5
 
     async def call() -> CallResult:
@@ -147,10 +152,10 @@ async def test_a_living_owner_is_waited_for_and_a_killed_one_replaced(tmp_path: 
         calls += 1
         return CallResult("mine")
 
-    with worker(folder, log, 1, 600.0, lease_s) as owner:
+    with worker(place, log, 1, 600.0, lease_s) as owner:
         go(owner)
         await asyncio.to_thread(_until_a_call_is_made, log)
-        with CallCache(folder, stage="heir", lease_s=lease_s) as cache:
+        with CallCache(place, stage="heir", lease_s=lease_s) as cache:
             request = asyncio.create_task(cache.get_or_call("model", {"n": 0}, call))
             await asyncio.sleep(2 * lease_s)  # it is renewed meanwhile
             assert calls == 0
@@ -162,5 +167,5 @@ async def test_a_living_owner_is_waited_for_and_a_killed_one_replaced(tmp_path: 
 
 
 if __name__ == "__main__":
-    folder_, log_, count_, call_s_, lease_s_ = sys.argv[1:]
-    ask(Path(folder_), Path(log_), int(count_), float(call_s_), float(lease_s_))
+    place_, log_, count_, call_s_, lease_s_ = sys.argv[1:]
+    ask(parse_place(place_), Path(log_), int(count_), float(call_s_), float(lease_s_))

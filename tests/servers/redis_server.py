@@ -17,7 +17,7 @@ PROGRAM = shutil.which("redis-server")
 DATABASES = 16
 STARTS_IN_S = 20.0
 
-SAFE = {"appendonly": "yes", "appendfsync": "always", "save": ""}
+SAFE = {"appendonly": "yes", "appendfsync": "always", "save": '""'}
 """What the call cache asks of a server."""
 
 
@@ -54,11 +54,10 @@ class RedisProgram:
             "daemonize": "no",
             **self.settings,
         }
-        command = [PROGRAM]
-        for name, value in options.items():
-            command += [f"--{name}", value]
+        written = self.folder / "redis.conf"
+        written.write_text("".join(f"{name} {value}\n" for name, value in options.items()))
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+            self._process = subprocess.Popen([PROGRAM, written], stdout=log, stderr=log)
         last = time.monotonic() + STARTS_IN_S
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > last:

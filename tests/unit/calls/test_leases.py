@@ -122,6 +122,58 @@ async def test_who_slept_past_the_lease_takes_the_row_that_is_there(place: Cache
         assert (await cache.get_or_call("model", REQUEST, sleeper)).call.response == "first"
 
 
+@pytest.mark.parametrize("paid_for", [False, True])
+async def test_who_slept_past_the_lease_overwrites_nothing_in_refresh_neither(
+    place: CachePlace, paid_for: bool
+) -> None:
+    """The usage of the reply that came too late is kept: it was billed."""
+    key = call_key("model", REQUEST)
+
+    def answers(text: str) -> Any:
+        async def call() -> CallResult:
+            return CallResult(text, {"calls": 1, "input_tokens": 5}, paid=paid_for)
+
+        return call
+
+    with CallCache(place, stage="a") as cache:
+        await cache.get_or_call("model", REQUEST, answers("old"))
+    with (
+        CallCache(place, stage="a", mode="refresh") as cache,
+        CallCache(place, stage="b", mode="refresh") as other,
+    ):
+
+        async def sleeper() -> CallResult:
+            cache._rows.delete(Lease(key).row)  # as if it had ended meanwhile
+            answer = await other.get_or_call("model", REQUEST, answers("first"))
+            assert answer.call.response == "first"
+            result: CallResult = await answers("second")()
+            return result
+
+        assert (await cache.get_or_call("model", REQUEST, sleeper)).call.response == "first"
+    with CallCache(place, stage="c") as cache:
+        told = await cache.get_or_call("model", REQUEST, answers("never"))
+        assert (told.hit, told.call.response) == (True, "first")
+        ledger = cache.ledger()
+        assert sum(item.usage.calls for item in ledger.news()) == (3 if paid_for else 0)
+        ledger.close()
+
+
+async def test_an_owner_whose_lease_was_taken_over_leaves_it_alone(place: CachePlace) -> None:
+    """It stores its result first; whoever took over finds it and gives back its own lease."""
+    key = call_key("model", REQUEST)
+    heir = Lease(key)
+    with CallCache(place, stage="a") as cache:
+
+        async def sleeper() -> CallResult:
+            cache._rows.delete(Lease(key).row)
+            assert take(cache._rows, heir)
+            return CallResult("late")
+
+        answer = await cache.get_or_call("model", REQUEST, sleeper)
+        assert answer.call.response == "late"
+        assert not is_free(cache._rows, Lease(key))
+
+
 async def test_a_finished_or_failed_call_leaves_no_lease(place: CachePlace, paid: Any) -> None:
     with CallCache(place, stage="a") as cache:
         await cache.get_or_call("model", {"n": 1}, paid())

@@ -1,0 +1,43 @@
+"""Calls that wait for a batch, beside the cache in either place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulrag.calls import CachePlace, cache_stats
+from simulrag.errors import CallsPending
+from simulrag.models.pending import Batch, BatchReply, PendingCalls, PendingStore, Target
+from tests.servers.places import place, redis_place, redis_program
+
+__all__ = ["place", "redis_place", "redis_program"]
+
+TARGET = Target(provider="openai", endpoint="default", model="m")
+
+
+def test_a_call_waits_and_is_answered_by_another_process(place: CachePlace) -> None:
+    request = {"provider": "openai", "model": "m", "messages": ["q"]}
+    assert not PendingStore.exists(place)
+    stage = PendingCalls(place, stage="answer", collect=True)
+    with pytest.raises(CallsPending):
+        stage.reply("verbalized", TARGET, request)
+    assert PendingStore.exists(place)
+    store = PendingStore(place)
+    (call,) = store.calls()
+    assert (call.request, call.waiting) == (request, True)
+    batch = Batch(name="one", target=TARGET, size=1)
+    store.put_batch(batch)
+    assert store.batches() == [batch]
+    store.put(call.model_copy(update={"reply": BatchReply(text="yes")}))
+    reply = stage.reply("verbalized", TARGET, request)
+    assert reply is not None
+    assert reply.text == "yes"
+    stage.forget([request])
+    assert list(store.calls()) == []
+    store.remove_batch("one")
+    assert cache_stats(place).entries == 0  # no part of the cache itself
+    if isinstance(place, Path):
+        assert (place / "pending" / "cache.db").is_file()
+    stage.close()
+    store.close()
