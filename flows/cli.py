@@ -208,6 +208,30 @@ def cache_import(file: Path, as_json: Json = False) -> None:
         raise InputError(f"{len(report.refused)} rows do not match their keys and were refused")
 
 
+@cache_app.command("copy")
+def cache_copy(source: str, target: str, as_json: Json = False) -> None:
+    """Copy a cache to another place (DIR, diskcache:DIR, redis://HOST:PORT/DB); repeatable."""
+    from simulrag.calls import copy_cache, parse_place
+    from simulrag.errors import InputError
+    from simulrag.models.pending import copy_pending
+
+    places = parse_place(source), parse_place(target)
+    report = copy_cache(*places)
+    waiting = copy_pending(*places)
+    if as_json:
+        _print_json(report.model_dump(mode="json") | {"pending": waiting})
+    else:
+        typer.echo(
+            f"{report.copied} rows copied, {report.present} were there; "
+            f"{waiting} calls that wait for a batch copied"
+        )
+    if report.refused:
+        raise InputError(
+            f"{len(report.refused)} rows cannot be trusted and were refused (the first: "
+            f"{report.refused[0]}); the others are copied"
+        )
+
+
 def _cache() -> CachePlace:
     from flows.params import load_params
     from flows.project import find_project

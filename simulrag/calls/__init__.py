@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulrag.calls.cache import CacheAnswer, CallCache, Mode
+from simulrag.calls.copying import CopyReport, copy_cache
 from simulrag.calls.exchange import ImportReport, export_cache, import_cache
 from simulrag.calls.inspection import CacheStats, VerifyReport, cache_stats, verify_cache
 from simulrag.calls.keys import KEY_VERSION, CallKind, call_key, canonical_json
@@ -19,6 +20,7 @@ __all__ = [
     "CallCache",
     "CallKind",
     "CallResult",
+    "CopyReport",
     "Hold",
     "ImportReport",
     "Ledger",
@@ -31,6 +33,7 @@ __all__ = [
     "cache_stats",
     "call_key",
     "canonical_json",
+    "copy_cache",
     "export_cache",
     "import_cache",
     "parse_place",

@@ -69,16 +69,17 @@ def import_calls(rows: Rows, path: Path) -> ImportReport:
     model said cannot be checked: import from those you trust. Raises InputError for a file that is
     no export.
     """
-    calls: list[StoredCall] = []
+    calls: list[tuple[str, str]] = []
     refused: list[str] = []
     for line in _read(path):
         try:
-            calls.append(_checked(line))
+            call = _checked(line)
+            calls.append((CALL_PREFIX + call.key, to_text(call)))
         except ValueError as error:
             refused.append(f"{line['key']}: {error}")
     imported = 0
     for start in range(0, len(calls), ROWS_PER_TRANSACTION):
-        imported += _add(rows, calls[start : start + ROWS_PER_TRANSACTION])
+        imported += add_missing(rows, calls[start : start + ROWS_PER_TRANSACTION])
     return ImportReport(imported=imported, present=len(calls) - imported, refused=tuple(refused))
 
 
@@ -96,12 +97,14 @@ def _stored(rows: Rows, key: str) -> StoredCall:
         raise corrupt(rows.place, row, str(error)) from error
 
 
-def _add(rows: Rows, calls: list[StoredCall]) -> int:
+def add_missing(rows: Rows, texts: Collection[tuple[str, str]]) -> int:
+    """Write the rows (name, text) that are not there yet, in one transaction; their number."""
+
     def work() -> int:
         added = 0
-        for call in calls:
-            if rows.get(CALL_PREFIX + call.key) is None:
-                rows.set(CALL_PREFIX + call.key, to_text(call))
+        for row, text in texts:
+            if rows.get(row) is None:
+                rows.set(row, text)
                 added += 1
         return added
 

@@ -174,8 +174,8 @@ class FolderRows(Rows):
     def paid(self, after: int) -> list[PaidRow]:
         return [PaidRow(*row) for row in self._select(_PAID, after)]
 
-    def scan(self) -> Iterator[ScannedRow]:
-        return scan_folder(self.directory)
+    def scan(self, prefix: str = "") -> Iterator[ScannedRow]:
+        return scan_folder(self.directory, prefix)
 
     def now_s(self) -> float:
         """The monotonic clock, which all processes of a machine share."""

@@ -18,11 +18,15 @@ _SELECT = "SELECT key, raw, expire_time, mode, filename, value FROM Cache ORDER 
 _Row = tuple[object, object, object, object, object, object]
 
 
-def scan_folder(directory: Path) -> Iterator[ScannedRow]:
-    """Every row, sorted by name; none where there is no cache. Raises CacheError."""
+def scan_folder(directory: Path, prefix: str = "") -> Iterator[ScannedRow]:
+    """The rows that begin with ``prefix``, by name; none where there is no cache.
+
+    Raises CacheError.
+    """
     with _opened(directory) as database:
         if database is not None:
-            yield from map(_scanned, database.execute(_SELECT))
+            rows = map(_scanned, database.execute(_SELECT))
+            yield from (row for row in rows if row.row.startswith(prefix))
 
 
 def check_folder(directory: Path) -> list[str]:

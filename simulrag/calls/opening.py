@@ -24,19 +24,19 @@ def open_rows(place: CachePlace) -> Rows:
     return FolderRows(place)
 
 
-def scan_rows(place: CachePlace) -> Iterator[ScannedRow]:
-    """Every row of a place, sorted by name, without trusting it; nothing is written or made.
+def scan_rows(place: CachePlace, prefix: str = "") -> Iterator[ScannedRow]:
+    """Rows of a place, sorted by name, without trusting them; nothing is written or made.
 
     Raises CacheError where the place as a whole cannot be read, EnvironmentFault for a Redis that
     is out of reach.
     """
     if not isinstance(place, RedisPlace):
-        yield from scan_folder(place)
+        yield from scan_folder(place, prefix)
         return
     from simulrag.calls.redis_rows import RedisRows
 
     with closing(RedisRows(place, read_only=True)) as rows:
-        yield from rows.scan()
+        yield from rows.scan(prefix)
 
 
 def holds_rows(place: CachePlace) -> bool:

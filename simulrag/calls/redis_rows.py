@@ -23,9 +23,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
-
-from redis import Redis
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulrag.calls.places import RedisPlace
 from simulrag.calls.redis_scripts import COMMIT, PAID
@@ -33,6 +31,9 @@ from simulrag.calls.redis_server import RedisServer
 from simulrag.calls.rows import BusyError, PaidRow, Rows, ScannedRow
 from simulrag.calls.stored import CALL_PREFIX, HOLD_PREFIX, SPENT_PREFIX, corrupt, parse_json
 from simulrag.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 T = TypeVar("T")
 
@@ -110,8 +111,10 @@ class RedisRows(Rows):
                     rows.append(_paid_row(after, name, content))
         return rows
 
-    def scan(self) -> Iterator[ScannedRow]:
+    def scan(self, prefix: str = "") -> Iterator[ScannedRow]:
         for kind in KINDS:
+            if prefix and kind != prefix.partition("/")[0]:
+                continue
             key = self._key(kind)
             names = sorted(self._hash_names(key))
             for start in range(0, len(names), ROWS_AT_ONCE):

@@ -78,8 +78,8 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def scan(self) -> Iterator[ScannedRow]:
-        """Every row, sorted by name, without trusting it."""
+    def scan(self, prefix: str = "") -> Iterator[ScannedRow]:
+        """The rows that begin with ``prefix``, sorted by name, without trusting them."""
 
     @abstractmethod
     def set(self, row: str, text: str) -> None:

@@ -10,6 +10,7 @@ other words than ours finds no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Literal, TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -162,6 +163,27 @@ class PendingStore:
 
     def _now(self, work: Callable[[], T]) -> T:
         return self.rows.patiently_now(lambda: self.rows.transact(work))
+
+
+def copy_pending(source: CachePlace, target: CachePlace) -> int:
+    """Copy the calls and batches that wait beside a cache to another; the number of calls.
+
+    A call that is further there (sent, answered) stays as it is. May be repeated.
+    """
+    if not PendingStore.exists(source):
+        return 0
+    copied = 0
+    with closing(PendingStore(source)) as here, closing(PendingStore(target)) as there:
+        known = {batch.name for batch in there.batches()}
+        for batch in here.batches():
+            if batch.name not in known:
+                there.put_batch(batch)
+        for call in here.calls():
+            found = there.call(call.id)
+            if found is None or (found.waiting and not call.waiting):
+                there.put(call)
+                copied += 1
+    return copied
 
 
 RowT = TypeVar("RowT", PendingCall, Batch)

@@ -8,7 +8,14 @@ import pytest
 
 from simulrag.calls import CachePlace, cache_stats
 from simulrag.errors import CallsPending
-from simulrag.models.pending import Batch, BatchReply, PendingCalls, PendingStore, Target
+from simulrag.models.pending import (
+    Batch,
+    BatchReply,
+    PendingCalls,
+    PendingStore,
+    Target,
+    copy_pending,
+)
 from tests.servers.places import place, redis_place, redis_program
 
 __all__ = ["place", "redis_place", "redis_program"]
@@ -41,3 +48,24 @@ def test_a_call_waits_and_is_answered_by_another_process(place: CachePlace) -> N
         assert (place / "pending" / "cache.db").is_file()
     stage.close()
     store.close()
+
+
+def test_waiting_calls_move_and_an_answer_is_never_lost(place: CachePlace, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    assert copy_pending(place, target) == 0
+    store = PendingStore(place)
+    for n in range(2):
+        stage = PendingCalls(place, stage="answer", collect=True)
+        with pytest.raises(CallsPending):
+            stage.reply("verbalized", TARGET, {"n": n})
+    store.put_batch(Batch(name="one", target=TARGET, size=1))
+    assert copy_pending(place, target) == 2
+    assert copy_pending(place, target) == 0
+    first, _ = store.calls()
+    answered = first.model_copy(update={"reply": BatchReply(text="yes")})
+    store.put(answered)
+    assert copy_pending(place, target) == 1
+    there = PendingStore(target)
+    assert there.call(first.id) == answered
+    assert [batch.name for batch in there.batches()] == ["one"]
+    assert copy_pending(target, place) == 0
