@@ -57,7 +57,7 @@ def batch_submit(
     from simulrag.models.batch.rounds import submit
 
     sent = []
-    with _store() as (store, folder), _budget(folder) as budget:
+    with _store() as (store, _), _budget() as budget:
         for item in submit(store, budget.check, again=again):
             sent.append(item.model_dump())
             if not as_json:
@@ -151,17 +151,20 @@ def _store() -> Iterator[tuple[PendingStore, Path]]:
 
 
 @contextmanager
-def _budget(folder: Path) -> Iterator[BatchBudget]:
+def _budget() -> Iterator[BatchBudget]:
     from flows.params import load_params
     from flows.project import find_project
+    from flows.stage import cache_place
     from simulrag.calls import CallCache
     from simulrag.models.batch.spending import BatchBudget
     from simulrag.models.budget import Account
     from simulrag.models.prices import read_prices
 
     project = find_project()
-    limits = load_params(project.params).operations.budget
-    with CallCache(folder, stage="batch-submit", mode="replay") as cache:
+    operations = load_params(project.params).operations
+    limits = operations.budget
+    place = cache_place(project, operations)
+    with CallCache(place, stage="batch-submit", mode="replay") as cache:
         yield BatchBudget(
             limits, Account(cache.ledger(), read_prices(project.prices), limits.since)
         )
