@@ -11,8 +11,10 @@ from simulrag.calls.places import CachePlace, RedisPlace
 from simulrag.calls.rows import Rows, ScannedRow
 
 
-def open_rows(place: CachePlace) -> Rows:
+def open_rows(place: CachePlace, *, read_only: bool = False) -> Rows:
     """The rows of a place, made where there are none yet.
+
+    ``read_only``: nothing will be kept there, so that a Redis need not promise to keep it.
 
     Raises EnvironmentFault for a folder that cannot be used and for a Redis that is out of reach
     or may lose rows, CacheError for a damaged database.
@@ -20,7 +22,7 @@ def open_rows(place: CachePlace) -> Rows:
     if isinstance(place, RedisPlace):
         from simulrag.calls.redis_rows import RedisRows
 
-        return RedisRows(place)
+        return RedisRows(place, read_only=read_only)
     return FolderRows(place)
 
 

@@ -89,8 +89,8 @@ class Batch(Record):
 class PendingStore:
     """The rows. Raises EnvironmentFault and CacheError as ``Rows`` does."""
 
-    def __init__(self, cache: CachePlace) -> None:
-        self.rows = open_rows(pending_place(cache))
+    def __init__(self, cache: CachePlace, *, read_only: bool = False) -> None:
+        self.rows = open_rows(pending_place(cache), read_only=read_only)
 
     @staticmethod
     def exists(cache: CachePlace) -> bool:
@@ -173,7 +173,10 @@ def copy_pending(source: CachePlace, target: CachePlace) -> int:
     if not PendingStore.exists(source):
         return 0
     copied = 0
-    with closing(PendingStore(source)) as here, closing(PendingStore(target)) as there:
+    with (
+        closing(PendingStore(source, read_only=True)) as here,
+        closing(PendingStore(target)) as there,
+    ):
         known = {batch.name for batch in there.batches()}
         for batch in here.batches():
             if batch.name not in known:

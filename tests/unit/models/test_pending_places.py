@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CachePlace, cache_stats
-from simulrag.errors import CallsPending
+from simulrag.calls import CachePlace, cache_stats, parse_place
+from simulrag.errors import CallsPending, EnvironmentFault
 from simulrag.models.pending import (
     Batch,
     BatchReply,
@@ -17,6 +17,7 @@ from simulrag.models.pending import (
     copy_pending,
 )
 from tests.servers.places import place, redis_place, redis_program
+from tests.servers.redis_server import RedisProgram, needs_redis
 
 __all__ = ["place", "redis_place", "redis_program"]
 
@@ -69,3 +70,17 @@ def test_waiting_calls_move_and_an_answer_is_never_lost(place: CachePlace, tmp_p
     assert there.call(first.id) == answered
     assert [batch.name for batch in there.batches()] == ["one"]
     assert copy_pending(target, place) == 0
+
+
+def test_waiting_calls_leave_a_redis_that_may_lose_them(tmp_path: Path) -> None:
+    needs_redis()
+    with RedisProgram(tmp_path / "redis") as program:
+        place = parse_place(program.place())
+        with pytest.raises(CallsPending):
+            PendingCalls(place, stage="a", collect=True).reply("verbalized", TARGET, {"n": 1})
+        program.kill()
+        program.settings["appendfsync"] = "everysec"
+        program.start()
+        with pytest.raises(EnvironmentFault, match="may lose"):
+            PendingStore(place)
+        assert copy_pending(place, tmp_path / "target") == 1
