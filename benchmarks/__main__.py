@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.cache_places import cache_places
 from benchmarks.calls import calls
 from benchmarks.evaluation import evaluation
 from benchmarks.figures import Figure
@@ -146,7 +147,7 @@ def epidemiology() -> Iterator[Figure]:
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
     parts = (cache, prefect, sumo, confidence, epidemiology, evaluation)
-    known = {part.__name__: part for part in (*parts, calls, throughput, memory)}
+    known = {part.__name__: part for part in (*parts, cache_places, calls, throughput, memory)}
     for name in sys.argv[1:] or known:
         for figure, value, unit, n in known[name]():
             line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}

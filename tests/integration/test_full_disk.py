@@ -1,0 +1,113 @@
+"""A disk that is full: a small tmpfs below the cache folder, as a real disk in all that matters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from simulrag.calls import CallCache, CallResult, cache_stats, parse_place, verify_cache
+from simulrag.errors import EnvironmentFault
+from tests.servers.redis_server import RedisProgram, needs_redis
+
+SIZE_KB = 3000
+ROW = "x" * 50_000
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own. Only root may mount one, and not everywhere."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a tmpfs")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_KB}k", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+class Payer:
+    """Notes which calls were really made, and which of them were acknowledged."""
+
+    def __init__(self) -> None:
+        self.made: list[int] = []
+        self.told: list[int] = []
+
+    async def ask(self, cache: CallCache, count: int) -> None:
+        """Ask for calls 0 to count - 1, until one fails."""
+        for n in range(count):
+            await cache.get_or_call("model", {"n": n}, self.call(n))
+            self.told.append(n)
+
+    def call(self, n: int) -> Callable[[], Awaitable[CallResult]]:
+        async def make() -> CallResult:
+            self.made.append(n)
+            return CallResult({"n": n, "text": ROW})
+
+        return make
+
+
+async def test_what_a_full_disk_refused_is_stored_once_there_is_space(disk: Path) -> None:
+    payer, folder = Payer(), disk / "cache"
+    with CallCache(folder, stage="a") as cache:
+        with pytest.raises(EnvironmentFault, match=r"full.*free space.*paid for.*kept in memory"):
+            await payer.ask(cache, 1000)
+        stored = len(payer.told)
+        assert stored > 5
+        for n in range(stored):  # what was acknowledged is there and can be read
+            assert (await cache.get_or_call("model", {"n": n}, payer.call(n))).hit
+        _resize(disk, 3 * SIZE_KB)
+        again = await cache.get_or_call("model", {"n": stored}, payer.call(stored))
+        assert again.call.response == {"n": stored, "text": ROW}
+    assert payer.made == list(range(stored + 1))
+    assert cache_stats(folder).entries == stored + 1
+    assert verify_cache(folder).problems == ()
+
+
+async def test_a_run_that_ends_on_a_full_disk_names_what_is_lost_and_the_rerun_goes_on(
+    disk: Path,
+) -> None:
+    payer, folder = Payer(), disk / "cache"
+    cache = CallCache(folder, stage="a")
+    with pytest.raises(EnvironmentFault, match="full"):
+        await payer.ask(cache, 1000)
+    with pytest.raises(EnvironmentFault, match=r"Paid-for results are lost: [0-9a-f]{64}"):
+        cache.close()
+    failed = len(payer.made) - 1
+    _resize(disk, 3 * SIZE_KB)
+    with CallCache(folder, stage="a") as cache:
+        await payer.ask(cache, failed + 2)
+    assert payer.made == [*range(failed), failed, failed, failed + 1]
+    assert verify_cache(folder).problems == ()
+
+
+async def test_redis_on_a_full_disk_acknowledges_nothing_that_it_loses(disk: Path) -> None:
+    """It ends itself rather than answer; on a larger disk it has every row it acknowledged."""
+    needs_redis()
+    payer = Payer()
+    with RedisProgram(disk / "redis") as program:
+        place = parse_place(program.place())
+        with CallCache(place, stage="a") as cache:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(payer.ask(cache, 1000), 3)
+            stored = len(payer.told)
+            assert 5 < stored < 100
+            program.stop()
+            _resize(disk, 3 * SIZE_KB)
+            program.start()
+            for n in range(stored):
+                assert (await cache.get_or_call("model", {"n": n}, payer.call(n))).hit
+        assert verify_cache(place).problems == ()
+
+
+def _resize(disk: Path, size_kb: int) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size_kb}k", str(disk)], check=True)
