@@ -111,7 +111,9 @@ async def answer_questions(
 ) -> list[Answer]:
     """All steps for all questions. Selection comes between two passes: its budget is pooled."""
     works = [Work(question, bench) for question in questions]
-    for steps in _first_pass(params):
+    first = _first_pass(params)
+    tracker.expect(len(works) * (len(first) + 1 + (params.verify == "selected")))
+    for steps in first:
         await _take(works, steps, tracker, chunk)
     bench.waiting.check(*(work.waiting for work in works))  # selection pools all questions
     chosen = select_claims(
@@ -311,6 +313,6 @@ async def _take(works: list[Work], steps: Steps, tracker: Tracker, chunk: int) -
     for span, part in chunks(works, chunk):
 
         async def work_on(part: list[Work] = part, span: str = span) -> None:
-            await each(f"{name} {span}", part, lambda work: work.do(steps))
+            await each(f"{name} {span}", part, lambda work: work.do(steps), tracker.advance)
 
         await tracker.step(f"{name} {span}", work_on)

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from flows.algorithm import answer_questions
+from flows.artifacts import failure_lines, stage_costs
 from flows.files import check_folder, write_records
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
@@ -46,13 +47,9 @@ def stage_table(domain: str, answers: list[Answer]) -> str:
     ]
     lines = [f"## answer {domain}", "", "| what | count |", "| --- | --- |"]
     lines += [f"| {name} | {count} |" for name, count in rows]
-    if failed:
-        lines += ["", "| failed question | step | reason |", "| --- | --- | --- |"]
-        lines += [
-            f"| {a.question_id} | {a.failure.step} | {a.failure.reason} |"
-            for a in failed
-            if a.failure
-        ]
+    lines += failure_lines(
+        (a.question_id, a.failure.step, a.failure.reason) for a in failed if a.failure
+    )
     return "\n".join(lines)
 
 
@@ -67,7 +64,10 @@ def run(
     out: Path,
     export: Path,
 ) -> list[Answer]:
-    """The whole stage; writes ``out`` and the export before it returns."""
+    """The whole stage; writes ``out`` and the export before it returns.
+
+    Raises SimulRAGError, after they are written, for too low a coverage.
+    """
     name = f"answer-{domain}"
     check_folder(out.parent)
 
@@ -80,6 +80,13 @@ def run(
             )
             write_records(out, answers)
         await tracker.markdown(name, stage_table(domain, answers))
+        done = sum(answer.failure is None for answer in answers)
+        counts = {"questions answered": (done, len(answers))}
+        rows = stage_costs(project, bench.gateway, counts)
+        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
+        console.print(stage_table(domain, answers), markup=False)
+        reasons = sorted({answer.failure.reason for answer in answers if answer.failure})
+        check_coverage(name, done, len(answers), params.operations, "; ".join(reasons[:2]))
         return answers
 
     tags = [f"domain:{domain}", f"model:{params.model('answer').model}"]
@@ -121,7 +128,7 @@ def main() -> None:
         settings = {"benchmark": str(source), "domain": domain} if replays else {}
         simulator, seed = load(arguments.simulator, settings), 0
     place = project.results if arguments.out is None else Results(arguments.out)
-    answers = run(
+    run(
         project,
         params,
         domain,
@@ -130,12 +137,6 @@ def main() -> None:
         seed=seed,
         out=place.answers(domain),
         export=place.calls(f"answer-{domain}"),
-    )
-    console.print(stage_table(domain, answers), markup=False)
-    done = sum(a.failure is None for a in answers)
-    reasons = sorted({a.failure.reason for a in answers if a.failure})
-    check_coverage(
-        f"answer-{domain}", done, len(answers), params.operations, "; ".join(reasons[:2])
     )
 
 

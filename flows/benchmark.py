@@ -9,6 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
+from flows.artifacts import stage_costs
 from flows.files import write_text
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
@@ -54,7 +55,11 @@ def run(project: Project, params: StageParams, domain: str, simulator: Simulator
 
             await tracker.step(f"generate {wanted.questions}", draw)
             _write(project, domain, *made[0])
-        await tracker.markdown(name, stage_table(made[0][2]))
+        summary = made[0][2]
+        await tracker.markdown(name, stage_table(summary))
+        counts = {"questions made": (summary.accepted, summary.requested)}
+        rows = stage_costs(project, bench.gateway, counts)
+        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
         return made[0]
 
     tags = [f"domain:{domain}", f"model:{params.model('benchmark').model}"]

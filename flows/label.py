@@ -9,6 +9,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.artifacts import failure_lines, stage_costs
 from flows.files import check_folder, read_records, write_records, write_table
 from flows.params import StageParams, load_stage_params
 from flows.progress import console, each
@@ -40,7 +41,10 @@ def run(
     pairs: list[tuple[Question, Answer]],
     outs: Outs,
 ) -> tuple[list[FinalClaims], list[Label]]:
-    """Label the answers that are complete; failed questions have nothing to label."""
+    """Label the answers that are complete; failed questions have nothing to label.
+
+    Raises SimulRAGError, after the outs are written, for too low a coverage.
+    """
     name = f"label-{domain}"
     complete = [(question, answer) for question, answer in pairs if answer.failure is None]
 
@@ -53,6 +57,7 @@ def run(
 
     async def body(tracker: Tracker) -> list[Labelled]:
         made: list[Labelled] = []
+        tracker.expect(len(complete))
         async with workbench(project, params, name, "judge", export=outs.calls) as bench:
             for span, part in chunks(complete, params.operations.chunk):
 
@@ -60,7 +65,10 @@ def run(
                     part: list[tuple[Question, Answer]] = part, span: str = span
                 ) -> None:
                     done = await each(
-                        f"label {span}", part, lambda p: bench.waiting.unless(one(p, bench))
+                        f"label {span}",
+                        part,
+                        lambda p: bench.waiting.unless(one(p, bench)),
+                        tracker.advance,
                     )
                     made.extend(item for item in done if item is not None)
 
@@ -68,7 +76,20 @@ def run(
             bench.waiting.check()
             write_records(outs.finals, [f for finals, _ in made for f in finals])
             write_table(outs.labels, [lb for _, labels in made for lb in labels], Label)
-        await tracker.markdown(name, stage_table(domain, [lb for _, part in made for lb in part]))
+        labels = [label for _, part in made for label in part]
+        finals = [final for part, _ in made for final in part]
+        await tracker.markdown(name, stage_table(domain, labels, finals))
+        counts = {
+            "questions with an answer": (len(complete), len(pairs)),
+            "claims labelled": (sum(lb.failure is None for lb in labels), len(labels)),
+        }
+        rows = stage_costs(project, bench.gateway, counts)
+        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
+        console.print(stage_table(domain, labels, finals), markup=False)
+        results: list[Label | FinalClaims] = [*labels, *finals]
+        reasons = sorted({item.failure for item in results if item.failure})
+        done = sum(item.failure is None for item in results)
+        check_coverage(name, done, len(results), params.operations, "; ".join(reasons[:2]))
         return made
 
     tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
@@ -76,11 +97,14 @@ def run(
     return [f for finals, _ in made for f in finals], [lb for _, part in made for lb in part]
 
 
-def stage_table(domain: str, labels: list[Label]) -> str:
+def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:
     """The stage as Markdown."""
     lines = [f"## label {domain}", "", "| label | claims |", "| --- | --- |"]
     for value in ("true", "false", "undecided", None):
         lines.append(f"| {value or 'failed'} | {sum(lb.label == value for lb in labels)} |")
+    failed = [(item.question_id, "label", item.failure) for item in labels if item.failure]
+    failed += [(item.question_id, "decompose", item.failure) for item in finals if item.failure]
+    lines += failure_lines(failed)
     return "\n".join(lines)
 
 
@@ -107,12 +131,7 @@ def main() -> None:
     pairs = [(questions[answer.question_id], answer) for answer in answers]
     check_folder(place.labels(domain).parent)
     outs = Outs(place.labels(domain), place.final_claims(domain), place.calls(f"label-{domain}"))
-    finals, labels = run(project, params, domain, pairs, outs)
-    console.print(stage_table(domain, labels), markup=False)
-    made: list[Label | FinalClaims] = [*labels, *finals]
-    reasons = sorted({item.failure for item in made if item.failure})
-    done = sum(item.failure is None for item in made)
-    check_coverage(f"label-{domain}", done, len(made), params.operations, "; ".join(reasons[:2]))
+    run(project, params, domain, pairs, outs)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,15 @@ console = Console(stderr=True, highlight=False)
 
 
 async def each(
-    label: str, items: Iterable[Item], work: Callable[[Item], Awaitable[Result]]
+    label: str,
+    items: Iterable[Item],
+    work: Callable[[Item], Awaitable[Result]],
+    advance: Callable[[], None] = lambda: None,
 ) -> list[Result]:
-    """``work`` over all items at once (the gateway and the simulator bound what is in flight)."""
+    """``work`` over all items at once (the gateway and the simulator bound what is in flight).
+
+    ``advance`` is called after each item.
+    """
     todo = list(items)
     columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
     with Progress(
@@ -30,6 +36,7 @@ async def each(
         async def one(item: Item) -> Result:
             result = await work(item)
             progress.advance(bar)
+            advance()
             return result
 
         results = await together(one(item) for item in todo)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from flows.files import check_folder, read_records, read_table
-from flows.metrics import chosen, read_tables
+from flows.metrics import chosen, read_tables, stage_table
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
 from flows.project import Project, Results, find_project
@@ -39,7 +39,9 @@ def run(
             _write(project, params, place, domains)
 
         await tracker.step("write", work)
-        await tracker.markdown("report", f"The report of this run: `{place.report}`")
+        link = f"[The report of this run]({place.report.resolve().as_uri()}): `{place.report}`"
+        tables = read_tables(place.metrics, params.metrics)
+        await tracker.markdown("report", f"{link}\n\n{stage_table(tables)}")
         return place.report
 
     tags = [f"domain:{domain}" for domain in domains]

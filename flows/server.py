@@ -3,7 +3,8 @@
 It is started on first need in a process session of its own, found again through
 ``.prefect/server.json``, and ends after ten idle minutes. ``make ui`` runs the same thing in the
 foreground on a fixed port. A server or a home that the user names (PREFECT_API_URL, PREFECT_HOME)
-is used as it is. Telemetry is off.
+is used as it is. Its database is SQLite in ``.prefect/`` unless
+PREFECT_SERVER_DATABASE_CONNECTION_URL names another. Telemetry is off.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ def configure(root: Path) -> None:
         "PREFECT_HOME": str(root / ".prefect"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_TO_API_ENABLED": "false",  # nothing is logged that the artifacts lack
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
         "PREFECT_CLIENT_MAX_RETRIES": "2",
+        "PREFECT_API_REQUEST_TIMEOUT": "10",
     }
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
@@ -87,7 +91,10 @@ def supervise(root: Path, port: int, idle_s: float | None) -> int:
     home = _home(root)
     command = [sys.executable, "-m", "prefect", "server", "start"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
-    child = subprocess.Popen(command)
+    # Prefect allows every web page to read the API by default; the UI is of the same origin.
+    own = f"http://127.0.0.1:{port}"
+    allowed = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": own, **os.environ}
+    child = subprocess.Popen(command, env=allowed)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     _write_state(root, port, os.getpid())
     touch(root)

@@ -8,15 +8,16 @@ without it.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from flows import server
+from flows.watching import PrefectTracker, short, warn
 
 Result = TypeVar("Result")
+Cell = str | int | float | None
 KEEP_ALIVE_S = 60.0
 
 
@@ -27,8 +28,20 @@ class Tracker(Protocol):
         """Run one step over one chunk."""
         ...
 
+    def expect(self, total: int) -> None:
+        """Say how many units of work are to come: a question in a step is one."""
+        ...
+
+    def advance(self) -> None:
+        """Say that one of them is done."""
+        ...
+
     async def markdown(self, key: str, text: str) -> None:
-        """Show a table of the stage."""
+        """Show a text of the stage."""
+        ...
+
+    async def table(self, key: str, rows: Sequence[dict[str, Cell]], about: str) -> None:
+        """Show rows that have the same columns."""
         ...
 
 
@@ -39,59 +52,17 @@ class Untracked:
         """Run the step."""
         return await work()
 
+    def expect(self, total: int) -> None:
+        """Show nothing."""
+
+    def advance(self) -> None:
+        """Show nothing."""
+
     async def markdown(self, key: str, text: str) -> None:
         """Show nothing."""
 
-
-class _PrefectTracker:
-    """Steps as tasks until Prefect fails; from then on plain steps."""
-
-    def __init__(self) -> None:
-        self._lost = False
-
-    async def step(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:
-        if self._lost:
-            return await work()
-        from prefect import task
-        from prefect.cache_policies import NO_CACHE
-
-        done: list[Result] = []
-        failed: list[Exception] = []
-
-        async def run() -> None:
-            try:
-                done.append(await work())
-            except Exception as error:
-                failed.append(error)
-                raise
-
-        step = task(
-            name=name.split(" ", maxsplit=1)[0],
-            task_run_name=name,
-            cache_policy=NO_CACHE,
-            persist_result=False,
-        )(run)
-        try:
-            await step()
-        except Exception as error:
-            if failed:
-                raise failed[0] from None
-            self._lose(error)
-        return done[0] if done else await work()
-
-    def _lose(self, error: Exception) -> None:
-        self._lost = True
-        _warn(f"the Prefect server is gone and the stage goes on without it: {_short(error)}")
-
-    async def markdown(self, key: str, text: str) -> None:
-        from prefect.artifacts import acreate_markdown_artifact
-
-        if self._lost:
-            return
-        try:
-            await acreate_markdown_artifact(markdown=text, key=key)
-        except Exception as error:  # the table is on the terminal too
-            self._lose(error)
+    async def table(self, key: str, rows: Sequence[dict[str, Cell]], about: str) -> None:
+        """Show nothing."""
 
 
 async def tracked(
@@ -116,7 +87,9 @@ async def tracked(
         nonlocal started
         started = True
         try:
-            outcome.append(await body(_PrefectTracker()))
+            tracker = PrefectTracker()
+            async with tracker.progress(run_name):
+                outcome.append(await body(tracker))
         except Exception as error:
             failure.append(error)
             raise
@@ -134,7 +107,7 @@ async def tracked(
     except Exception as error:
         if failure:
             raise failure[0] from None
-        _warn(f"Prefect is not watching this stage: {_short(error)}")
+        warn(f"Prefect is not watching this stage: {short(error)}")
     finally:
         done.set()
     if not started:
@@ -153,11 +126,3 @@ def _connect(root: Path, done: threading.Event) -> None:
             server.touch(root)
 
     threading.Thread(target=keep_alive, daemon=True).start()
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-def _warn(text: str) -> None:
-    sys.stderr.write(f"warning: {text}\n")
