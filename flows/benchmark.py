@@ -38,6 +38,7 @@ def run(project: Project, params: StageParams, domain: str, simulator: Simulator
         async with workbench(
             project, params, name, "benchmark", simulator=simulator, export=export
         ) as bench:
+            tracker.expect(wanted.questions)
 
             async def draw() -> None:
                 made.append(
@@ -50,6 +51,7 @@ def run(project: Project, params: StageParams, domain: str, simulator: Simulator
                         template_count=wanted.templates,
                         concurrency=params.operations.concurrency,
                         simulator_seed=params.simulator(domain).seed,
+                        accepted=tracker.advance,
                     )
                 )
 

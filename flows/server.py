@@ -10,6 +10,7 @@ PREFECT_SERVER_DATABASE_CONNECTION_URL names another. Telemetry is off.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import fcntl
 import json
 import os
@@ -28,6 +29,7 @@ from typing import Any
 IDLE_S = 600.0
 START_S = 60.0
 UI_PORT = 4200
+_PR_SET_PDEATHSIG = 1
 _OURS: set[str] = set()
 """URLs of shared servers that this process has put into PREFECT_API_URL itself."""
 
@@ -43,7 +45,10 @@ def configure(root: Path) -> None:
         "PREFECT_LOGGING_TO_API_ENABLED": "false",  # nothing is logged that the artifacts lack
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
-        "PREFECT_CLIENT_MAX_RETRIES": "2",
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
+        # A server that is gone holds up neither the stage nor its end: each retry of each state
+        # and event would wait for seconds. Watching ends at the first failure instead.
+        "PREFECT_CLIENT_MAX_RETRIES": "0",
         "PREFECT_API_REQUEST_TIMEOUT": "10",
     }
     for name, value in defaults.items():
@@ -94,7 +99,7 @@ def supervise(root: Path, port: int, idle_s: float | None) -> int:
     # Prefect allows every web page to read the API by default; the UI is of the same origin.
     own = f"http://127.0.0.1:{port}"
     allowed = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": own, **os.environ}
-    child = subprocess.Popen(command, env=allowed)
+    child = subprocess.Popen(command, env=allowed, preexec_fn=_end_with_parent)  # noqa: PLW1509 no thread yet
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     _write_state(root, port, os.getpid())
     touch(root)
@@ -108,6 +113,12 @@ def supervise(root: Path, port: int, idle_s: float | None) -> int:
         child.terminate()
     code = child.wait()
     return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else code
+
+
+def _end_with_parent() -> None:
+    """Have Linux end this process when its parent is killed: nobody would see that it idles."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def stop(root: Path) -> None:

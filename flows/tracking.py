@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from flows import server
-from flows.watching import PrefectTracker, short, warn
+from flows.watching import PrefectTracker, give_up_early, short, warn
 
 Result = TypeVar("Result")
 Cell = str | int | float | None
@@ -88,7 +88,7 @@ async def tracked(
         started = True
         try:
             tracker = PrefectTracker()
-            async with tracker.progress(run_name):
+            async with tracker.watching(run_name):
                 outcome.append(await body(tracker))
         except Exception as error:
             failure.append(error)
@@ -97,6 +97,7 @@ async def tracked(
     done = threading.Event()
     try:
         _connect(root, done)
+        give_up_early()
         from prefect import flow
         from prefect import tags as tagged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from simulators.base import ArgumentError, RunError
@@ -52,12 +52,14 @@ async def generate(
     draws_per_question: int = 3,
     concurrency: int = 16,
     simulator_seed: int = 0,
+    accepted: Callable[[], None] = lambda: None,
 ) -> tuple[list[Template], list[Question], BenchmarkSummary]:
     """``n`` checked questions, or fewer where the summary says why.
 
     ``templates`` None: the model draws them. Scenarios come from one stream, in batches of what
     is still missing, until ``n`` are accepted or ``draws_per_question`` x ``n`` were drawn; the
     questions are in the stream's order, so a larger ``n`` keeps the smaller one's questions.
+    ``accepted`` is called after each question that passed its check.
     """
     if n < 1 or template_count < 1:
         raise InputError(
@@ -77,9 +79,12 @@ async def generate(
                 return rejection(
                     scenario, "simulator", Problem(kind="simulator", detail=str(error))
                 )
-            return await write_question(
+            result = await write_question(
                 ask, by_id[scenario.template_id], scenario, evidence, domain
             )
+            if isinstance(result, Question):
+                accepted()
+            return result
 
     stream = scenario_stream(templates, seed, domain)
     results: list[Question | Rejection] = []
