@@ -7,10 +7,13 @@ not need one another are taken side by side, so that a question waits for few ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+from flows.cluster import Workers
 from flows.params import AnswerParams
-from flows.progress import each
+from flows.progress import console, each
 from flows.stage import Workbench, chunks
 from flows.tracking import Tracker
 from simulators.base import SimulatorError
@@ -51,15 +54,36 @@ NEEDS: dict[str, frozenset[str]] = {
 """The steps whose results a step reads, directly."""
 
 
+@dataclass(frozen=True)
+class State:
+    """All that is known of one question between two steps."""
+
+    question: Question
+    answer: Answer
+    waiting: frozenset[str] = frozenset()
+    first_sample: tuple[int, ...] = ()
+    """The claims that SimulRAG at m = 1 verifies, once the baselines are to be made."""
+
+
 class Work:
     """One question on its way through the steps."""
 
-    def __init__(self, question: Question, bench: Workbench) -> None:
-        self.question = question
+    def __init__(self, state: State, bench: Workbench) -> None:
         self.bench = bench
-        self.ask = Counted(bench.gateway)
-        self.answer = Answer(question_id=question.question_id, domain=question.domain)
-        self.waiting: set[str] = set()
+        self.take_over(state)
+
+    def take_over(self, state: State) -> None:
+        """Go on from there."""
+        self.question = state.question
+        self.answer = state.answer
+        self.ask = Counted(self.bench.gateway, state.answer.usage)
+        self.waiting = set(state.waiting)
+        self.first_sample = state.first_sample
+
+    @property
+    def state(self) -> State:
+        """What another process needs to go on from here."""
+        return State(self.question, self.answer, frozenset(self.waiting), self.first_sample)
 
     async def do(self, steps: Steps) -> None:
         """Take the steps. A typed error fails this question alone and stops its later steps.
@@ -108,13 +132,22 @@ async def answer_questions(
     params: AnswerParams,
     tracker: Tracker,
     chunk: int,
+    *,
+    workers: Workers | None = None,
 ) -> list[Answer]:
-    """All steps for all questions. Selection comes between two passes: its budget is pooled."""
-    works = [Work(question, bench) for question in questions]
+    """All steps for all questions. Selection comes between two passes: its budget is pooled.
+
+    With ``workers`` the chunks of a step are worked there, side by side.
+    """
+
+    async def take(steps: Iterable[str]) -> None:
+        await _take(works, tuple(steps), params, tracker=tracker, chunk=chunk, workers=workers)
+
+    works = [Work(State(question, _empty(question)), bench) for question in questions]
     first = _first_pass(params)
     tracker.expect(len(works) * (len(first) + 1 + (params.verify == "selected")))
     for steps in first:
-        await _take(works, steps, tracker, chunk)
+        await take(steps)
     bench.waiting.check(*(work.waiting for work in works))  # selection pools all questions
     chosen = select_claims(
         [work.answer for work in works],
@@ -127,7 +160,7 @@ async def answer_questions(
     for work, selected in zip(works, chosen, strict=True):
         work.answer = work.with_(selected=selected)
     if params.verify == "selected":
-        await _take(works, {"verify": _verify_selected(params)}, tracker, chunk)
+        await take(["verify"])
         bench.waiting.check(*(work.waiting for work in works))
     kappa = _kappa(works, params)
     for work in works:
@@ -136,10 +169,16 @@ async def answer_questions(
             continue
         kept = keep(answer.claims, answer.selected, kappa, params.centrality)
         work.answer = work.with_(kept=kept, kappa=kappa)
-    last: dict[str, Step] = {"synthesise": _synthesise}
     if params.baselines:
-        last["compare"] = _baselines(works, params)
-    await _take(works, last, tracker, chunk)
+        firsts = first_sample_selection(
+            [work.answer for work in works],
+            budget_percent=params.budget_percent,
+            by_question=params.pool == "question",
+            seed=params.seed,
+        )
+        for work, own in zip(works, firsts, strict=True):
+            work.first_sample = own
+    await take(["synthesise", "compare"] if params.baselines else ["synthesise"])
     bench.waiting.check(*(work.waiting for work in works))
     return [work.answer for work in works]
 
@@ -285,21 +324,14 @@ async def _synthesise(work: Work) -> Answer:
     return work.with_(final=final, verified=verified)
 
 
-def _baselines(works: list[Work], params: AnswerParams) -> Step:
+def _baselines(params: AnswerParams) -> Step:
     """Final answers by the other methods; their calls are no part of SimulRAG's own usage."""
-    chosen = first_sample_selection(
-        [work.answer for work in works],
-        budget_percent=params.budget_percent,
-        by_question=params.pool == "question",
-        seed=params.seed,
-    )
-    of_question = {work.question.question_id: own for work, own in zip(works, chosen, strict=True)}
 
     async def step(work: Work) -> Answer:
         texts = await baseline_texts(
             work.question.text,
             work.answer,
-            of_question[work.question.question_id],
+            work.first_sample,
             work.bench.gateway,
             limit=params.max_claims,
         )
@@ -308,11 +340,57 @@ def _baselines(works: list[Work], params: AnswerParams) -> Step:
     return step
 
 
-async def _take(works: list[Work], steps: Steps, tracker: Tracker, chunk: int) -> None:
-    name = ", ".join(steps)
-    for span, part in chunks(works, chunk):
+async def _take(
+    works: list[Work],
+    names: Sequence[str],
+    params: AnswerParams,
+    *,
+    tracker: Tracker,
+    chunk: int,
+    workers: Workers | None,
+) -> None:
+    label = ", ".join(names)
+    steps = _steps(params, names)
 
-        async def work_on(part: list[Work] = part, span: str = span) -> None:
-            await each(f"{name} {span}", part, lambda work: work.do(steps), tracker.advance)
+    async def here(part: list[Work], span: str) -> None:
+        await each(f"{label} {span}", part, lambda work: work.do(steps), tracker.advance)
 
-        await tracker.step(f"{name} {span}", work_on)
+    async def there(part: list[Work], span: str, workers: Workers) -> None:
+        states = [work.state for work in part]
+        after = await workers.run(partial(_take_states, states, names, params))
+        for work, state in zip(part, after, strict=True):
+            work.take_over(state)
+            tracker.advance()
+        console.print(f"  {label} {span}: {len(part)} done")
+
+    spans = chunks(works, chunk)
+    if workers is None:
+        for span, part in spans:
+            await tracker.step(f"{label} {span}", partial(here, part, span))
+        return
+    await together(
+        tracker.step(f"{label} {span}", partial(there, part, span, workers)) for span, part in spans
+    )
+
+
+async def _take_states(
+    states: list[State], names: Sequence[str], params: AnswerParams, bench: Workbench
+) -> list[State]:
+    """On a worker: the steps for a chunk of questions."""
+    steps = _steps(params, names)
+    works = [Work(state, bench) for state in states]
+    await together(work.do(steps) for work in works)
+    return [work.state for work in works]
+
+
+def _steps(params: AnswerParams, names: Iterable[str]) -> Steps:
+    """The steps of these names."""
+    known: dict[str, Step] = {"verify": _verify_selected(params)}
+    for steps in _first_pass(params):
+        known |= steps
+    known |= {"synthesise": _synthesise, "compare": _baselines(params)}
+    return {name: known[name] for name in names}
+
+
+def _empty(question: Question) -> Answer:
+    return Answer(question_id=question.question_id, domain=question.domain)

@@ -7,10 +7,14 @@ the questions come from a file, and with ``--out DIR`` the results go elsewhere,
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from flows.algorithm import answer_questions
 from flows.artifacts import failure_lines, stage_costs
+from flows.cluster import Place, workers
 from flows.files import check_folder, write_records
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
@@ -18,12 +22,11 @@ from flows.project import Project, Results, find_project
 from flows.stage import (
     check_coverage,
     exits,
-    load_simulator,
     run_stage,
+    simulator_choice,
     workbench,
 )
 from flows.tracking import Tracker
-from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.benchmark.published import read_questions
 from simulrag.errors import InputError
@@ -59,24 +62,40 @@ def run(
     domain: str,
     questions: list[Question],
     *,
-    simulator: Simulator,
+    simulator: tuple[str, Mapping[str, JsonValue]],
     seed: int,
     out: Path,
     export: Path,
 ) -> list[Answer]:
     """The whole stage; writes ``out`` and the export before it returns.
 
-    Raises SimulRAGError, after they are written, for too low a coverage.
+    ``simulator``: its name and settings. Raises SimulRAGError, after they are written, for too low
+    a coverage.
     """
     name = f"answer-{domain}"
     check_folder(out.parent)
 
     async def body(tracker: Tracker) -> list[Answer]:
-        async with workbench(
-            project, params, name, "answer", simulator=simulator, seed=seed, export=export
-        ) as bench:
+        place = Place(project, params, name, "answer", simulator, seed)
+        async with (
+            workbench(
+                project,
+                params,
+                name,
+                "answer",
+                simulator=load(*simulator),
+                seed=seed,
+                export=export,
+            ) as bench,
+            workers(place, bench) as there,
+        ):
             answers = await answer_questions(
-                questions, bench, params.answer, tracker, params.operations.chunk
+                questions,
+                bench,
+                params.answer,
+                tracker,
+                params.operations.chunk,
+                workers=there,
             )
             write_records(out, answers)
         await tracker.markdown(name, stage_table(domain, answers))
@@ -122,11 +141,14 @@ def main() -> None:
     questions = read_questions(source)
     check_domain(source, questions, domain)
     if arguments.simulator is None:
-        simulator, seed = load_simulator(project, params, domain), params.simulator(domain).seed
+        simulator = simulator_choice(project, params, domain)
+        seed = params.simulator(domain).seed
     else:
         replays = arguments.simulator == "replay"
-        settings = {"benchmark": str(source), "domain": domain} if replays else {}
-        simulator, seed = load(arguments.simulator, settings), 0
+        settings: dict[str, JsonValue] = {}
+        if replays:
+            settings = {"benchmark": str(source.resolve()), "domain": domain}
+        simulator, seed = (arguments.simulator, settings), 0
     place = project.results if arguments.out is None else Results(arguments.out)
     run(
         project,

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from flows.artifacts import failure_lines, stage_costs
+from flows.cluster import Place, Workers, workers
 from flows.files import check_folder, read_records, write_records, write_table
 from flows.params import StageParams, load_stage_params
 from flows.progress import console, each
@@ -19,6 +22,7 @@ from flows.tracking import Tracker
 from simulrag.benchmark.published import read_questions
 from simulrag.errors import InputError
 from simulrag.evaluation.labelling import final_claims, label_claims, texts_to_label
+from simulrag.method.concurrency import together
 from simulrag.records import Answer, FinalClaims, Label, Question
 
 
@@ -31,14 +35,16 @@ class Outs:
     calls: Path
 
 
+Pair = tuple[Question, Answer]
 Labelled = tuple[tuple[FinalClaims, ...], tuple[Label, ...]]
+Tolerance = Literal["rounding"] | float
 
 
 def run(
     project: Project,
     params: StageParams,
     domain: str,
-    pairs: list[tuple[Question, Answer]],
+    pairs: list[Pair],
     outs: Outs,
 ) -> tuple[list[FinalClaims], list[Label]]:
     """Label the answers that are complete; failed questions have nothing to label.
@@ -48,31 +54,40 @@ def run(
     name = f"label-{domain}"
     complete = [(question, answer) for question, answer in pairs if answer.failure is None]
 
-    async def one(pair: tuple[Question, Answer], bench: Workbench) -> Labelled:
-        question, answer = pair
-        finals = await final_claims(question, answer, bench.gateway)
-        texts = texts_to_label(answer, finals)
-        labels = await label_claims(question, texts, bench.gateway, params.label.tolerance)
-        return finals, labels
-
     async def body(tracker: Tracker) -> list[Labelled]:
         made: list[Labelled] = []
         tracker.expect(len(complete))
-        async with workbench(project, params, name, "judge", export=outs.calls) as bench:
-            for span, part in chunks(complete, params.operations.chunk):
+        tolerance = params.label.tolerance
+        async with (
+            workbench(project, params, name, "judge", export=outs.calls) as bench,
+            workers(Place(project, params, name, "judge"), bench) as there,
+        ):
 
-                async def work_on(
-                    part: list[tuple[Question, Answer]] = part, span: str = span
-                ) -> None:
-                    done = await each(
-                        f"label {span}",
-                        part,
-                        lambda p: bench.waiting.unless(one(p, bench)),
-                        tracker.advance,
-                    )
-                    made.extend(item for item in done if item is not None)
+            async def here(part: list[Pair], span: str) -> None:
+                done = await each(
+                    f"label {span}",
+                    part,
+                    lambda pair: bench.waiting.unless(_label(pair, tolerance, bench)),
+                    tracker.advance,
+                )
+                made.extend(item for item in done if item is not None)
 
-                await tracker.step(f"label {span}", work_on)
+            async def on_worker(part: list[Pair], workers: Workers) -> list[Labelled]:
+                done = await workers.run(partial(_label_all, part, tolerance))
+                for _ in done:
+                    tracker.advance()
+                return done
+
+            spans = chunks(complete, params.operations.chunk)
+            if there is None:
+                for span, part in spans:
+                    await tracker.step(f"label {span}", partial(here, part, span))
+            else:
+                results = await together(
+                    tracker.step(f"label {span}", partial(on_worker, part, there))
+                    for span, part in spans
+                )
+                made += [item for part in results for item in part]
             bench.waiting.check()
             write_records(outs.finals, [f for finals, _ in made for f in finals])
             write_table(outs.labels, [lb for _, labels in made for lb in labels], Label)
@@ -95,6 +110,18 @@ def run(
     tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
     made = run_stage(project, params, "label", f"{name}-{len(complete)}q", tags, body=body)
     return [f for finals, _ in made for f in finals], [lb for _, part in made for lb in part]
+
+
+async def _label(pair: Pair, tolerance: Tolerance, bench: Workbench) -> Labelled:
+    question, answer = pair
+    finals = await final_claims(question, answer, bench.gateway)
+    texts = texts_to_label(answer, finals)
+    return finals, await label_claims(question, texts, bench.gateway, tolerance)
+
+
+async def _label_all(part: list[Pair], tolerance: Tolerance, bench: Workbench) -> list[Labelled]:
+    """On a worker: a chunk."""
+    return await together(_label(pair, tolerance, bench) for pair in part)
 
 
 def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:

@@ -138,6 +138,17 @@ class LlmParams(Section):
     judge: ModelSettings = Field(description="labels claims by the reference")
 
 
+class ClusterParams(Section):
+    """Where chunks go with ``operations.runner: dask``."""
+
+    workers: int = Field(
+        default=2, ge=1, le=1024, description="worker processes on this machine, without an address"
+    )
+    address: str | None = Field(
+        default=None, description="a Dask scheduler that runs, as tcp://host:8786"
+    )
+
+
 class Operations(Section):
     """How the work is run. Nothing here changes a result."""
 
@@ -151,6 +162,11 @@ class Operations(Section):
     concurrency: int = Field(ge=1, le=4096, description="model calls in flight")
     simulator_workers: int = Field(ge=1, le=1024, description="simulator runs at a time")
     chunk: int = Field(ge=1, le=10_000, description="questions in one Prefect task")
+    runner: Literal["threads", "dask"] = Field(
+        default="threads",
+        description="threads: chunks in this process, one after another; dask: on Dask workers",
+    )
+    cluster: ClusterParams = ClusterParams()
     min_coverage: float = Field(
         ge=0, le=1, description="a stage below this share of successes fails"
     )
@@ -209,6 +225,11 @@ class StageParams:
         self._params = params
         self._stage = stage
         self.operations = params.operations
+
+    def with_operations(self, **changes: object) -> StageParams:
+        """The same with some operations replaced."""
+        operations = self.operations.model_copy(update=changes)
+        return StageParams(self._params.model_copy(update={"operations": operations}), self._stage)
 
     def _section(self, path: str) -> Any:
         named = STAGE_SECTIONS[self._stage]

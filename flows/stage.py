@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from pydantic import JsonValue
+
 from flows.params import Operations, StageParams
 from flows.progress import console
 from flows.project import Project
@@ -174,13 +176,20 @@ def located(project: Project, settings: ModelSettings) -> ModelSettings:
 
 def load_simulator(project: Project, params: StageParams, domain: str) -> Simulator:
     """The simulator of a domain, as params.yaml chooses it; its files lie below the project."""
+    return load(*simulator_choice(project, params, domain))
+
+
+def simulator_choice(
+    project: Project, params: StageParams, domain: str
+) -> tuple[str, dict[str, JsonValue]]:
+    """The name of a domain's simulator and its settings, paths made absolute."""
     choice = params.simulator(domain)
     settings = dict(choice.settings)
     if choice.name == "replay" and "benchmark" in settings:
         settings["benchmark"] = str(project.root / str(settings["benchmark"]))
     if params.operations.run_log is not None and choice.name == "urban":
         settings["run_log"] = params.operations.run_log
-    return load(choice.name, settings)
+    return choice.name, settings
 
 
 def chunks(items: Sequence[Item], size: int) -> Iterator[tuple[str, list[Item]]]:

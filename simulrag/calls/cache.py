@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,16 @@ class CallCache:
     def misses(self) -> int:
         """Calls that were made in this run, failed ones too."""
         return self._tally.misses
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The keys of the calls that this stage used: what an export holds."""
+        return frozenset(self._used)
+
+    def adopt(self, used: Iterable[str], run: StageRun) -> None:
+        """Take as this stage's own what another process did for it in the same folder."""
+        self._used.update(used)
+        self._tally.adopt(run)
 
     def counts(self) -> dict[str, int]:
         """Hits and misses, together and by kind."""

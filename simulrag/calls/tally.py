@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 
 from simulrag.calls.keys import CallKind
-from simulrag.calls.stored import StoredCall
+from simulrag.calls.stored import StageRun, StoredCall
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +67,11 @@ class Tally:
                 "/".join(part for part in name if part) or "a model",
                 ", ".join(sorted(seen)),
             )
+
+    def adopt(self, run: StageRun) -> None:
+        """Add what another process counted."""
+        self._hits.update(model=run.model_hits, simulator=run.simulator_hits)
+        self._misses.update(model=run.model_misses, simulator=run.simulator_misses)
 
     def counts(self) -> dict[str, int]:
         """Hits and misses, together and by kind."""

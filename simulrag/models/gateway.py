@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
@@ -228,6 +228,16 @@ class Gateway:
             "schema": None if request.schema is None else reply_schema(request.schema),
             "sample_index": request.sample_index,
         }
+
+    def adopt(
+        self, usage: Mapping[str, Usage], paid: Mapping[str, Usage], failures: Mapping[str, int]
+    ) -> None:
+        """Add what the gateway of another process counted."""
+        for task, used in usage.items():
+            _count(self.usage, task, used)
+        for task, used in paid.items():
+            _count(self.paid, task, used)
+        self._retries.failures.update(failures)
 
     async def close(self) -> None:
         """Free the provider's connections. The cache is its owner's to close."""
