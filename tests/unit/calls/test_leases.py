@@ -30,9 +30,9 @@ def test_a_lease_has_one_owner_who_alone_can_give_it_back(place: CachePlace) -> 
 
 def test_a_lease_ends_by_itself(place: CachePlace) -> None:
     rows = open_rows(place)
-    assert take(rows, Lease(KEY, seconds=0.05))
+    assert take(rows, Lease(KEY, seconds=0.5))
     assert not is_free(rows, Lease(KEY))
-    time.sleep(0.06)
+    time.sleep(0.55)
     assert take(rows, Lease(KEY))
 
 

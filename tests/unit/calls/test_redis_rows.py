@@ -160,10 +160,10 @@ def test_leases_end_by_the_servers_time(
     for clock in ("time", "monotonic"):
         now = getattr(time, clock)()
         monkeypatch.setattr(time, clock, lambda now=now: now + 86_400.0)
-    assert take(rows, Lease(KEY, seconds=0.2))
+    assert take(rows, Lease(KEY, seconds=1.0))
     assert not is_free(rows, Lease(KEY))
     assert not take(rows, Lease(KEY))
-    time.sleep(0.25)
+    time.sleep(1.05)
     assert take(rows, Lease(KEY))
 
 
