@@ -10,7 +10,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -20,8 +20,7 @@ from benchmarks.evaluation import evaluation
 from benchmarks.figures import Figure
 from benchmarks.memory import memory
 from benchmarks.throughput import throughput
-from flows import server
-from flows.tracking import Tracker, tracked
+from benchmarks.tracking import prefect
 from simulators.registry import load
 from simulrag.calls import CallCache, CallResult
 from simulrag.method.confidence import claim_confidence
@@ -45,42 +44,6 @@ def cache() -> Iterator[Figure]:
         for name in ("cache_miss", "cache_hit"):
             with CallCache(Path(folder), stage="bench") as store:
                 yield name, asyncio.run(use(store)) / n * 1e6, "us per call", n
-
-
-def prefect() -> Iterator[Figure]:
-    """What Prefect adds to a stage, and to each of its tasks, on a server that runs."""
-    tasks = 40
-
-    async def body(tracker: Tracker) -> None:
-        async def work() -> None:
-            await asyncio.sleep(0)
-
-        for i in range(tasks):
-            await tracker.step(f"step {i}", work)
-        await tracker.markdown("bench", "# nothing")
-
-    def stage(root: Path | None, body: Callable[[Tracker], object]) -> float:
-        start = time.perf_counter()
-        asyncio.run(tracked("bench", "bench", [], body, root))  # type: ignore[arg-type]
-        return time.perf_counter() - start
-
-    async def empty(tracker: Tracker) -> None:
-        await tracker.markdown("bench", "# nothing")
-
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder).resolve()
-        server.configure(root)
-        start = time.perf_counter()
-        server.begin(root)
-        server.wait(root)
-        yield "prefect_server_first_start", time.perf_counter() - start, "s", 1
-        cold = stage(root, empty)  # with Prefect's import, as every stage's process has it
-        plain = stage(None, body)
-        warm = [stage(root, empty) for _ in range(3)]
-        full = [stage(root, body) for _ in range(3)]
-        server.stop(root)
-    yield "prefect_added_per_stage", cold, "s", 1
-    yield "prefect_added_per_task", (median(full) - median(warm) - plain) / tasks * 1e3, "ms", tasks
 
 
 def sumo() -> Iterator[Figure]:

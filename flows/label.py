@@ -83,11 +83,11 @@ def run(
                 for span, part in spans:
                     await tracker.step(f"label {span}", partial(here, part, span))
             else:
-                results = await together(
+                worked = await together(
                     tracker.step(f"label {span}", partial(on_worker, part, there))
                     for span, part in spans
                 )
-                made += [item for part in results for item in part]
+                made += [item for part in worked for item in part]
             bench.waiting.check()
             write_records(outs.finals, [f for finals, _ in made for f in finals])
             write_table(outs.labels, [lb for _, labels in made for lb in labels], Label)

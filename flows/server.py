@@ -46,9 +46,7 @@ def configure(root: Path) -> None:
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
         "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
-        # A server that is gone holds up neither the stage nor its end: each retry of each state
-        # and event would wait for seconds. Watching ends at the first failure instead.
-        "PREFECT_CLIENT_MAX_RETRIES": "0",
+        "PREFECT_CLIENT_MAX_RETRIES": "2",  # a busy SQLite answers 503
         "PREFECT_API_REQUEST_TIMEOUT": "10",
     }
     for name, value in defaults.items():
@@ -97,9 +95,14 @@ def supervise(root: Path, port: int, idle_s: float | None) -> int:
     command = [sys.executable, "-m", "prefect", "server", "start"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     # Prefect allows every web page to read the API by default; the UI is of the same origin.
+    # And its UI asks port 4200 whatever port it is on.
     own = f"http://127.0.0.1:{port}"
-    allowed = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": own, **os.environ}
-    child = subprocess.Popen(command, env=allowed, preexec_fn=_end_with_parent)  # noqa: PLW1509 no thread yet
+    settings = {
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": own,
+        "PREFECT_SERVER_UI_API_URL": f"{own}/api",
+        **os.environ,
+    }
+    child = subprocess.Popen(command, env=settings, preexec_fn=_end_with_parent)  # noqa: PLW1509 no thread yet
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     _write_state(root, port, os.getpid())
     touch(root)

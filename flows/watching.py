@@ -9,7 +9,7 @@ import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,6 +34,7 @@ class PrefectTracker:
         self._done = 0
         self._total = 0
         self._step = ""
+        self._impatience = ExitStack()
 
     async def step(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:
         """Run one step over one chunk as a task run; once, whatever becomes of Prefect."""
@@ -105,14 +106,26 @@ class PrefectTracker:
         finally:
             moving.cancel()
             await asyncio.gather(moving, return_exceptions=True)
+            self._hurry()
         if self._total:
             await self._show(lambda: follow.to(self._percent(), self._words()))
+            self._hurry()
 
     def _percent(self) -> float:
         return round(min(100.0, 100 * self._done / self._total), 1) if self._total else 0.0
 
     def _words(self) -> str:
         return f"{self._step}: {self._done} of {self._total}"
+
+    def _hurry(self) -> None:
+        """Where the server is gone, let the flow end without waiting for it.
+
+        To be called in the flow's own context, where its last requests look for their settings.
+        """
+        from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+        if self._lost:
+            self._impatience.enter_context(temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}))
 
     async def _show(self, show: Callable[[], Awaitable[object]]) -> None:
         if self._lost:
