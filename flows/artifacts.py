@@ -25,8 +25,9 @@ def cost_rows(
 ) -> list[dict[str, Cell]]:
     """Coverage (``counts``: how many of how many), then what the calls of each task took.
 
-    ``used`` are the calls that the results rest on, ``made`` those of this run alone; money is in
-    US dollars by the price table, empty for a model without a price.
+    ``used`` counts every reply that was used, now paid for or before, and twice where it was used
+    twice; ``made`` what was really asked in this run. Money is what all of ``used`` would cost, in
+    US dollars by the price table; empty for a model without a price.
     """
     rows = [
         _row(what, count=f"{done} of {of}{_share(done, of)}") for what, (done, of) in counts.items()

@@ -22,7 +22,7 @@ from pydantic import JsonValue
 from flows.params import Operations, StageParams
 from flows.progress import console
 from flows.project import Project
-from flows.stage import Workbench, cache_folder, workbench
+from flows.stage import Workbench, cache_place, workbench
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
@@ -106,27 +106,31 @@ async def workers(place: Place, bench: Workbench) -> AsyncIterator[Workers | Non
         yield None
         return
     token = f".workers-{uuid.uuid4().hex}"
-    mark = cache_folder(place.project, operations) / token
+    cache = cache_place(place.project, operations)
+    mark = cache / token if isinstance(cache, Path) else None
     async with _connected(operations) as client:
         threads: dict[str, int] = await client.nthreads()
         total = max(1, sum(threads.values()))
         console.print(f"  {len(threads)} Dask workers with {total} threads")
-        mark.touch()
+        if mark is not None:
+            mark.touch()
         try:
             yield Workers(client, _shared(place, total), bench, token)
         finally:
-            mark.unlink(missing_ok=True)
+            if mark is not None:
+                mark.unlink(missing_ok=True)
 
 
 def work_there(place: Place, token: str, work: ChunkWork[Result]) -> Done[Result]:
     """On a worker: a workbench for one chunk, in an event loop of its own.
 
-    Raises InputError where the call cache here is not the stage's.
+    Raises InputError where the call cache here is not the stage's; one in Redis has the same name
+    everywhere.
     """
-    folder = cache_folder(place.project, place.params.operations)
-    if not (folder / token).is_file():
+    cache = cache_place(place.project, place.params.operations)
+    if isinstance(cache, Path) and not (cache / token).is_file():
         raise InputError(
-            f"a Dask worker does not see the stage's call cache in {folder}: workers need this "
+            f"a Dask worker does not see the stage's call cache in {cache}: workers need this "
             "project in the same folder, and the cache on a disk that they share with it (SQLite: "
             "the same machine)"
         )
