@@ -19,6 +19,7 @@ from benchmarks.calls import calls
 from benchmarks.evaluation import evaluation
 from benchmarks.figures import Figure
 from benchmarks.memory import memory
+from benchmarks.scale import scale
 from benchmarks.throughput import throughput
 from benchmarks.tracking import prefect
 from simulators.registry import load
@@ -110,7 +111,8 @@ def epidemiology() -> Iterator[Figure]:
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
     parts = (cache, prefect, sumo, confidence, epidemiology, evaluation)
-    known = {part.__name__: part for part in (*parts, cache_places, calls, throughput, memory)}
+    more = (cache_places, calls, throughput, memory, scale)
+    known = {part.__name__: part for part in (*parts, *more)}
     for name in sys.argv[1:] or known:
         for figure, value, unit, n in known[name]():
             line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}
