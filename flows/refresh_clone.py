@@ -2,7 +2,7 @@
 
 The user's own files are not touched while a refresh runs, and a killed one leaves nothing that the
 next has to repair. The clone shares what costs time or money to make: git's objects, DVC's cache
-(with its run cache, which knows every stage that had ended) and the call cache.
+and the call cache, which has every call and simulator run of a refresh that did not end.
 """
 
 from __future__ import annotations
