@@ -132,8 +132,10 @@ def test_a_server_killed_in_mid_stage_loses_no_result(
         _, errors = after.communicate(timeout=120)
         assert after.returncode == 0, errors
         assert "Prefect" not in errors
-        (run,) = api(project, "flow_runs/filter")[:1]
-        assert (run["name"], run["state_type"]) == (f"answer-urban-{QUESTIONS}q", "COMPLETED")
+        runs = api(project, "flow_runs/filter")
+        assert {run["name"] for run in runs} == {f"answer-urban-{QUESTIONS}q"}
+        # The first one's end could not be told to anybody.
+        assert sorted(run["state_type"] for run in runs) == ["COMPLETED", "RUNNING"]
     finally:
         server.stop(project)
     assert len(model.requests) == made, "a finished call was made again"
