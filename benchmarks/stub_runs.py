@@ -23,9 +23,10 @@ from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Message, Provider, ProviderReply, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Question
 from tests.servers.traffic import question
 

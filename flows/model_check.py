@@ -18,12 +18,13 @@ from simulrag.errors import ModelError, SimulRAGError
 from simulrag.models import anthropic, openai
 from simulrag.models.base import Completion, Provider
 from simulrag.models.budget import Account, Budget, BudgetLimits
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.payment import is_paid, reply_limit
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Verbalized
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Record
 
 TASK = "verbalized"

@@ -30,8 +30,8 @@ from simulrag.errors import InputError
 from simulrag.evaluation.settings import MetricSettings
 from simulrag.method.merging import Merging
 from simulrag.models.budget import BudgetLimits
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.retry import RetryPolicy
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Centrality
 
 

@@ -39,11 +39,11 @@ from simulrag.errors import BudgetMissing, ModelError
 from simulrag.evaluation.labelling import final_claims, label_claims, texts_to_label
 from simulrag.method.answering import closed_book_answers
 from simulrag.models.budget import Account, Amount
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.payment import is_paid
 from simulrag.models.prices import PriceTable, read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Question, Usage
 
 STAGES: tuple[Literal["benchmark", "answer", "label"], ...] = ("benchmark", "answer", "label")

@@ -15,8 +15,9 @@ from simulrag.calls import CallCache, call_key
 from simulrag.errors import CacheError, ModelError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Message, ProviderReply, Request, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Evidence, Usage
 
 CHARACTERS_PER_TOKEN = 4

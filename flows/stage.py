@@ -37,12 +37,13 @@ from simulrag.errors import (
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Provider
 from simulrag.models.budget import Account, Budget
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.payment import is_paid, reply_limit
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
+from simulrag.models.settings import ModelSettings
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -19,8 +19,8 @@ from simulrag.models.faults import (
     cut_off,
     schema_title,
 )
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.payment import costs_money
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
 if TYPE_CHECKING:

@@ -1,18 +1,17 @@
-"""The one way to a model: settings, the call's key, validation, one repair, counting."""
+"""The one way to a model: the call's key, validation, one repair, counting."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, JsonValue
 
 from simulrag.calls import CallCache, CallResult, call_key
 from simulrag.errors import CacheError, InputError, ModelError
-from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request, Sampling
+from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request
 from simulrag.models.budget import Budget, CallBill
 from simulrag.models.counting import longest_prompt
 from simulrag.models.limiter import Limiter
@@ -20,86 +19,12 @@ from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply
 from simulrag.models.pending import PendingCalls, Target
 from simulrag.models.prompts import Prompts
 from simulrag.models.retry import Retries, RetryPolicy
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
 _DEFAULT_RETRY = RetryPolicy()
-
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-_PLAIN_URL = re.compile(r"https?://[^\s@?#]+")
-
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-
-
-class LocalSettings(BaseModel):
-    """How provider ``local`` runs its weights. Nothing here is part of a call's key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    threads: int | None = Field(default=None, ge=1, description="provider local: threads; all")
-    context: int = Field(
-        default=8192, ge=64, description="provider local: tokens of prompt and reply together"
-    )
-
-
-class ModelSettings(BaseModel):
-    """One section ``llm.*`` of params.yaml: which model does a stage's work, and how.
-
-    ``endpoint`` names the server and is part of a call's key; ``base_url`` says where it is today
-    and is not, so that moving a server repays nothing. ``api_key_env`` is the *name* of the
-    environment variable that holds the key. ``tasks`` overrides single sampling fields by task.
-    """
-
-    # A key pasted into the wrong field must not come back in the error text.
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    provider: Name = Field(
-        default="offline", description="offline, openai, anthropic, local, or a plugin's name"
-    )
-    endpoint: Name = Field(default="default", description="a name for the server, part of the key")
-    model: str = Field(
-        min_length=1, description="the model's name at the provider; local: a GGUF file"
-    )
-    base_url: str | None = Field(
-        default=None, description="address of a compatible server, no part of the key"
-    )
-    api: Literal["auto", "chat", "responses"] = Field(
-        default="auto",
-        description="OpenAI's interface; auto: responses at its own servers, chat elsewhere",
-    )
-    api_key_env: str | None = Field(
-        default=None, description="name of the environment variable that holds the key"
-    )
-    paid: bool | None = Field(
-        default=None,
-        description="calls cost money; unless set: yes, except on one's own machine or network",
-    )
-    sampling: Sampling = Sampling()
-    tasks: dict[str, Sampling] = Field(default={}, description="sampling of single tasks, by name")
-    local: LocalSettings = LocalSettings()
-
-    @model_validator(mode="after")
-    def _nothing_secret(self) -> Self:
-        # Not a field's own pattern: its error would hold the input, which may be a key.
-        if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):
-            raise ValueError(
-                "api_key_env is the name of an environment variable in capitals, not the key itself"
-            )
-        if self.base_url is not None and not _PLAIN_URL.fullmatch(self.base_url):
-            raise ValueError(
-                "base_url must start with http:// or https:// and hold no user, password or query"
-            )
-        if self.base_url is not None and self.provider == "offline":
-            raise ValueError("the offline provider has no base_url; leave it out")
-        return self
-
-    def sampling_of(self, task: str) -> Sampling:
-        """The sampling of a task: the general one with the task's own fields over it."""
-        override = self.tasks.get(task)
-        if override is None:
-            return self.sampling
-        return self.sampling.model_copy(update=override.model_dump(exclude_unset=True))
 
 
 class Gateway:

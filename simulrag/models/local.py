@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from simulrag.errors import EnvironmentFault, InputError, ModelError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.faults import cut_off, schema_title
-from simulrag.models.gateway import ModelSettings
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
 _MAGIC = b"GGUF"

@@ -12,9 +12,9 @@ from simulrag.errors import InputError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.credentials import known_key, read_key
 from simulrag.models.faults import CONNECT_TIMEOUT_S, ODD_SHAPE, Server
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.openai_wires import chat_body, chat_reply, responses_body, responses_reply
 from simulrag.models.payment import costs_money
+from simulrag.models.settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.base import Provider
-from simulrag.models.gateway import ModelSettings
+from simulrag.models.settings import ModelSettings
 
 ENTRY_POINTS = "simulrag.models"
 

@@ -9,9 +9,9 @@ import pytest
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.anthropic import DEFAULT_MAX_TOKENS, OFFICIAL_URL, AnthropicProvider
 from simulrag.models.base import Message, Sampling
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.parsing import reply_schema
 from simulrag.models.replies import ToolCalls
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.servers.loopback import Act, LoopbackServer, canned
 

@@ -25,12 +25,13 @@ from simulrag.models.batch.lines import Limits, Part
 from simulrag.models.batch.rounds import counts, export, fetch, read_files, status, submit
 from simulrag.models.batch.spending import BatchBudget
 from simulrag.models.budget import Account, BudgetLimits
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.pending import Batch, PendingCalls, PendingStore
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Verbalized
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.servers.loopback import (
     CUT_OFF,

@@ -16,12 +16,13 @@ from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError
 from simulrag.models import local
 from simulrag.models.base import Message, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.local import LocalProvider, content_hash
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Boundary
+from simulrag.models.settings import ModelSettings
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 SHORT = Sampling(max_output_tokens=48)

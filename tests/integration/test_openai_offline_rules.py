@@ -10,10 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from simulrag.calls import CallCache
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Decomposition, Entailment, Judgement, Verification
+from simulrag.models.settings import ModelSettings
 from tests.servers.loopback import LoopbackServer, offline_answers
 
 PROMPTS = Path(__file__).parents[2] / "prompts"

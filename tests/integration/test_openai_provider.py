@@ -16,13 +16,14 @@ from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, Sampling
 from simulrag.models.credentials import NO_KEY
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.openai import OFFICIAL_URL, OpenAIProvider
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Boundary, Decomposition, ToolCalls, Verbalized
 from simulrag.models.retry import RetryPolicy
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.servers.loopback import (
     CUT_OFF,

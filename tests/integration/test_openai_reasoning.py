@@ -11,11 +11,12 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.errors import InputError
 from simulrag.models.base import Message, Request, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.openai import OpenAIProvider
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Boundary
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.servers.loopback import Act, LoopbackServer, canned
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ProviderDown
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.retry import DOWN_AFTER, RetryPolicy
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Question
 from tests.integration.projects import copy_project, run
 from tests.servers.loopback import (

@@ -13,11 +13,12 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, Provider, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.replies import Boundary, Verbalized
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.servers.loopback import (
     CUT_OFF,

@@ -20,9 +20,9 @@ from pydantic import JsonValue
 from simulrag.errors import InputError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.faults import Server
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.pending import PendingCall, Target
 from simulrag.models.providers import make_provider
+from simulrag.models.settings import ModelSettings
 
 
 @runtime_checkable

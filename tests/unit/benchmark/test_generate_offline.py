@@ -11,9 +11,10 @@ from simulrag.benchmark.published import read_questions, write_questions
 from simulrag.benchmark.templates import template_problems
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
+from simulrag.models.settings import ModelSettings
 
 
 async def generated(folder: Path, simulator: Any) -> tuple[Any, Gateway]:

@@ -16,10 +16,11 @@ from simulrag.method.batches import batches, in_order
 from simulrag.method.boundary import assess_boundaries
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.offline import OfflineProvider
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Numbered
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.unit.method.scripted import Scripted
 

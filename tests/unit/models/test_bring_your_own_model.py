@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from simulrag.calls import CallCache
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
+from simulrag.models.settings import ModelSettings
 
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "docs" / "bring-your-own-model.md"

@@ -11,10 +11,11 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from simulrag.calls import CallCache
 from simulrag.errors import CacheError, InputError, ModelError
 from simulrag.models.base import Message, ProviderReply, Request, Sampling
-from simulrag.models.gateway import Gateway, ModelSettings
+from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Decomposition, Entailment
 from simulrag.models.retry import RetryPolicy
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
 PROMPTS = Path(__file__).parents[3] / "prompts"

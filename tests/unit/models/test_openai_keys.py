@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from simulrag.models.credentials import NO_KEY, scrub
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.openai import key_variable
+from simulrag.models.settings import ModelSettings
 
 
 @pytest.mark.parametrize(

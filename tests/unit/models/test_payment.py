@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulrag.models.gateway import ModelSettings
 from simulrag.models.payment import costs_money, is_paid, reply_limit
 from simulrag.models.providers import make_provider
+from simulrag.models.settings import ModelSettings
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models import providers
-from simulrag.models.gateway import ModelSettings
+from simulrag.models.settings import ModelSettings
 
 
 def settings(provider: str) -> ModelSettings:
