@@ -6,6 +6,7 @@ Every call to the server may fail, and the first that does ends the watching, ne
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -166,6 +167,8 @@ def give_up_early() -> None:
     from prefect.events.clients import PrefectEventsClient
     from prefect.events.worker import EventsWorker, emit_events_to_cloud
 
+    # At a stage's end it tells of each event that is still on its way.
+    logging.getLogger(EventsWorker.__name__).setLevel(logging.CRITICAL)
     if not emit_events_to_cloud():  # the cloud has a client of its own
         EventsWorker.set_client_override(PrefectEventsClient, reconnection_attempts=1)
 
