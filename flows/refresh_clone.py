@@ -219,8 +219,10 @@ def _share_dvc(root: Path, folder: Path) -> None:
         shutil.copy(local, folder / ".dvc" / "config.local")
     cache = _checked(root, _dvc("cache", "dir")).strip()
     _checked(folder, _dvc("config", "--local", "cache.dir", cache))
-    for line in _checked(root, _dvc("remote", "list")).splitlines():
-        name, url = line.split()[:2]
+    from dvc.config import Config  # not `dvc remote list`, which breaks long lines
+
+    for name, remote in Config(str(root / ".dvc"))["remote"].items():
+        url = str(remote["url"])
         if "://" not in url and Path(url).is_absolute():
             _checked(folder, _dvc("remote", "modify", "--local", name, "url", url))
 

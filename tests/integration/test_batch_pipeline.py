@@ -13,7 +13,7 @@ from simulrag.models.pending import PendingStore
 from tests.integration.projects import copy_project, dvc, run
 from tests.servers.loopback import LoopbackServer, offline_answers
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("batch-pipeline")]
+pytestmark = pytest.mark.slow
 SMALL = {
     "benchmark.questions": 2,
     "benchmark.templates": 2,

@@ -13,7 +13,6 @@ import pytest
 
 from tests.integration.projects import copy_project, run
 
-pytestmark = pytest.mark.xdist_group("cli")
 QUESTION = (
     "The city lowers the speed limit on the corridor by 30% and turns its signal into a "
     "'green wave' priority junction. How does the average travel time change, and what happens "

@@ -17,7 +17,7 @@ from simulrag.calls import cache_stats
 from tests.integration.projects import copy_project, outs, run
 
 pytest.importorskip("distributed", reason="needs the extra 'cluster'")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect")]
+pytestmark = pytest.mark.slow
 
 STAGES = ("benchmark", "answer", "label")
 SMALL = {

@@ -12,7 +12,7 @@ import pytest
 
 from tests.integration.projects import copy_project, run, stats
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kill")]
+pytestmark = pytest.mark.slow
 
 KILL_AFTER = """
 import os, signal, sys

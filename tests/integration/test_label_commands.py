@@ -23,7 +23,6 @@ from tests.integration.projects import ROOT, run
 from tests.unit.evaluation.people import annotation, given
 from tests.unit.evaluation.synthetic import study
 
-pytestmark = pytest.mark.xdist_group("cli")
 COMMAND = (sys.executable, "-m", "flows.cli", "label")
 
 

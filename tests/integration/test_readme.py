@@ -11,8 +11,6 @@ import pytest
 
 from tests.integration.projects import ROOT, copy_project, run
 
-pytestmark = pytest.mark.xdist_group("cli")
-
 
 def commands() -> list[str]:
     """The `simulrag` lines of the README's code blocks that need no file of the reader's."""

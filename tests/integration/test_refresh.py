@@ -25,7 +25,7 @@ from flows import server
 from flows.periods import moment_of, seed_of
 from tests.integration.projects import ROOT, copy_project, dvc, run
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("refresh")]
+pytestmark = pytest.mark.slow
 LONGEST_S = 400.0
 SMALL = {
     "benchmark.questions": 4,

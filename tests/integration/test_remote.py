@@ -11,7 +11,7 @@ import yaml
 
 from tests.integration.projects import ROOT, copy_project, dvc, outs, run, stats
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("remote")]
+pytestmark = pytest.mark.slow
 STAGES = ("benchmark-urban", "answer-urban", "label-urban")
 SMALL = {
     "benchmark.questions": 3,

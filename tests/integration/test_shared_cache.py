@@ -21,7 +21,7 @@ from simulrag.calls import cache_stats, parse_place, verify_cache
 from tests.integration.projects import copy_project, outs, run, stats
 from tests.servers.redis_server import RedisProgram, needs_redis
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shared-cache")]
+pytestmark = pytest.mark.slow
 
 ANSWER = (sys.executable, "-m", "flows.answer", "--domain", "urban")
 CACHE = (sys.executable, "-m", "flows.cli", "cache")

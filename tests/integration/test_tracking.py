@@ -19,7 +19,7 @@ from flows import server
 from flows.tracking import Tracker, tracked
 from simulrag.errors import InputError
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

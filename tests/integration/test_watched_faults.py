@@ -22,7 +22,7 @@ from tests.integration.projects import copy_project
 from tests.servers.loopback import HANG, Act, LoopbackServer
 from tests.servers.traffic import question, traffic
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect")]
+pytestmark = pytest.mark.slow
 
 QUESTIONS = 4
 INTERRUPT_LIMIT_S = 10.0
