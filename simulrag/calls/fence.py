@@ -75,7 +75,15 @@ def _keep_usage(rows: Rows, text: str, mine: Unsaved, replaces: str | None) -> N
     except ValueError:
         return  # a row that cannot be read tells no usage
     if call.paid:
-        note_spent(rows, mine.owner, model_name(call), call.usage, call.time, replaces=replaces)
+        note_spent(
+            rows,
+            mine.owner,
+            model_name(call),
+            call.usage,
+            call.time,
+            service=call.service,
+            replaces=replaces,
+        )
 
 
 def _trusted(rows: Rows, key: str, text: str) -> StoredCall:

@@ -118,12 +118,14 @@ class Ledger:
         """Nothing is under way here any more."""
         self._rows.patiently_now(lambda: self._rows.delete(self._owner))
 
-    def note(self, name: tuple[str, str, str], usage: Usage) -> None:
-        """Keep usage that was billed and that no call's row holds."""
+    def note(self, name: tuple[str, str, str], usage: Usage, service: str = "") -> None:
+        """Keep usage that was billed and that no call's row holds; ``service``: how it was."""
         # Chosen once: the same row, also where its writing is tried again.
         owner, time = secrets.token_hex(16), datetime.now(UTC).isoformat(timespec="milliseconds")
         taken = usage.model_dump()
-        self._rows.patiently_now(lambda: note_spent(self._rows, owner, name, taken, time))
+        self._rows.patiently_now(
+            lambda: note_spent(self._rows, owner, name, taken, time, service=service)
+        )
 
     async def together(self, work: Callable[[], T]) -> T:
         """``work()`` while no other process writes; a kill may, a power cut may not keep it."""
@@ -156,6 +158,7 @@ def note_spent(
     usage: dict[str, int],
     time: str,
     *,
+    service: str = "",
     replaces: str | None = None,
 ) -> None:
     """Write a row of usage that no call's row holds (any more).
@@ -167,6 +170,7 @@ def note_spent(
         request={"provider": provider, "endpoint": endpoint, "model": model},
         usage=usage,
         time=time,
+        service=service,
         replaces=replaces,
     )
     rows.set(SPENT_PREFIX + owner, canonical_json(spent.model_dump()))

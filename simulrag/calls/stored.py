@@ -41,12 +41,13 @@ class StoredCall(Record):
 class SpentUsage(Record):
     """Usage that was billed and that no call's row holds; ``request`` names the model.
 
-    ``replaces``: the key of the call whose older row held it before it was overwritten.
+    ``service``: how it was bought, see StoredCall. ``replaces``: the key of the call whose older row held it before it was overwritten.
     """
 
     request: dict[str, str]
     usage: dict[str, int]
     time: str
+    service: str = ""
     replaces: str | None = None
 
 
