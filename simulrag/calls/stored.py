@@ -41,7 +41,8 @@ class StoredCall(Record):
 class SpentUsage(Record):
     """Usage that was billed and that no call's row holds; ``request`` names the model.
 
-    ``service``: how it was bought, see StoredCall. ``replaces``: the key of the call whose older row held it before it was overwritten.
+    ``service``: how it was bought, see StoredCall. ``replaces``: the key of the call whose older
+    row held it before it was overwritten.
     """
 
     request: dict[str, str]

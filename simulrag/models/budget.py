@@ -18,7 +18,7 @@ from datetime import date
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulrag.calls import Hold, Ledger
-from simulrag.errors import BudgetMissing, BudgetSpent, CallsPending, InputError, ModelError
+from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
 from simulrag.models.base import ProviderReply
 from simulrag.models.prices import ModelName, PriceTable, no_price
 from simulrag.records import Usage
@@ -134,13 +134,12 @@ class Budget:
         self._calls.add(bill)
         try:
             yield bill
-        except CallsPending:  # replies that came by a batch stay on the list, and count at its end
-            raise
         except BaseException:
-            if bill.used.calls:
-                self._account.ledger.note(self._name, bill.used)
+            for service, used in bill.used.items():
+                self._account.ledger.note(self._name, used, service)
             raise
         else:
+            bill.use_arrived()
             self._stored[key] = bill
         finally:
             self._calls.discard(bill)
@@ -171,7 +170,7 @@ class Budget:
         """An attempt has ended; ``usage`` None: nobody said what it took, so nothing counts."""
         bill.held = None
         if usage is not None:
-            bill.used += usage
+            bill.add(usage)
         self._ended.set()
 
     def stopped(self) -> BudgetSpent:
@@ -210,7 +209,9 @@ class Budget:
     def _sum(self, bills: Iterable[CallBill]) -> Amount:
         total = Amount()
         for bill in bills:
-            total += self._account.amount(self._name, bill.used) + (bill.held or Amount())
+            total += bill.held or Amount()
+            for service, used in bill.used.items():
+                total += self._account.amount(self._name, used, service)
         return total
 
     def _bound(self, prompt_tokens: int, max_output: int | None) -> Amount:
@@ -238,12 +239,26 @@ def dollars(amount: float) -> str:
 
 
 class CallBill:
-    """What one call's attempts took so far, and what the one under way holds."""
+    """What one call's attempts took so far, by service, and what the one under way holds.
+
+    ``arrived``: replies of a batch. They count when the call is over: one that ends before its
+    reply could be mended leaves them on the list of pending calls, to be used by the next.
+    """
 
     def __init__(self, budget: Budget) -> None:
-        self.used = Usage()
+        self.used: dict[str, Usage] = {}
+        self.arrived: list[ProviderReply] = []
         self.held: Amount | None = None
         self._budget = budget
+
+    def add(self, usage: Usage, service: str = "") -> None:
+        """Count what was billed."""
+        self.used[service] = self.used.get(service, Usage()) + usage
+
+    def use_arrived(self) -> None:
+        """Count the replies of a batch."""
+        for reply in self.arrived:
+            self.add(reply.usage, reply.service)
 
     async def attempt(
         self,

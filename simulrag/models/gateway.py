@@ -16,7 +16,7 @@ from simulrag.models.budget import Budget, CallBill
 from simulrag.models.counting import longest_prompt
 from simulrag.models.limiter import Limiter
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
-from simulrag.models.pending import PendingCalls, Target
+from simulrag.models.pending import BATCH, PendingCalls, Target
 from simulrag.models.prompts import Prompts
 from simulrag.models.retry import Retries, RetryPolicy
 from simulrag.models.settings import ModelSettings
@@ -101,11 +101,9 @@ class Gateway:
 
         Raises ModelError (kind invalid_reply after two invalid replies, else the provider's),
         ProviderDown where nobody is answered any more, CallsPending where the call waits for a
-        batch, and CacheError where a stored reply no
-        longer validates: the schema is part of the key, so the row was altered or ``check`` has
-        become stricter; mode ``refresh`` calls again.
+        batch, and CacheError where a stored reply no longer validates: the schema is part of the
+        key, so the row was altered or ``check`` has become stricter; mode ``refresh`` calls again.
         """
-
         key = self.key(request)
         from_batch: list[dict[str, JsonValue]] = []
 
@@ -176,11 +174,11 @@ class Gateway:
         services: set[str] = set()
         problems: list[str] = []
         for _ in range(_ATTEMPTS):
-            reply = self._arrived(request, messages, from_batch)
+            reply = self._arrived(request, messages, from_batch, bill)
             if reply is None:
                 reply = await self._attempt(request, messages, bill)
             elif bill is not None:
-                bill.used += reply.usage
+                bill.arrived.append(reply)
             usage += reply.usage
             services.add(reply.service)
             try:
@@ -196,6 +194,8 @@ class Gateway:
                 paid=bill is not None,
                 service=services.pop() if len(services) == 1 else "",
             )
+        if bill is not None:
+            bill.use_arrived()
         self._forget(from_batch)
         raise ModelError(
             f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
@@ -208,13 +208,19 @@ class Gateway:
         request: Request,
         messages: tuple[Message, ...],
         from_batch: list[dict[str, JsonValue]],
+        bill: CallBill | None,
     ) -> ProviderReply | None:
         """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
         if self._pending is None:
             return None
         sent = self.key(replace(request, messages=messages))
         chosen = self.settings.model_dump(include=set(Target.model_fields))
-        reply = self._pending.reply(request.task, Target.model_validate(chosen), sent)
+        try:
+            reply = self._pending.reply(request.task, Target.model_validate(chosen), sent)
+        except ModelError as error:  # a failure, which is off the list from now on
+            if bill is not None and error.usage is not None:
+                bill.add(Usage.model_validate(error.usage), BATCH)
+            raise
         if reply is not None:
             from_batch.append(sent)
         return reply
@@ -270,14 +276,11 @@ class Gateway:
 
 
 def _prompts_exist(settings: ModelSettings, prompts: Prompts) -> None:
+    known = sorted(p.name.removesuffix(".md.j2") for p in prompts.directory.glob("*.md.j2"))
     for task in sorted(settings.tasks):
-        if not (prompts.directory / f"{task}.md.j2").is_file():
-            known = ", ".join(
-                sorted(
-                    path.name.removesuffix(".md.j2") for path in prompts.directory.glob("*.md.j2")
-                )
-            )
-            raise InputError(f"params.yaml overrides the task '{task}'; there are: {known}")
+        if task not in known:
+            there = ", ".join(known)
+            raise InputError(f"params.yaml overrides the task '{task}'; there are: {there}")
 
 
 def _validated(request: Request, text: JsonValue) -> tuple[str, Any]:

@@ -48,7 +48,10 @@ class Target(Record):
 
 
 class BatchReply(Record):
-    """What came back for one request: a text, or a failure that asking again does not mend."""
+    """What came back for one request: a text, or a failure that asking again does not mend.
+
+    ``usage`` of a failure counts a call where it was billed.
+    """
 
     text: str = ""
     usage: Usage = Usage()
@@ -256,6 +259,10 @@ class PendingCalls:
     def _taken(self, call: PendingCall, reply: BatchReply) -> ProviderReply:
         if reply.failure is not None:
             self._store.remove(call.id)
-            raise ModelError(f"'{call.task}': {reply.failure}", kind=reply.failure_kind)
+            raise ModelError(
+                f"'{call.task}': {reply.failure}",
+                kind=reply.failure_kind,
+                usage=reply.usage.model_dump() if reply.usage.calls else None,
+            )
         usage = reply.usage.model_copy(update={"calls": 1})
         return ProviderReply(reply.text, usage, reply.model_version, reply.service)

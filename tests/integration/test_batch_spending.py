@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache, Mode
-from simulrag.errors import CallsPending
+from simulrag.errors import CallsPending, ModelError
+from simulrag.models.batch.rounds import read_files
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import BatchReply, PendingCall, PendingCalls, PendingStore
@@ -20,7 +22,7 @@ from simulrag.models.replies import Verbalized
 from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import Act, LoopbackServer, canned
+from tests.servers.loopback import Act, LoopbackServer, canned, fails
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})
@@ -103,3 +105,31 @@ async def test_what_refresh_overwrites_keeps_the_price_of_its_batch(tmp_path: Pa
         await ask(tmp_path, server.url, "refresh")
         assert len(server.requests) == 1
     assert spent(tmp_path) == pytest.approx(BATCH_USD + CALL_USD)
+
+
+async def test_a_batchs_reply_counts_once_however_often_its_repair_fails(tmp_path: Path) -> None:
+    await answered(tmp_path, "no JSON")
+    with LoopbackServer(ANSWERS, [fails(500), fails(500), BILLED]) as server:
+        for _ in range(2):
+            with pytest.raises(ModelError, match="500"):
+                await ask(tmp_path, server.url)
+        assert spent(tmp_path) == 0  # on the list still, where `batch submit` counts it
+        await ask(tmp_path, server.url)
+    # One row of two services is at the plain price.
+    assert spent(tmp_path) == pytest.approx(2 * CALL_USD)
+
+
+async def test_a_batchs_reply_that_was_cut_off_was_billed(tmp_path: Path) -> None:
+    _, call = await collected(tmp_path)
+    body = {
+        "choices": [{"finish_reason": "length", "message": {"content": '{"prob'}}],
+        "usage": TAKEN,
+    }
+    line = {"custom_id": call.id, "response": {"status_code": 200, "body": body}}
+    results = tmp_path / "results.jsonl"
+    results.write_text(json.dumps(line), encoding="utf-8")
+    assert read_files(PendingStore(tmp_path), [results]).failed == 1
+    for _ in range(2):
+        with pytest.raises((ModelError, CallsPending), match=r"cut off|waits"):
+            await ask(tmp_path, "http://127.0.0.1:9/v1", "deferred")
+    assert spent(tmp_path) == pytest.approx(BATCH_USD)

@@ -125,9 +125,10 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
     try:
         reply = provider_of(call.target).read(body, sampling_of(call))
     except ModelError as error:
-        if error.kind == "truncated":
-            return BatchReply(failure=str(error), failure_kind="truncated")
-        return BatchReply(failure=str(error)) if error.kind == "refused" else None
+        if error.kind not in ("truncated", "refused"):
+            return None
+        used = Usage.model_validate(error.usage or {})
+        return BatchReply(failure=str(error), failure_kind=error.kind, usage=used)
     except (AttributeError, TypeError, ValueError):
         # Read without the SDK's validation, as a live reply is; a file may hold anything.
         raise _RefusedError(f"the reply to {call.id} has not the form of the provider's") from None
