@@ -28,7 +28,7 @@ from flows.planned import Plan, TaskPlan, plan_text
 from flows.progress import console
 from flows.project import Project, find_project
 from flows.rehearsal import Rehearsal, StoredRuns
-from flows.stage import Workbench, cache_place, exits, load_simulator
+from flows.stage import Workbench, cache_place, exits, load_simulator, located
 from flows.tracking import Untracked
 from flows.waiting import Waiting
 from simulators.base import Simulator
@@ -108,7 +108,7 @@ class _Domain:
         self._seed = stage.simulator(domain).seed
         self._runs = StoredRuns(self._simulator, cache)
         self._gates = {
-            name: Rehearsal(getattr(params.llm, role), cache, self._prompts)
+            name: Rehearsal(located(project, getattr(params.llm, role)), cache, self._prompts)
             for name, role in ROLES.items()
         }
         self._cache = cache

@@ -14,9 +14,10 @@ from pydantic import JsonValue
 from simulrag.calls import CallCache, call_key
 from simulrag.errors import CacheError, ModelError
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Completion, Message, ProviderReply, Request, Sampling
+from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Evidence, Usage
 
@@ -25,9 +26,14 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class Nobody:
-    """A provider that is never asked."""
+    """A provider that is never asked. Calls are keyed as those of ``stands_for``."""
 
     name = "nobody"
+
+    def __init__(self, stands_for: Provider) -> None:
+        identity = getattr(stands_for, "identity", None)
+        if identity is not None:
+            self.identity = identity
 
     async def call(
         self,
@@ -51,7 +57,7 @@ class Rehearsal(Gateway):
     """
 
     def __init__(self, settings: ModelSettings, cache: CallCache, prompts: Prompts) -> None:
-        super().__init__(Nobody(), settings, cache, prompts)
+        super().__init__(Nobody(make_provider(settings)), settings, cache, prompts)
         self.stored: dict[str, dict[str, Usage]] = {}
         self.missing: dict[str, dict[str, int]] = {}
 

@@ -12,6 +12,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -28,6 +29,7 @@ from simulrag.models.offline.verification import verify
 from simulrag.records import Usage
 
 MODEL_VERSION = "offline-rules-1"
+_RULES = Path(__file__).parent
 _LIMIT = re.compile(r"\bat most (\d+)\b", re.I)
 _COUNT = re.compile(r"\bReturn (\d+)\b", re.I)
 
@@ -37,12 +39,16 @@ class OfflineProvider:
 
     ``calls`` counts the calls made to this object. With ``call_log`` every call also appends one
     JSON line (title, sample index) to that file, so that calls of other processes can be counted.
+
+    ``identity`` stands in a call's key in place of the model's name: other rules are another model,
+    and what the former ones replied must not pass for theirs.
     """
 
     name = "offline"
 
     def __init__(self, call_log: Path | None = None) -> None:
         self.calls = 0
+        self.identity = f"{MODEL_VERSION}+{rules_hash()[:12]}"
         self._call_log = call_log
 
     async def call(
@@ -69,6 +75,16 @@ class OfflineProvider:
 
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+@lru_cache(maxsize=1)
+def rules_hash() -> str:
+    """The sha256 of the code that decides a reply: these rules and how they read statements."""
+    digest = hashlib.sha256()
+    for folder in (_RULES, _RULES.parents[1] / "statements"):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def estimated_tokens(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from pydantic import BaseModel
 
 from simulators.urban import UrbanSimulator
+from simulrag.calls import CallCache
 from simulrag.errors import ModelError
 from simulrag.models import replies
 from simulrag.models.base import Message, Sampling
-from simulrag.models.offline import OfflineProvider
+from simulrag.models.gateway import Gateway
+from simulrag.models.offline import OfflineProvider, provider
 from simulrag.models.prompts import Prompts
+from simulrag.models.settings import ModelSettings
 
 ROOT = Path(__file__).parents[3]
 PROMPTS = Prompts(ROOT / "prompts")
@@ -180,3 +184,27 @@ async def test_calls_are_counted_and_logged(tmp_path: Path) -> None:
         {"sample_index": 0, "title": None},
         {"sample_index": 1, "title": None},
     ]
+
+
+async def test_other_rules_are_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ModelSettings(provider="offline", model="offline-rules-1")
+
+    async def ask() -> bool:
+        with CallCache(tmp_path / "calls", stage="test") as cache:
+            gateway = Gateway(OfflineProvider(), settings, cache, PROMPTS)
+            completion = await gateway.ask("closed_book", question=QUESTION)
+        return completion.cached
+
+    rules = tmp_path / "models" / "offline"
+    shutil.copytree(provider._RULES, rules)
+    shutil.copytree(provider._RULES.parents[1] / "statements", tmp_path / "statements")
+    assert [await ask(), await ask()] == [False, True]
+    monkeypatch.setattr(provider, "_RULES", rules)
+    provider.rules_hash.cache_clear()
+    assert await ask()  # the same rules in another place
+    for file in (rules / "claims.py", tmp_path / "statements" / "cases.py"):
+        with file.open("a", encoding="utf-8") as code:
+            code.write("# another rule\n")
+        provider.rules_hash.cache_clear()
+        assert not await ask()
+    provider.rules_hash.cache_clear()
