@@ -239,6 +239,7 @@ def _baselines(params: AnswerParams) -> Step:
             work.first_sample,
             work.bench.gateway,
             limit=params.max_claims,
+            merging=params.merging,
         )
         return work.with_(baselines=texts)
 

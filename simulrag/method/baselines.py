@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose
-from simulrag.method.merging import merge_claims
+from simulrag.method.merging import Merging, merge_claims
 from simulrag.method.selection import select_claims
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
@@ -24,17 +24,23 @@ Way = Callable[[Asker], Awaitable[str]]
 
 
 async def baseline_texts(
-    question: str, answer: Answer, chosen: tuple[int, ...], ask: Asker, *, limit: int
+    question: str,
+    answer: Answer,
+    chosen: tuple[int, ...],
+    ask: Asker,
+    *,
+    limit: int,
+    merging: Merging = "chain",
 ) -> tuple[FinalText, ...]:
     """Every baseline's final answer at m = 1 and, where there are more samples, at m.
 
     ``answer`` is complete up to verification; its closed-book samples, claims and evidence are used
     again and only further calls are made, each counted in the text that needs it. ``chosen``: the
     claims of its first sample that SimulRAG at m = 1 verifies (``first_sample_selection``), which
-    is left out where one of them has no verdict. ``limit``: claims taken from one text at most. A
-    model's failure fails the one text.
+    is left out where one of them has no verdict. ``limit``: claims taken from one text at most.
+    ``merging``: as SimulRAG merges its own. A model's failure fails the one text.
     """
-    given = _Given(question, answer, limit)
+    given = _Given(question, answer, limit, merging)
     samples = len(answer.closed_book)
     ways: dict[tuple[FinalMethod, int], Way] = {
         ("input_rag", 1): lambda own: _input_layer(given, 0, own),
@@ -59,6 +65,7 @@ class _Given:
     question: str
     answer: Answer
     limit: int
+    merging: Merging
 
     @property
     def context(self) -> str:
@@ -145,7 +152,7 @@ async def _several(given: _Given, layer: _Layer, ask: Asker) -> str:
     samples = range(len(given.answer.closed_book))
     texts = await together(layer(given, sample, ask) for sample in samples)
     sets = await together(decompose(given.question, t, ask, limit=given.limit) for t in texts)
-    merged = await merge_claims(tuple(sets), ask)
+    merged = await merge_claims(tuple(sets), ask, given.merging)
     return await synthesize(given.question, tuple(claim.text for claim in merged), ask)
 
 

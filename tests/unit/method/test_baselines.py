@@ -8,6 +8,7 @@ import pytest
 
 from simulrag.errors import ModelError
 from simulrag.method.baselines import baseline_texts, first_sample_selection
+from simulrag.method.merging import Merging
 from simulrag.models.base import Completion
 from simulrag.models.replies import ClaimPairs, DecomposedClaim, Decomposition
 from simulrag.records import Answer, Claim, FinalText, Retrieval, Usage, Verdict
@@ -132,3 +133,13 @@ def test_first_sample_selection_spends_the_budget_inside_the_boundary(
     assert chosen == first_sample_selection(
         answers, budget_percent=budget, by_question=False, seed=3
     )
+
+
+@pytest.mark.parametrize(("merging", "sizes"), [("chain", [1, 2, 3]), ("tree", [1, 1, 2])])
+async def test_samples_are_merged_as_simulrag_merges_its_own(
+    merging: Merging, sizes: list[int]
+) -> None:
+    given = answer().model_copy(update={"closed_book": ("A0.", "A1.", "A2.", "A3.")})
+    ask = Scripted(refuse="input_rag")
+    await baseline_texts("q?", given, (), ask, limit=12, merging=merging)
+    assert [len(v["existing"]) for task, v in ask.asked if task == "merge"] == sizes
