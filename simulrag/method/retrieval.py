@@ -27,14 +27,18 @@ async def retrieve(
     if simulator.oracle:
         return await _look_up(question, simulations, seed)
     problems: list[str] = []
+    told: list[list[str]] = []
     for attempt in range(1, max_attempts + 1):
         completion = await ask.ask(
             "tool_calls",
             ToolCalls,
+            # The same problems once more are another sample: one request has one stored reply.
+            sample_index=told.count(problems),
             handbook=simulator.handbook(),
             question=question,
             problems=problems,
         )
+        told.append(problems)
         proposed = _distinct(completion.parsed.calls)
         if not proposed:
             return Retrieval(status="not_applicable", attempts=attempt, problems=tuple(problems))
