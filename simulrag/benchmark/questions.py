@@ -66,8 +66,11 @@ async def write_question(
     )
     if problems:
         return rejection(scenario, "check", *problems)
+    # The reference is part of the id: what people said of a claim by another reference is no label
+    # of this question, and simulators change their results under the same words.
+    content = scenario.scenario_id, question.question, question.reference_answer
     return Question(
-        question_id=f"{domain}-{_digest(scenario.scenario_id, question.question)}",
+        question_id=f"{domain}-{_digest(*content)}",
         domain=domain,
         text=question.question,
         reference_answer=question.reference_answer,

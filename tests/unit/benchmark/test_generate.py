@@ -103,6 +103,16 @@ async def run(
     )
 
 
+async def test_another_reference_makes_another_question(
+    simulations: Simulations, template: Template
+) -> None:
+    _, questions, _ = await run(simulations, Writer(), template, 3)
+    reworded = Writer(lambda _, text: text.replace("The change in", "The size of the change in"))
+    _, others, _ = await run(simulations, reworded, template, 3)
+    assert [q.text for q in questions] == [q.text for q in others]
+    assert not {q.question_id for q in questions} & {q.question_id for q in others}
+
+
 async def test_right_questions_are_accepted_with_their_evidence(
     simulations: Simulations, template: Template
 ) -> None:
