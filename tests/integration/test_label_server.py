@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,12 +158,27 @@ def test_what_is_no_label_is_refused(server: LabelServer, store: LabelStore) -> 
     json_type = {"Origin": origin, "Content_Type": "application/json"}
     assert ask(server, "POST", "/label", b"{", **json_type)[0] == 400
     assert ask(server, "POST", "/label", b"[]", **json_type)[0] == 400
+    assert ask(server, "POST", "/label", b"[" * 60_000, **json_type)[0] == 400
     assert ask(server, "POST", "/label", b"x" * 70_000, **json_type)[0] == 413
     assert ask(server, "POST", "/label", b"{}", Origin=origin, Content_Type="text/plain")[0] == 415
     assert ask(server, "POST", "/elsewhere", {}, **json_type)[0] == 404
     assert ask(server, "GET", "/human.sqlite")[0] == 404
     assert ask(server, "GET", "/state")[0] == 400
     assert store.labels() == []
+
+
+def test_a_page_that_was_closed_leaves_no_trace_on_the_terminal(
+    server: LabelServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = threading.active_count()
+    reset = struct.pack("ii", 1, 0)
+    with socket.create_connection(("127.0.0.1", server.server_port)) as page:
+        page.sendall(b"GET / HTTP/1.1\r\n")
+        page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+    assert ask(server, "GET", "/claims")[0] == 200
+    while threading.active_count() > before:
+        time.sleep(0.01)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)

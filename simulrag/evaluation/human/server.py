@@ -8,10 +8,12 @@ saved. The page itself may load nothing from elsewhere and stand in no frame.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from simulrag.errors import EnvironmentFault, InputError, SimulRAGError
@@ -48,6 +50,11 @@ class LabelServer(ThreadingHTTPServer):
         names = [f"{name}:{self.server_port}" for name in (HOST, "localhost")]
         self.hosts = frozenset(names)
         self.origins = frozenset(f"http://{name}" for name in names)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing where a page was closed before its answer came: that is ordinary use."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
@@ -122,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a label is shorter than that")
         try:
             body = json.loads(self.rfile.read(int(length)))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError("the request is no valid JSON") from None
         self.close_connection = False
         return _json(self.server.session.save(body))
