@@ -31,10 +31,40 @@ app.add_typer(batch_app, name="batch")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Domain = Annotated[str, typer.Option("--domain", "-d", help="A domain of params.yaml.")]
+DomainArgument = Annotated[str, typer.Argument(help="A domain of params.yaml.")]
+CacheFile = Annotated[Path, typer.Argument(help="A Parquet file.")]
+Place = Annotated[
+    str, typer.Argument(help="A folder (from where you are), diskcache:DIR or redis://HOST:PORT/DB")
+]
 
 
-@app.command()
-def ask(question: str, domain: Domain, as_json: Json = False) -> None:
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"simulrag {version('simulrag')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _simulrag(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Options before any command."""
+
+
+@app.command(
+    epilog='Example: simulrag ask "The city lowers the speed limit by 30 percent. How does the '
+    'average travel time change?" --domain urban'
+)
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in quotes.")],
+    domain: Domain,
+    as_json: Json = False,
+) -> None:
     """Answer one question: closed-book claims, verified and corrected by the simulator."""
     from flows.ask import ask_question, show
 
@@ -45,10 +75,10 @@ def ask(question: str, domain: Domain, as_json: Json = False) -> None:
         show(question, answer)
 
 
-@app.command()
+@app.command(epilog="Example: simulrag simulate urban run_scenario '{\"speed_factor\": 0.8}'")
 def simulate(
-    domain: str,
-    tool: str,
+    domain: DomainArgument,
+    tool: Annotated[str, typer.Argument(help="A tool; `simulrag handbook DOMAIN` lists them.")],
     arguments: Annotated[str, typer.Argument(help="Arguments as a JSON object.")] = "{}",
     as_json: Json = False,
     seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
@@ -64,7 +94,7 @@ def simulate(
 
 
 @app.command()
-def handbook(domain: str) -> None:
+def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models are shown."""
     from flows.params import load_stage_params
     from flows.project import find_project
@@ -76,7 +106,12 @@ def handbook(domain: str) -> None:
 
 
 @app.command()
-def run(targets: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+def run(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Stages, such as answer@urban or metrics (default: all)."),
+    ] = None,
+) -> None:
     """The whole pipeline: `dvc repro --keep-going`, then the table."""
     from flows.pipeline import run_pipeline
 
@@ -102,9 +137,11 @@ def plan(as_json: Json = False) -> None:
 
 @app.command("import-official")
 def import_official(
-    folder: Path,
+    folder: Annotated[Path, typer.Argument(help="The folder of one domain, such as FOLDER/urban.")],
     domain: Annotated[str | None, typer.Option(help="Domain (default: the folder's name).")] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write (default: data/imported/DOMAIN.jsonl).")
+    ] = None,
 ) -> None:
     """Read a published benchmark folder (questions.json, simulator_evidence.json)."""
     from flows.files import check_folder
@@ -185,7 +222,7 @@ def cache_verify(as_json: Json = False) -> None:
 
 
 @cache_app.command("export")
-def cache_export(file: Path, as_json: Json = False) -> None:
+def cache_export(file: CacheFile, as_json: Json = False) -> None:
     """Write every call of the cache to a Parquet file."""
     from simulrag.calls import export_cache
 
@@ -194,7 +231,7 @@ def cache_export(file: Path, as_json: Json = False) -> None:
 
 
 @cache_app.command("import")
-def cache_import(file: Path, as_json: Json = False) -> None:
+def cache_import(file: CacheFile, as_json: Json = False) -> None:
     """Read calls from a Parquet file; a row that does not match its key is refused."""
     from simulrag.calls import import_cache
     from simulrag.errors import InputError
@@ -209,7 +246,7 @@ def cache_import(file: Path, as_json: Json = False) -> None:
 
 
 @cache_app.command("copy")
-def cache_copy(source: str, target: str, as_json: Json = False) -> None:
+def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
     """Copy a cache to another place (DIR, diskcache:DIR, redis://HOST:PORT/DB); repeatable."""
     from simulrag.calls import copy_cache, parse_place
     from simulrag.errors import InputError
