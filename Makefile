@@ -13,6 +13,7 @@ export DO_NOT_TRACK := 1
 setup: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt
+	@echo "Installing into $(VENV), once: this takes some minutes and says nothing meanwhile."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
