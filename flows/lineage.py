@@ -20,6 +20,7 @@ from flows.metrics import CALLING
 from flows.params import load_params
 from flows.project import Project, find_project
 from flows.stage import exits
+from simulrag.errors import InputError
 from simulrag.evaluation.claim_level import BUDGETED
 from simulrag.evaluation.names import FIGURE_METRICS
 from simulrag.evaluation.tables import COLUMNS
@@ -138,7 +139,13 @@ def _file(project: Project, module: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         raise LookupError(f"no file for module {module}")
-    return str(Path(spec.origin).resolve().relative_to(project.root))
+    file = Path(spec.origin).resolve()
+    if not file.is_relative_to(project.root):
+        raise InputError(
+            f"this command's code is {file}, not the project's in {project.root}; activate the "
+            "project's own .venv (`make setup` makes it)"
+        )
+    return str(file.relative_to(project.root))
 
 
 def _prompts(project: Project, code: list[str]) -> list[str]:

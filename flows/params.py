@@ -202,7 +202,9 @@ class Params(Section):
     def _domains_known(self) -> Params:
         for domain in self.domains:
             if domain not in self.simulators:
-                raise ValueError(f"domain '{domain}' has no entry under simulators")
+                close = difflib.get_close_matches(domain, self.simulators, n=1)
+                hint = f"; did you mean '{close[0]}'?" if close else ""
+                raise ValueError(f"domain '{domain}' has no entry under simulators{hint}")
         if len(set(self.domains)) != len(self.domains):
             raise ValueError("domains are named twice")
         return self
@@ -337,6 +339,8 @@ def unknown(kind: str, name: str, known: list[str]) -> str:
 
 
 def _problem(item: Any) -> str:
+    if item["type"] == "value_error" and not item["loc"]:  # a rule over several sections, in words
+        return str(item["ctx"]["error"])
     where = ".".join(str(part) for part in item["loc"]) or "file"
     if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
         return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"

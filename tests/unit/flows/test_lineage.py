@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from flows.lineage import stage_deps
 from flows.params import load_params
 from flows.project import Project
+from simulrag.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,3 +37,9 @@ def test_the_closure_holds_what_a_reader_expects() -> None:
 def test_no_folder_is_a_dep() -> None:
     for deps in stage_deps(Project(ROOT), ["urban"]).values():
         assert all(Path(dep).suffix for dep in deps)
+
+
+def test_a_project_whose_code_is_not_the_installed_one_is_told(tmp_path: Path) -> None:
+    """Two clones and the .venv of the first: its code would be named in the second's dvc.yaml."""
+    with pytest.raises(InputError, match="activate the project's own .venv"):
+        stage_deps(Project(tmp_path), ["urban"])

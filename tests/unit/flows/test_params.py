@@ -49,6 +49,7 @@ def test_the_project_file_is_valid() -> None:
         ("label.tolerance", -1, ["label", "tolerance"]),
         ("domains", [], ["domains"]),
         ("domains", ["atlantis"], ["atlantis", "simulators"]),
+        ("domains", ["ubran"], ["params.yaml: domain 'ubran'", "did you mean 'urban'?"]),
         ("llm.answer.temprature", 1, ["llm.answer.temprature", "unknown key"]),
         ("answer.kappa_quantile", float("nan"), ["answer.kappa_quantile"]),
         ("answer.samples", True, ["answer.samples", "integer"]),
