@@ -88,8 +88,11 @@ def show(question: str, answer: Answer) -> None:
     selected, kept = set(answer.selected), set(answer.kept)
     for i, claim in enumerate(answer.claims):
         verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
+        shown = Text(claim.updated_text if i in selected else claim.text)
+        if i in selected and claim.updated_text != claim.text:
+            shown.append(f"\nwas: {claim.text}", style="dim")
         table.add_row(
-            Text(claim.updated_text if i in selected else claim.text),
+            shown,
             f"{claim.confidence[centrality]:.2f}",
             {True: "yes", False: "no", None: "-"}[claim.boundary],
             verdict,
