@@ -18,8 +18,8 @@ CLAIMS_PER_ANSWER = 7
 """Atomic claims of one closed-book answer; counted as if no two answers shared one."""
 CONTRADICTED = 0.25
 """Share of claims whose update is one text more to label."""
-FINAL_CLAIMS = 12
-"""Claims of a question's two final answers that are in none of the texts labelled already."""
+FINAL_CLAIMS = 6
+"""Claims of one final answer that are in none of the texts labelled already."""
 DRAWS_PER_QUESTION = 1.3
 """Scenarios written for each question that passes the check."""
 
@@ -37,6 +37,8 @@ OUTPUT_TOKENS = {
     "closed_book": 250,
     "decompose": 200,
     "evaluation_decompose": 250,
+    "input_rag": 250,
+    "output_rag": 250,
     "merge": 60,
     "entailment": 150,
     "verbalized": 12,
@@ -63,23 +65,37 @@ def answer_calls(params: AnswerParams, *, oracle: bool) -> dict[str, float]:
     """Calls of one question by task."""
     claims = claims_per_question(params)
     selected = ceil(claims * params.budget_percent / 100)
+    # Input-layer and output-layer RAG write their m texts, and make one answer of them as we do.
+    layers = 2 * params.baselines
+    joined = layers if params.samples > 1 else 0
     return {
         "tool_calls": 0 if oracle else 1,
         "closed_book": params.samples,
-        "decompose": params.samples,
-        "merge": params.samples - 1,
+        "decompose": params.samples * (1 + joined),
+        "merge": (params.samples - 1) * (1 + joined),
         "entailment": params.samples,
         **_by_claims("boundary", claims, params),
         "verbalized": claims if params.verbalized else 0,
         **_by_claims("verify", claims if params.verify == "all" else selected, params),
-        "final": 1,
+        "input_rag": params.samples * params.baselines,
+        "output_rag": params.samples * params.baselines,
+        "final": final_answers(params) - 1 - layers,
     }
+
+
+def final_answers(params: AnswerParams) -> int:
+    """Final answers of one question: SimulRAG's, a closed-book sample, and those compared with."""
+    if not params.baselines:
+        return 2
+    several = 3 + (params.verify == "all")  # each way at m, and SimulRAG at m = 1
+    return 4 + (several if params.samples > 1 else 0)
 
 
 def label_calls(params: AnswerParams) -> dict[str, float]:
     """Calls of one question by task."""
-    texts = claims_per_question(params) * (1 + CONTRADICTED) + FINAL_CLAIMS
-    return {"evaluation_decompose": 2, "label": texts}
+    finals = final_answers(params)
+    texts = claims_per_question(params) * (1 + CONTRADICTED) + finals * FINAL_CLAIMS
+    return {"evaluation_decompose": finals, "label": texts}
 
 
 def claims_per_question(params: AnswerParams) -> int:

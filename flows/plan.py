@@ -44,7 +44,7 @@ from simulrag.models.prices import PriceTable, read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Answer, Question, Usage
+from simulrag.records import Answer, FinalText, Question, Usage
 
 STAGES: tuple[Literal["benchmark", "answer", "label"], ...] = ("benchmark", "answer", "label")
 ROLES: dict[str, Literal["benchmark", "answer", "judge"]] = {
@@ -240,9 +240,21 @@ def _mean_calls(answers: Iterable[Answer]) -> dict[str, float]:
     count = 0
     for answer in answers:
         count += 1
-        for task, usage in answer.usage.items():
-            total[task] = total.get(task, 0) + usage.calls
+        for used in (answer.usage, *(text.usage for text in _distinct(answer))):
+            for task, usage in used.items():
+                total[task] = total.get(task, 0) + usage.calls
     return {task: calls / count for task, calls in total.items()}
+
+
+def _distinct(answer: Answer) -> list[FinalText]:
+    """The answers to compare with whose calls no other has: RAG at m = 1 is the first of its m."""
+    several = len(answer.closed_book) > 1
+    layers = ("input_rag", "output_rag")
+    return [
+        text
+        for text in answer.baselines
+        if not (several and text.samples == 1 and text.method in layers)
+    ]
 
 
 def _money(

@@ -56,9 +56,9 @@ def test_the_first_level_is_known_and_later_ones_are_estimated(project: Path) ->
     answer = by_task(plan, "answer")
     for task, calls in (("tool_calls", QUESTIONS), ("closed_book", QUESTIONS * SAMPLES)):
         assert answer[task]["calls"] == answer[task]["known"] == calls
-    assert answer["decompose"]["calls"] == QUESTIONS * SAMPLES
+    assert answer["decompose"]["calls"] == QUESTIONS * SAMPLES * 3  # and both RAG baselines' texts
     assert answer["decompose"]["known"] == 0
-    assert answer["final"]["calls"] == QUESTIONS
+    assert answer["final"]["calls"] == QUESTIONS * 5  # ours, three baselines at m, ours at m = 1
     cached = by_task(plan, "benchmark")
     assert all(row["calls"] == 0 and row["cached"] > 0 for row in cached.values())
     price_in, price_out = 0.25, 2.00  # of gpt-5-mini in prices.yaml
@@ -98,16 +98,21 @@ def test_work_that_is_stored_is_no_longer_planned(tmp_path: Path) -> None:
             "benchmark.questions": 2,
             "benchmark.templates": 2,
             "answer.samples": SAMPLES,
-            "answer.baselines": False,
             "domains": ["urban"],
         },
     )
-    for stage in ("benchmark", "answer"):
-        run(folder, sys.executable, "-m", f"flows.{stage}", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.benchmark", "--domain", "urban")
+    before = by_task(planned(folder), "answer")
+    run(folder, sys.executable, "-m", "flows.answer", "--domain", "urban")
     plan = planned(folder)
-    assert all(row["calls"] == 0 for row in by_task(plan, "answer").values())
+    after = by_task(plan, "answer")
+    assert all(row["calls"] == 0 for row in after.values())
+    # Those that do not hang on the number of claims were foretold, save for texts that came twice.
+    for task in ("closed_book", "decompose", "merge", "input_rag", "output_rag", "final"):
+        assert 0.6 * before[task]["calls"] <= after[task]["cached"] <= before[task]["calls"]
+    finals = before["final"]["calls"] + 2 * 3  # and a sample and both RAGs at m = 1 of 2 questions
     label = by_task(plan, "label")
-    assert label["evaluation_decompose"]["calls"] == 4
-    assert label["evaluation_decompose"]["known"] == 4
+    assert label["evaluation_decompose"]["calls"] <= finals
+    assert label["evaluation_decompose"]["known"] > 4
     run(folder, sys.executable, "-m", "flows.label", "--domain", "urban")
     assert sum(row["calls"] for row in planned(folder)["tasks"]) == 0
