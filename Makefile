@@ -19,7 +19,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 run: setup
-	grep -q 'prefect: off' params.yaml || python -m flows.server --background
+	grep -Eq "^ +prefect: ['\"]?off" params.yaml || python -m flows.server --background
 	dvc repro
 	python -m flows.table
 

@@ -11,19 +11,11 @@ import difflib
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import yaml
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from flows.params_file import read_params
 from flows.project import Project
 from flows.refresh_params import RefreshParams
 from simulrag.errors import InputError
@@ -39,10 +31,6 @@ class Section(BaseModel):
     """Base of the sections: closed, immutable, no infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-
-
-def _yaml_off(value: object) -> object:
-    return "off" if value is False else value  # an unquoted `off` is a boolean in YAML 1.1
 
 
 class SimulatorChoice(Section):
@@ -170,7 +158,7 @@ class Operations(Section):
     min_coverage: float = Field(
         ge=0, le=1, description="a stage below this share of successes fails"
     )
-    prefect: Annotated[Literal["auto", "off"], BeforeValidator(_yaml_off)] = Field(
+    prefect: Literal["auto", "off"] = Field(
         description="auto: a Prefect server on loopback, started when none runs; off: no tracking"
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
@@ -294,17 +282,7 @@ def load_stage_params(project: Project, stage: str) -> StageParams:
 def load_params(path: Path) -> Params:
     """params.yaml, validated. Each problem is one line: where, what, and the likely key."""
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 a SafeLoader
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name} is no UTF-8 text; save it as UTF-8") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path.name} is no valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(raw, dict):
-        raise InputError(f"{path.name} must hold sections such as 'domains' and 'llm'")
-    try:
-        return Params.model_validate(raw)
+        return Params.model_validate(read_params(path))
     except ValidationError as error:
         lines = [_problem(item) for item in error.errors()]
         raise InputError(f"{path.name}: {'; '.join(lines)}") from None
@@ -316,19 +294,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe, and a key given twice is an error instead of the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.YAMLError(f"'{key}' is given twice, {key_node.start_mark}")
-            seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 def unknown(kind: str, name: str, known: list[str]) -> str:
