@@ -123,6 +123,7 @@ class Budget:
         self._ended = asyncio.Event()
         self._stopped = False
         self._refused = 0
+        self._needed = ""
 
     @contextmanager
     def call(self, key: str) -> Iterator[CallBill]:
@@ -164,6 +165,7 @@ class Budget:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._ended.wait(), POLL_S)
         self._refused += 1
+        self._needed = self._told_needed(bound, max_output)
         raise self.stopped()
 
     def settle(self, bill: CallBill, usage: Usage | None) -> None:
@@ -181,8 +183,9 @@ class Budget:
         left = f"; at least {self._refused} calls left" if self._refused else ""
         return BudgetSpent(
             f"the budget of {' and '.join(named)} would be passed: spent {spent.usd:.4f} USD and "
-            f"{spent.tokens:,} tokens on {self._account.calls:,} calls{left}; everything paid for "
-            "is kept: raise operations.budget in params.yaml and run the same command again"
+            f"{spent.tokens:,} tokens on {self._account.calls:,} calls{left}{self._needed}; "
+            "everything paid for is kept: raise operations.budget in params.yaml and run the same "
+            "command again"
         )
 
     def close(self) -> None:
@@ -223,6 +226,14 @@ class Budget:
             )
         money = 0.0 if self._price is None else self._price.bound(prompt_tokens, longest)
         return Amount(money, prompt_tokens + longest)
+
+    def _told_needed(self, bound: Amount, max_output: int | None) -> str:
+        """What one call takes at most: what stops a budget that the expected cost fits into."""
+        money = "" if self._limits.usd is None else f"{bound.usd:.4f} USD and "
+        told = f"; the next one may take up to {money}{bound.tokens:,} tokens"
+        if max_output is None:
+            told += f", as {self._name[2]} may write that much: set sampling.max_output_tokens"
+        return told
 
     def _told_missing(self) -> str:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,7 +54,9 @@ def opened(
     url: str,
     limits: BudgetLimits,
     mode: Mode = "normal",
+    *,
     prices: PriceTable = PRICES,
+    sampling: Mapping[str, int] = SAMPLING,
 ) -> Iterator[tuple[Gateway, Account]]:
     settings = ModelSettings.model_validate(
         {
@@ -62,7 +64,7 @@ def opened(
             "model": "m",
             "base_url": url,
             "paid": True,
-            "sampling": SAMPLING,
+            "sampling": sampling,
         }
     )
     provider = make_provider(settings)
@@ -129,6 +131,8 @@ async def test_concurrent_calls_never_pass_the_budget(place: CachePlace) -> None
         assert "budget of 0.50 USD would be passed: spent 0." in said
         assert "operations.budget" in said
         assert f"at least {len(stopped)} calls left" in said
+        assert "the next one may take up to 0.0" in said
+        assert "max_output_tokens" not in said
         # Another process later: the same ledger, so nothing more is bought; hits cost nothing.
         with opened(place, server.url, BudgetLimits(usd=limit)) as (gate, _):
             again = await ask(gate, 60)
@@ -137,6 +141,18 @@ async def test_concurrent_calls_never_pass_the_budget(place: CachePlace) -> None
             assert finished(await ask(gate, 60)) == 60
         assert len(server.requests) == 60
     assert verify_cache(place).problems == ()
+
+
+async def test_a_budget_below_the_longest_reply_says_what_to_do(place: CachePlace) -> None:
+    listed = PRICES.models[0].model_copy(update={"max_output": 100_000})
+    with LoopbackServer(ANSWERS) as server:
+        prices, limits = PriceTable(models=(listed,)), BudgetLimits(usd=5)
+        with opened(place, server.url, limits, prices=prices, sampling={}) as (gate, _):
+            (stopped,) = await ask(gate, 1)
+        assert isinstance(stopped, BudgetSpent)
+        assert not server.requests
+    assert "the next one may take up to 10.0" in str(stopped)
+    assert "as m may write that much: set sampling.max_output_tokens" in str(stopped)
 
 
 async def test_tokens_alone_need_no_price(place: CachePlace) -> None:
