@@ -136,7 +136,7 @@ def find_value(output: str, words: str, evidence: str) -> Found | None:
     unit = "weeks" if output.startswith("weeks_") else unit
     best: tuple[float, Found] | None = None
     for line in (part for row in evidence.splitlines() for part in sentences(row)):
-        number = _number_in(line, output, unit)
+        number = _number_in(line, output, unit, spoken)
         if number is None:
             continue
         shared = 100.0 * len(wanted & subjects(line)) / max(len(wanted), 1)
@@ -157,7 +157,7 @@ def _off_subject(spoken: str, line: str) -> int:
     return sum(60 for marker in _MARKERS if marker.search(line) and not marker.search(spoken))
 
 
-def _number_in(line: str, output: str, unit: str) -> Quantity | None:
+def _number_in(line: str, output: str, unit: str, spoken: str) -> Quantity | None:
     numbers = quantities(line)
     fitting = [n for n in numbers if n.unit == unit]
     if not fitting and unit not in ("percent", "degc", "weeks"):
@@ -167,7 +167,24 @@ def _number_in(line: str, output: str, unit: str) -> Quantity | None:
     if _IS_CHANGE.search(output) and marker:
         behind = [n for n in fitting if n.start > marker.end()]
         fitting = behind or fitting
-    return fitting[0] if fitting else None
+    return _best_led(line, numbers, fitting, spoken) if fitting else None
+
+
+def _best_led(
+    line: str, numbers: Sequence[Quantity], fitting: Sequence[Quantity], spoken: str
+) -> Quantity:
+    """The number whose own words share most with ``spoken``: those since a comma or number before.
+
+    The first of several that share as much.
+    """
+    ends = {number.start: before.unit_end for before, number in pairwise(numbers)}
+    wanted = {word[:6] for word in re.findall(r"[a-z]{3,}", spoken.lower())}
+
+    def shared(number: Quantity) -> int:
+        lead = line[ends.get(number.start, 0) : number.start].lower().rpartition(", ")[2]
+        return len(wanted & {word[:6] for word in re.findall(r"[a-z]{3,}", lead)})
+
+    return max(fitting, key=shared)
 
 
 def _noun(words: str) -> str:
