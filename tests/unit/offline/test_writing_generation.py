@@ -193,22 +193,22 @@ def test_reference_claims_carry_every_number_and_their_kind() -> None:
         (
             "days_until_empty",
             "the days until the reservoir is empty",
-            "With demand at 1.13 times today's and an inflow of 72669.74 m3/day, the time until the "
-            "reservoir is empty is 75.0 days.",
+            "With demand at 1.13 times today's and an inflow of 72669.74 m3/day, the time until "
+            "the reservoir is empty is 75.0 days.",
             75.0,
         ),
         (
             "mean_lynxes",
             "the mean number of lynxes",
-            "With 0.5 times today's hunting, the peak number of hares is 2345.1 animals and the mean "
-            "number of lynxes is 33.2 animals.",
+            "With 0.5 times today's hunting, the peak number of hares is 2345.1 animals and the "
+            "mean number of lynxes is 33.2 animals.",
             33.2,
         ),
         (
             "mean_lynxes_change_percent",
             "the change of the mean number of lynxes against today's hunting",
-            "With 0.5 times today's hunting, the mean number of hares changes by 3.2 percent and the "
-            "mean number of lynxes changes by -4.1 percent.",
+            "With 0.5 times today's hunting, the mean number of hares changes by 3.2 percent and "
+            "the mean number of lynxes changes by -4.1 percent.",
             -4.1,
         ),
     ],
