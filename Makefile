@@ -1,7 +1,9 @@
 # make run    sets up .venv, then the whole pipeline
 # make test   sets up .venv, then the tests
 # make train  sets up .venv, then trains the emulators again
+# make ui     the Prefect UI until Ctrl-C; UI_PORT=4201 for another port
 PYTHON ?= python3
+UI_PORT ?= 4200
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
@@ -36,7 +38,7 @@ bench: setup
 	python -m benchmarks
 
 ui: setup
-	python -m flows.server
+	python -m flows.server --port $(UI_PORT)
 
 train: setup
 	dvc repro simulators/dvc.yaml

@@ -149,6 +149,7 @@ def _spawn(root: Path) -> None:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     command = [sys.executable, "-m", "flows.server", "--root", str(root), "--port", str(port)]
+    command += ["--idle", str(IDLE_S)]
     with (home / "server.log").open("ab") as log, (home / "server.alive").open("w") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)  # at once, but for another that is looking
         process = subprocess.Popen(
@@ -214,24 +215,41 @@ def main() -> int:
     """``python -m flows.server``: the server of ``make ui``, or one in the background."""
     parser = argparse.ArgumentParser(description="A Prefect server on 127.0.0.1 for this project.")
     parser.add_argument("--root", type=Path, default=Path.cwd())
-    parser.add_argument("--port", type=int, help="internal: run supervised on this port")
+    parser.add_argument("--port", type=int, default=UI_PORT, help=f"of the UI ({UI_PORT})")
+    parser.add_argument("--idle", type=float, help="internal: end after so many idle seconds")
     parser.add_argument(
         "--background", action="store_true", help="start the stages' shared server ahead of them"
     )
     arguments = parser.parse_args()
     root = arguments.root.resolve()
     configure(root)
-    if arguments.port is not None:
-        return supervise(root, arguments.port, IDLE_S)
+    if arguments.idle is not None:
+        return supervise(root, arguments.port, arguments.idle)
     if arguments.background:
         begin(root)
         return 0
+    if not _is_free(arguments.port):
+        sys.stderr.write(
+            f"error: port {arguments.port} of 127.0.0.1 is in use; choose another: "
+            "make ui UI_PORT=4201\n"
+        )
+        return 2
     stop(root)
     with (_home(root) / "server.alive").open("w") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)
-        sys.stdout.write(f"Prefect UI: http://127.0.0.1:{UI_PORT}  (Ctrl-C ends it)\n")
+        sys.stdout.write(f"Prefect UI: http://127.0.0.1:{arguments.port}  (Ctrl-C ends it)\n")
         sys.stdout.flush()
-        return supervise(root, UI_PORT, None)
+        return supervise(root, arguments.port, None)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+"""What a watched run listens on and connects to: this machine's loopback, and nothing else.
+
+Python's audit events tell of every connection and look-up of every process; the kernel's own table
+tells what the server listens on and holds open, whoever opened it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.integration.projects import ROOT, copy_project, run
+
+pytestmark = pytest.mark.slow
+LISTENING_IN = ROOT / "tests/servers/listening_in"
+
+
+class Watched:
+    """A project, the server of ``make ui`` on a port of its own, and what they all connect to."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.noted = project.parent / "connections"
+        # As a user's shell: nothing that keeps Prefect or DVC from speaking to their makers.
+        quiet = ("PREFECT_", "DVC_", "DO_NOT_TRACK", "CI")
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(quiet)}
+        self.environment |= {
+            "PYTHONPATH": os.pathsep.join((str(LISTENING_IN), str(project))),
+            "LISTENING_IN": str(self.noted),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.ui = subprocess.Popen(
+            [sys.executable, "-m", "flows.server", "--port", str(self.port)],
+            cwd=project,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 120
+        while not self._answers():
+            assert self.ui.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+    def events(self) -> list[tuple[str, str, list[str]]]:
+        """(what, with whom, the process's first arguments), in order."""
+        return [tuple(json.loads(line)) for line in self.noted.read_text().splitlines()]
+
+    def open_sockets(self) -> Iterator[tuple[str, str, int]]:
+        """(status, the address that matters, port) of the server's processes."""
+        main = psutil.Process(self.ui.pid)
+        for process in (main, *main.children(recursive=True)):
+            for one in process.net_connections(kind="inet"):
+                address = one.raddr or one.laddr
+                yield one.status, address.ip, address.port
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/health", timeout=5):
+                return True
+        except (OSError, urllib.error.URLError):
+            return False
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    small = {"benchmark.questions": 2, "benchmark.templates": 2}
+    project = copy_project(tmp_path_factory.mktemp("outside") / "project", **small)
+    run(project, sys.executable, "-m", "dvc", "init", "--no-scm", "--quiet")
+    shutil.copy(ROOT / ".dvc/config", project / ".dvc/config")
+    run(project, sys.executable, "-m", "dvc", "config", "core.no_scm", "true")
+    one = Watched(project)
+    yield one
+    one.ui.send_signal(signal.SIGINT)
+    assert one.ui.wait(60) == 0
+
+
+def test_a_watched_run_speaks_to_loopback_alone(watched: Watched) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "repro", "benchmark@urban"],
+        cwd=watched.project,
+        env=watched.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Prefect" not in done.stderr
+    events = watched.events()
+    server = [said for said in events if "prefect" in said[2]]
+    stage = [said for said in events if "flows.benchmark" in said[2]]
+    assert server
+    assert ("socket.connect", "127.0.0.1") in {said[:2] for said in stage}
+    assert [said for said in events if not _is_here(said[1])] == []
+
+
+def test_the_server_listens_on_loopback_alone(watched: Watched) -> None:
+    found = set(watched.open_sockets())
+    assert ("LISTEN", "127.0.0.1", watched.port) in found
+    assert [one for one in found if not ip_address(one[1]).is_loopback] == []
+
+
+def test_other_pages_may_not_read_the_api(watched: Watched) -> None:
+    for origin, allowed in ((f"http://127.0.0.1:{watched.port}", True), ("http://e.org", False)):
+        url = f"http://127.0.0.1:{watched.port}/api/health"
+        request = urllib.request.Request(url, headers={"Origin": origin})
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            assert (reply.headers["Access-Control-Allow-Origin"] == origin) == allowed
+
+
+def test_a_port_in_use_is_named(watched: Watched) -> None:
+    command = (sys.executable, "-m", "flows.server", "--port", str(watched.port))
+    second = run(watched.project, *command, check=False)
+    assert second.returncode == 2
+    assert f"port {watched.port} of 127.0.0.1 is in use; choose another" in second.stderr
+    assert watched.ui.poll() is None
+
+
+def _is_here(host: str) -> bool:
+    """A loopback address, a socket that is a file, or a look-up of no host."""
+    if host in ("unix", "localhost", "None"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
