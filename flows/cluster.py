@@ -30,7 +30,7 @@ from simulrag.errors import EnvironmentFault, InputError
 from simulrag.records import Usage
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 Result = TypeVar("Result")
 CONNECT_S = 10
@@ -203,4 +203,19 @@ async def _connected(operations: Operations) -> AsyncIterator[Client]:
         Client(cluster, asynchronous=True) as client,
     ):
         await client.wait_for_workers(operations.cluster.workers, timeout=START_S)
+        _tell_of_deaths(cluster)
         yield client
+
+
+def _tell_of_deaths(cluster: LocalCluster) -> None:
+    """Say so where a worker ends before the stage does; Dask starts another in its place."""
+    from distributed.core import Status
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Deaths(SchedulerPlugin):
+        def remove_worker(self, *_: object, safe: bool = False, **__: object) -> None:
+            if not safe and cluster.status is Status.running:
+                console.print("  a Dask worker has died; another takes its chunk")
+
+    scheduler: Any = cluster.scheduler
+    scheduler.add_plugin(Deaths())

@@ -42,7 +42,7 @@ def model() -> Iterator[LoopbackServer]:
         yield running
 
 
-def watched_project(folder: Path, url: str) -> Path:
+def watched_project(folder: Path, url: str, **changes: Any) -> Path:
     """A project whose answer stage asks the loopback model and is watched."""
     project = copy_project(
         folder,
@@ -58,6 +58,7 @@ def watched_project(folder: Path, url: str) -> Path:
                 "base_url": url,
                 "sampling": {"seed": 0},
             },
+            **changes,
         },
     )
     asked = (
