@@ -247,7 +247,7 @@ def cache_import(file: CacheFile, as_json: Json = False) -> None:
 
 @cache_app.command("copy")
 def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
-    """Copy a cache to another place (DIR, diskcache:DIR, redis://HOST:PORT/DB); repeatable."""
+    """Copy a cache to another place (DIR, diskcache:DIR, redis[s]://HOST:PORT/DB); repeatable."""
     from simulrag.calls import copy_cache, parse_place
     from simulrag.errors import InputError
     from simulrag.models.pending import copy_pending

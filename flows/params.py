@@ -141,7 +141,7 @@ class Operations(Section):
     """How the work is run. Nothing here changes a result."""
 
     cache: str = Field(
-        description="where the call cache lies: a folder, diskcache:DIR or redis://HOST:PORT/DB"
+        description="where the call cache lies: a folder, diskcache:DIR or redis[s]://HOST:PORT/DB"
     )
     mode: Literal["normal", "replay", "refresh", "deferred"] = Field(
         description="normal; replay (a miss is an error); refresh (call again and overwrite); "

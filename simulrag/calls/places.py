@@ -11,8 +11,10 @@ from simulrag.errors import InputError
 
 DISKCACHE = "diskcache:"
 REDIS = "redis:"
+REDIS_TLS = "rediss:"
 REDIS_PORT = 6379
 PASSWORD_VARIABLE = "REDIS_PASSWORD"  # noqa: S105 - the name of the variable, not what is in it
+CERTIFICATES_VARIABLE = "REDIS_CA"
 
 _OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _PENDING = "pending"
@@ -22,7 +24,9 @@ _PENDING = "pending"
 class RedisPlace:
     """One database of a Redis server. Its password is in no place: REDIS_PASSWORD holds it.
 
-    ``space``: what the names of its keys begin with.
+    ``space``: what the names of its keys begin with. ``tls``: the connection is encrypted, and the
+    server's certificate is checked against its name, by the system's authorities or those in the
+    file that REDIS_CA names.
     """
 
     host: str
@@ -30,11 +34,13 @@ class RedisPlace:
     database: int = 0
     username: str | None = None
     space: str = "simulrag"
+    tls: bool = False
 
     def __str__(self) -> str:
         user = "" if self.username is None else f"{self.username}@"
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"redis://{user}{host}:{self.port}/{self.database}"
+        scheme = REDIS_TLS if self.tls else REDIS
+        return f"{scheme}//{user}{host}:{self.port}/{self.database}"
 
 
 CachePlace = Path | RedisPlace
@@ -42,12 +48,12 @@ CachePlace = Path | RedisPlace
 
 
 def parse_place(text: str, root: Path = Path()) -> CachePlace:
-    """The place that a setting names: ``DIR``, ``diskcache:DIR`` or ``redis://HOST:PORT/DB``.
+    """The place that a setting names: ``DIR``, ``diskcache:DIR`` or ``redis[s]://HOST:PORT/DB``.
 
     Relative folders are below ``root``. Raises InputError for anything else; its text repeats no
     part of an address that may be a password.
     """
-    if text.startswith(REDIS):
+    if text.startswith((REDIS, REDIS_TLS)):
         return _redis(text)
     folder = text.removeprefix(DISKCACHE)
     if folder == text and _OTHER_SCHEME.match(text):
@@ -65,7 +71,7 @@ def pending_place(cache: CachePlace) -> CachePlace:
     return cache / _PENDING
 
 
-_FORMS = "a folder, 'diskcache:DIR' or 'redis://HOST:PORT/DB'"
+_FORMS = "a folder, 'diskcache:DIR' or 'redis://HOST:PORT/DB' (rediss:// with TLS)"
 
 
 def _redis(text: str) -> RedisPlace:
@@ -83,7 +89,8 @@ def _redis(text: str) -> RedisPlace:
     if not _is_address(parts) or not (database.isascii() and database.isdigit()):
         raise _unreadable()
     username = unquote(parts.username) if parts.username else None
-    return RedisPlace(parts.hostname or "", port, int(database), username)
+    tls = text.startswith(REDIS_TLS)
+    return RedisPlace(parts.hostname or "", port, int(database), username, tls=tls)
 
 
 def _is_address(parts: SplitResult) -> bool:

@@ -13,9 +13,10 @@ import logging
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
-from simulrag.calls.places import PASSWORD_VARIABLE, RedisPlace
+from simulrag.calls.places import CERTIFICATES_VARIABLE, PASSWORD_VARIABLE, RedisPlace
 from simulrag.calls.rows import PATIENCE_S, BusyError
 from simulrag.errors import CacheError, EnvironmentFault
 
@@ -64,6 +65,9 @@ class RedisServer:
             db=place.database,
             username=place.username,
             password=os.environ.get(PASSWORD_VARIABLE) or None,
+            ssl=place.tls,
+            ssl_ca_certs=_authorities() if place.tls else None,
+            ssl_check_hostname=True,
             socket_timeout=ANSWER_S,
             socket_connect_timeout=ANSWER_S,
             # No waiting in here: whoever calls waits, and lets the event loop run.
@@ -118,8 +122,7 @@ class RedisServer:
         except BusyError as error:
             if self._away:
                 raise EnvironmentFault(
-                    f"the Redis at {self.place} cannot be reached: {error}. Start it, or name "
-                    "another call cache in operations.cache"
+                    f"the Redis at {self.place} cannot be reached: {error}. {_advice(error)}"
                 ) from error
             raise
         self._met = True
@@ -189,6 +192,26 @@ class RedisServer:
 
     def _unsafe(self, what: str, advice: str) -> EnvironmentFault:
         return EnvironmentFault(_REFUSED.format(place=self.place, what=what, advice=advice))
+
+
+def _authorities() -> str | None:
+    """The file of certificates that the user trusts, None for the system's own."""
+    named = os.environ.get(CERTIFICATES_VARIABLE)
+    if not named:
+        return None
+    if not Path(named).is_file():
+        raise EnvironmentFault(f"the environment variable {CERTIFICATES_VARIABLE}: no file {named}")
+    return named
+
+
+def _advice(error: BusyError) -> str:
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return (
+            "Nobody vouches for its certificate: set the environment variable "
+            f"{CERTIFICATES_VARIABLE} to the file of the authority that made it, and use the name "
+            "that it was made for"
+        )
+    return "Start it, or name another call cache in operations.cache"
 
 
 def _said(error: Exception) -> str:

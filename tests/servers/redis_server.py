@@ -13,6 +13,8 @@ from typing import Self
 
 import pytest
 
+from tests.servers.certificates import write_certificate
+
 PROGRAM = shutil.which("redis-server")
 DATABASES = 16
 STARTS_IN_S = 20.0
@@ -29,10 +31,14 @@ def needs_redis() -> None:
 
 
 class RedisProgram:
-    """The server as a context manager. ``settings``: lines of redis.conf in place of ``SAFE``."""
+    """The server as a context manager. ``settings``: lines of redis.conf in place of ``SAFE``.
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    ``tls``: encrypted connections alone; ``folder/tls.pem`` is the certificate, of its own making.
+    """
+
+    def __init__(self, folder: Path, *, tls: bool = False, **settings: str) -> None:
         self.folder = folder
+        self.tls = tls
         self.settings = {**SAFE, **{k.replace("_", "-"): v for k, v in settings.items()}}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -40,7 +46,7 @@ class RedisProgram:
         self._process: subprocess.Popen[bytes] | None = None
 
     def place(self, database: int = 0) -> str:
-        return f"redis://127.0.0.1:{self.port}/{database}"
+        return f"redis{'s' if self.tls else ''}://127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
         """Start it, on the same port and file each time, and wait until it answers."""
@@ -48,7 +54,8 @@ class RedisProgram:
         self.folder.mkdir(parents=True, exist_ok=True)
         options = {
             "bind": "127.0.0.1",
-            "port": str(self.port),
+            "port": "0" if self.tls else str(self.port),
+            **(self._tls_settings() if self.tls else {}),
             "dir": str(self.folder),
             "databases": str(DATABASES),
             "daemonize": "no",
@@ -93,9 +100,22 @@ class RedisProgram:
     ) -> None:
         self.stop()
 
+    def _tls_settings(self) -> dict[str, str]:
+        file = self.folder / "tls.pem"
+        if not file.exists():
+            write_certificate(file)
+        made = {
+            "tls-cert-file": str(file),
+            "tls-key-file": str(file),
+            "tls-ca-cert-file": str(file),
+        }
+        return {**made, "tls-port": str(self.port), "tls-auth-clients": "no"}
+
     def _answers(self) -> bool:
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                if self.tls:
+                    return True  # it listens; only a client that trusts it can say more
                 connection.sendall(b"PING\r\n")
                 return connection.recv(64).startswith((b"+PONG", b"-NOAUTH"))
         except OSError:

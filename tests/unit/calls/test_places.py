@@ -22,6 +22,7 @@ from simulrag.errors import InputError
         ("redis://node17:6380/3", RedisPlace("node17", 6380, 3)),
         ("redis://worker@node17/1", RedisPlace("node17", database=1, username="worker")),
         ("redis://[::1]:6380/0", RedisPlace("::1", 6380)),
+        ("rediss://worker@node17/1", RedisPlace("node17", 6379, 1, "worker", tls=True)),
     ],
 )
 def test_a_place_is_a_folder_or_a_redis_database(text: str, place: object) -> None:
@@ -29,7 +30,7 @@ def test_a_place_is_a_folder_or_a_redis_database(text: str, place: object) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["redis://node17:6380/3", "redis://w@h:6379/0", "redis://[::1]:1/0"]
+    "text", ["redis://node17:6380/3", "rediss://w@h:6379/0", "redis://[::1]:1/0"]
 )
 def test_an_address_is_written_as_it_is_read(text: str) -> None:
     assert str(parse_place(text)) == text
@@ -51,7 +52,7 @@ def test_an_address_is_written_as_it_is_read(text: str) -> None:
         "redis://h/0#secret",
         "redis://secret@[half/0",
         "http://h/0",
-        "rediss://h/0",
+        "redisss://h/0",
     ],
 )
 def test_everything_else_is_refused_without_repeating_it(text: str) -> None:
