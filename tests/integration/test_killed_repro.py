@@ -1,0 +1,99 @@
+"""kill -9 of ``dvc repro`` in mid-stage, with and without the stage: the next one ends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from simulrag.calls import verify_cache
+from tests.integration.projects import copy_project, dvc, outs
+from tests.integration.test_watched_faults import wait_for_requests
+from tests.servers.loopback import LoopbackServer
+from tests.servers.traffic import traffic
+
+pytestmark = pytest.mark.slow
+QUESTIONS = 4
+CONCURRENCY = 4
+REPRO = (sys.executable, "-m", "dvc", "repro", "answer@urban")
+
+
+@pytest.fixture
+def model() -> Iterator[LoopbackServer]:
+    with LoopbackServer(traffic(), latency_s=0.05) as running:
+        yield running
+
+
+@pytest.mark.parametrize("victims", ["dvc alone", "dvc and its stage"])
+def test_the_next_run_ends_it_and_repeats_no_stored_call(
+    tmp_path: Path, model: LoopbackServer, victims: str
+) -> None:
+    """A stage that outlives its dvc works on beside the next one, and each call is made once."""
+    project = copy_project(
+        tmp_path / "project",
+        **{
+            "operations.prefect": "off",
+            "operations.concurrency": CONCURRENCY,
+            "benchmark.questions": QUESTIONS,
+            "benchmark.templates": QUESTIONS,
+            "answer.verbalized": False,
+            "answer.baselines": False,
+            "llm.answer": {
+                "provider": "openai",
+                "model": "stub",
+                "base_url": model.url,
+                "sampling": {"seed": 0},
+            },
+        },
+    )
+    dvc(project, "init", "--no-scm", "--quiet")
+    dvc(project, "repro", "benchmark@urban")
+    killed = subprocess.Popen(
+        REPRO,
+        cwd=project,
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(project),
+            "DVC_NO_ANALYTICS": "1",
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for_requests(model, 12)
+    if victims == "dvc alone":
+        killed.kill()
+    else:
+        os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    dvc(project, "repro", "answer@urban")
+    times = Counter(json.dumps(request.body, sort_keys=True) for request in model.requests)
+    in_flight = 0 if victims == "dvc alone" else CONCURRENCY
+    assert times.total() - len(times) <= in_flight
+    deadline = time.monotonic() + 60
+    while _work_in(project):
+        assert time.monotonic() < deadline, "the stage without its dvc did not end"
+        time.sleep(0.2)
+    made = outs(project)
+    assert (project / "data/answers/urban.jsonl").read_bytes().count(b"\n") == QUESTIONS
+    said = dvc(project, "repro", "answer@urban")  # the lock is right: nothing is made again
+    assert "Stage 'answer@urban' didn't change, skipping" in said
+    asked = len(model.requests)
+    dvc(project, "repro", "answer@urban", "--single-item", "--force")
+    assert outs(project) == made
+    assert len(model.requests) == asked
+    assert verify_cache(project / ".cache/calls").problems == ()
+
+
+def _work_in(project: Path) -> list[int]:
+    return [one.pid for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(project)]
