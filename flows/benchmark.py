@@ -14,13 +14,13 @@ from flows.files import write_text
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
 from flows.project import Project, find_project
-from flows.stage import cache_place, check_coverage, exits, load_simulator, run_stage, workbench
+from flows.stage import cache_place, exits, load_simulator, run_stage, workbench
 from flows.tracking import Tracker
 from simulators.base import Simulator
 from simulrag.benchmark.generate import BenchmarkSummary, generate
 from simulrag.benchmark.published import read_questions, write_questions
 from simulrag.calls import CallCache
-from simulrag.errors import InputError
+from simulrag.errors import CoverageFailed, InputError
 from simulrag.models.replies import Template
 from simulrag.records import Question
 
@@ -107,6 +107,25 @@ def stage_table(summary: BenchmarkSummary) -> str:
     return "\n".join(lines)
 
 
+def check_made(summary: BenchmarkSummary, min_coverage: float) -> None:
+    """Raise CoverageFailed, with the reasons, where too few questions were made."""
+    made, wanted = summary.accepted, summary.requested
+    if wanted == 0 or made / wanted >= min_coverage:
+        return
+    reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
+    hints = [f"rejected: {reasons}"] if reasons else []
+    if summary.exhausted:
+        hints.append(
+            f"the {summary.templates} templates have {summary.scenarios} distinct scenarios and no "
+            "more: lower benchmark.questions, or raise benchmark.templates with a model that "
+            "writes others"
+        )
+    raise CoverageFailed(
+        f"benchmark-{summary.domain}: {made} of {wanted} came through, below "
+        f"operations.min_coverage {min_coverage:g}; {'; '.join(hints)}"
+    )
+
+
 def _write(
     project: Project,
     domain: str,
@@ -137,11 +156,7 @@ def main() -> None:
     else:
         _, _, summary = run(project, params, domain, simulator)
     console.print(stage_table(summary), markup=False)
-    reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
-    hint = f"rejected: {reasons or 'none; the templates have no more scenarios'}"
-    check_coverage(
-        f"benchmark-{domain}", summary.accepted, summary.requested, params.operations, hint
-    )
+    check_made(summary, params.operations.min_coverage)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,45 @@
+"""What is said when a benchmark has fewer questions than were asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.benchmark import check_made
+from simulrag.benchmark.generate import BenchmarkSummary
+from simulrag.errors import CoverageFailed
+
+
+def summary(exhausted: bool, **rejected: int) -> BenchmarkSummary:
+    return BenchmarkSummary(
+        domain="urban",
+        requested=2000,
+        accepted=1374,
+        templates=10,
+        scenarios=1380,
+        rejected=sum(rejected.values()),
+        rejected_by_reason=rejected,
+        simulator_failures=0,
+        exhausted=exhausted,
+    )
+
+
+def test_how_many_scenarios_there_are_and_what_to_do() -> None:
+    with pytest.raises(CoverageFailed) as caught:
+        check_made(summary(True, number=6), 0.95)
+    said = str(caught.value)
+    assert "benchmark-urban: 1374 of 2000 came through" in said
+    assert "rejected: 6 for number" in said
+    assert "the 10 templates have 1380 distinct scenarios and no more" in said
+    assert "lower benchmark.questions" in said
+    assert "simulrag retry" not in said  # it would make the same ones again
+
+
+def test_rejections_alone() -> None:
+    with pytest.raises(CoverageFailed) as caught:
+        check_made(summary(False, number=626), 0.95)
+    assert "rejected: 626 for number" in str(caught.value)
+    assert "distinct scenarios" not in str(caught.value)
+
+
+def test_enough_is_enough() -> None:
+    check_made(summary(True, number=6), 0.5)
