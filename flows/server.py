@@ -106,16 +106,28 @@ def supervise(root: Path, port: int, idle_s: float | None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     _write_state(root, port, os.getpid())
     touch(root)
+    used: float | None = None
+    since = time.monotonic()
     try:
         while child.poll() is None:
             time.sleep(0.5)
-            mark = home / "last-used"
-            if not mark.exists() or (idle_s and time.time() - mark.stat().st_mtime > idle_s):
+            marked = _marked(home)
+            if marked != used:  # by when it was seen: the time of day may jump
+                used, since = marked, time.monotonic()
+            if marked is None or (idle_s and time.monotonic() - since > idle_s):
                 child.terminate()
     except KeyboardInterrupt:
         child.terminate()
     code = child.wait()
     return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else code
+
+
+def _marked(home: Path) -> float | None:
+    """When the server was last used, by the file's time; None where the project is gone."""
+    try:
+        return (home / "last-used").stat().st_mtime
+    except OSError:
+        return None
 
 
 def _end_with_parent() -> None:

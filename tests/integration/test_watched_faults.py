@@ -18,7 +18,7 @@ import pytest
 from flows import server
 from simulrag.calls import cache_stats
 from simulrag.records import Question
-from tests.integration.projects import copy_project
+from tests.integration.projects import ROOT, copy_project
 from tests.servers.loopback import HANG, Act, LoopbackServer
 from tests.servers.traffic import question, traffic
 
@@ -162,6 +162,23 @@ def test_the_server_ends_with_its_killed_supervisor(
     while any(Path(f"/proc/{pid}").exists() for pid in others):
         assert time.monotonic() < deadline, "the server outlived its supervisor"
         time.sleep(0.1)
+
+
+def test_the_time_of_day_may_jump_and_idle_servers_end(
+    tmp_path: Path, no_prefect_settings: None
+) -> None:
+    """A clock set forward makes the last use look long ago; a server in use stays all the same."""
+    server.configure(tmp_path)
+    server.begin(tmp_path)
+    server.wait(tmp_path)
+    before = server_pids(tmp_path)
+    os.utime(tmp_path / ".prefect/last-used", (0, 0))
+    time.sleep(3)
+    assert server_pids(tmp_path) == before
+    server.stop(tmp_path)
+    command = [sys.executable, "-m", "flows.server", "--root", str(tmp_path), "--port", "0"]
+    idle = subprocess.Popen([*command, "--idle", "1"], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert idle.wait(60) == 0
 
 
 def test_interrupted_under_a_live_flow(
