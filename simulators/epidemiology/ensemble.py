@@ -67,18 +67,6 @@ def run_ensemble(
     return out
 
 
-def run_scenarios(
-    scenarios: Iterable[Conditions],
-    members: int,
-    seed: int,
-    disease: Disease = DISEASE,
-) -> list[NDArray[np.int64]]:
-    """``run_ensemble`` for each scenario, one after another."""
-    todo = list(scenarios)
-    check_memory(members, max((one.days for one in todo), default=0), len(todo))
-    return [run_ensemble(one, range(members), seed, disease) for one in todo]
-
-
 def initial_states(
     conditions: Conditions, disease: Disease, places: Places, rng: np.random.Generator
 ) -> NDArray[np.int64]:

@@ -17,7 +17,6 @@ from simulators.epidemiology.ensemble import (
     initial_states,
     member_inputs,
     run_ensemble,
-    run_scenarios,
 )
 from simulators.epidemiology.places import load_places
 from simulators.epidemiology.step import EXACT_VARIANCE, binomial, run_member
@@ -99,12 +98,6 @@ def test_the_same_seed_gives_the_same_trajectories_in_any_ensemble() -> None:
     assert (once[2] == run_ensemble(SEASON, [2], 11)[0]).all()
     assert (once != run_ensemble(SEASON, range(3), 12)).any()
     assert (once[0] != once[1]).any()
-
-
-def test_scenarios_run_together_or_alone_alike() -> None:
-    other = replace(SEASON, r0=1.6)
-    both = run_scenarios([SEASON, other], 2, 11)
-    assert (both[1] == run_ensemble(other, range(2), 11)).all()
 
 
 def test_intervals_cover_nine_in_ten_fresh_members() -> None:
