@@ -1,10 +1,11 @@
 """Fit the free constants of the disease: ``python -m simulators.epidemiology.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. Nelder and Mead's search runs over the constants in
-``FREE``, on the mean field (so without chance; the medians of counts are approximated), against the
-four errors of ``validate`` relative to their targets, with a penalty for leaving the ranges of the
-literature. ``--split`` fits twice, each time on every second query, and prints the errors on the
-queries that the fit did not see; ``--seed`` shuffles the queries before they are split.
+``FREE``, on the mean field (the medians of counts are approximated), against the four errors of
+``validate`` relative to their targets, with a penalty for leaving the ranges of the literature. For
+the trend it takes the chance of the right class, as one person more or less decides many.
+``--split`` fits twice, each time on every second query, and prints the errors on the queries that
+the fit did not see; ``--seed`` shuffles the queries before they are split.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,15 @@ from simulators.base import SimulatorError
 from simulators.epidemiology.disease import DISEASE, Disease
 from simulators.epidemiology.mean_field import expected
 from simulators.epidemiology.places import load_places
-from simulators.epidemiology.summary import Summary, growth_percent
-from simulators.epidemiology.validate import Published, errors, published_conditions, read_published
+from simulators.epidemiology.summary import GROWTH_DAY, Summary, growth_percent
+from simulators.epidemiology.trend_chances import likely_median, trend_chances
+from simulators.epidemiology.validate import (
+    MEMBERS,
+    Published,
+    errors,
+    published_conditions,
+    read_published,
+)
 
 FREE: Mapping[str, tuple[float, float]] = {
     "infectious_days": (1.8, 0.15),
@@ -53,9 +62,16 @@ STEP = 0.08
 
 def summary(one: Published, disease: Disease) -> Summary:
     """A query's values by the published conventions, out of the mean field."""
-    curves = expected(published_conditions(one, disease), one.places, disease, load_places())
+    return _summary(_curves(one, disease))
+
+
+def _curves(one: Published, disease: Disease) -> NDArray[np.float64]:
+    return expected(published_conditions(one, disease), one.places, disease, load_places())
+
+
+def _summary(curves: NDArray[np.float64]) -> Summary:
     middle = np.floor(np.median(np.floor(curves + 1 / 3), axis=1) * 2) / 2
-    first_weeks = np.array([_pooled_median(curves[day]) for day in (0, 27)])
+    first_weeks = np.array([likely_median(curves[day], MEMBERS) for day in (0, GROWTH_DAY)])
     day = int(middle.argmax())
     return Summary(
         peak_median=float(middle[day]),
@@ -80,8 +96,16 @@ def loss(disease: Disease, published: Sequence[Published]) -> float:
 
 
 def score(disease: Disease, published: Sequence[Published]) -> dict[str, float | int | None]:
-    """``validate.errors`` of the mean field, without high seasonality at 60 % immunity."""
-    return errors([(one, summary(one, disease)) for one in published if not one.high_60])
+    """``validate.errors`` of the mean field, without high seasonality at 60 % immunity.
+
+    ``trend_accuracy`` is what is expected of ensembles of ``MEMBERS``.
+    """
+    known = [(one, _curves(one, disease)) for one in published if not one.high_60]
+    found = errors([(one, _summary(curves)) for one, curves in known])
+    right = [
+        trend_chances(curves[0], curves[GROWTH_DAY], MEMBERS)[one.trend] for one, curves in known
+    ]
+    return {**found, "trend_accuracy": round(fmean(right), 4) if right else None}
 
 
 def search(published: Sequence[Published], evaluations: int, start: Disease = DISEASE) -> Disease:
@@ -151,18 +175,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _constants(disease: Disease) -> dict[str, float]:
     return {name: getattr(disease, name) for name in FREE}
-
-
-def _pooled_median(means: NDArray[np.float64]) -> float:
-    """Median of Poisson counts pooled over places with these means."""
-    from scipy.special import pdtr
-
-    middle = float(np.median(means))
-    if middle > 60:
-        return middle
-    counts = np.arange(int(3 * min(means.max(), 200.0)) + 20)
-    below = pdtr(counts, means[:, None]).mean(axis=0)
-    return float(np.searchsorted(below, 0.5))
 
 
 if __name__ == "__main__":

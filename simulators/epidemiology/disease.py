@@ -34,17 +34,17 @@ class Disease:
     """
 
     latent_days: float = 1.4
-    infectious_days: float = 1.68
+    infectious_days: float = 1.47
     stay_days: float = 5.5
-    severity: float = 0.73
-    initial_infected: float = 6e-4
-    initial_hospital: float = 0.218
+    severity: float = 0.724
+    initial_infected: float = 4.86e-4
+    initial_hospital: float = 0.205
     moderate_drop: float = 0.25
     high_drop: float = 0.5
     peak_day_of_year: float = 15.0
-    immunity_tilt: float = 0.355
-    immunity_overlap: float = 0.19
-    usual_protection: float = 0.351
+    immunity_tilt: float = 0.213
+    immunity_overlap: float = 0.282
+    usual_protection: float = 0.353
     uptake_by_october: float = 0.38
     imported_per_day: float = 9e-7
     commuting_share: float = 0.0044
