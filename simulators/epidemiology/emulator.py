@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from simulators.epidemiology.emulator_features import (
 )
 from simulators.epidemiology.ensemble import Conditions
 from simulators.epidemiology.mean_field import expected
-from simulators.epidemiology.neural_process import Context, NeuralProcess
+from simulators.epidemiology.neural_process import Context, Memory, NeuralProcess
 from simulators.epidemiology.places import load_places
 
 WEIGHTS = Path(__file__).parent / "assets" / "emulator.npz"
@@ -43,6 +43,12 @@ class Emulator:
 
     network: NeuralProcess
     context: Context
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the network makes of the context, on its device."""
+        with torch.inference_mode():
+            return self.network.remember(self.context)
 
 
 def emulate(
@@ -84,25 +90,21 @@ def predict(
     for days in sorted({one.days for one in scenarios}):
         rows = [k for k, one in enumerate(scenarios) if one.days == days]
         places = [list(chosen[k]) for k in rows]
-        static = np.concatenate(
-            [
-                np.hstack([np.tile(about[k], (len(at), 1)), place_features()[at]])
-                for k, at in zip(rows, places, strict=True)
-            ]
-        )
+        sizes = [len(at) for at in places]
+        everywhere = np.concatenate(places)
+        static = np.hstack([about[rows].repeat(sizes, axis=0), place_features()[everywhere]])
         curves = np.concatenate([daily[k] for k in rows], axis=1)
-        people = populations[np.concatenate(places)]
-        features = week_features(curves, people)
+        features = week_features(curves, populations[everywhere])
         with torch.inference_mode():
             device = next(emulator.network.parameters()).device
             outputs = emulator.network(
                 torch.from_numpy(static).to(device),
                 torch.from_numpy(features).to(device),
-                emulator.context,
+                emulator.memory,
             )
         course = np.stack([part.float().cpu().numpy().T for part in outputs]).astype(np.float64)
         course[2] *= slopes(curves)
-        ends = np.cumsum([len(at) for at in places])[:-1]
+        ends = np.cumsum(sizes)[:-1]
         for k, part in zip(rows, np.split(course.round(DECIMALS), ends, axis=2), strict=True):
             found[k] = part
     return [part for part in found if part is not None]

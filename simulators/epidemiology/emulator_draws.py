@@ -16,6 +16,8 @@ MAX_DAYS = 420
 LARGE = 12.0
 """Above this expected count a draw is a rounded Gaussian, below it is exactly Poisson."""
 MIDWEEK = 3.0
+_ONE_OVER = 1.0 / np.maximum(np.arange(64), 1)
+"""By count: a product costs a quarter of a division. Draws of mean ``LARGE`` end before 45."""
 
 
 class Chance(NamedTuple):
@@ -124,5 +126,5 @@ def _counts(  # pragma: no cover - compiled
                 while left > mass and (k < mean or mass > 1e-9):
                     left -= mass
                     k += 1
-                    mass *= mean / k
+                    mass *= mean * _ONE_OVER[k]
                 out[m, d] = k

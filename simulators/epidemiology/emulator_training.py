@@ -122,7 +122,7 @@ def fit(learned: Learned, settings: Training, epochs: int) -> Emulator:
             context = data.context(others, rng.integers(0, 51, size=len(others)))
             target = data.take(np.repeat(rows, len(places)), np.tile(places, len(rows)))
             with torch.autocast(device.type, torch.bfloat16, enabled=reduced):
-                predicted = network(target.static, target.weekly, context)
+                predicted = network(target.static, target.weekly, network.remember(context))
             loss = negative_log_likelihood(predicted, target)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]

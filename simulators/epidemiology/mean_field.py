@@ -66,6 +66,17 @@ def _chance(hazard: float) -> float:  # pragma: no cover - compiled
     return h * (1.0 - h / 2.0 * (1.0 - h / 3.0 * (1.0 - h / 4.0 * (1.0 - h / 5.0))))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _met(  # pragma: no cover - compiled
+    contacts: NDArray[np.float64], prevalence: NDArray[np.float64], a: int, g: int
+) -> float:
+    """Infectious people that one of age ``a`` meets in group ``g``; ``prevalence`` (age, group)."""
+    met = 0.0
+    for b in range(contacts.shape[0]):
+        met += contacts[a, b] * prevalence[b, g]
+    return met
+
+
 @njit(cache=True, nogil=True)
 def _run(  # pragma: no cover - compiled
     states: NDArray[np.float64],
@@ -77,27 +88,26 @@ def _run(  # pragma: no cover - compiled
     """``states``: (S L I H R, age, group), the nation last; ``own``: share of exposure by group."""
     ages, groups = states.shape[1], states.shape[2]
     nation = groups - 1
-    people = states.sum(axis=0)
-    prevalence = np.empty((groups, ages))
+    share = 1.0 / states.sum(axis=0)
+    prevalence = np.empty((ages, groups))
+    away = np.empty(ages)
     ending, leaving, onset = inputs.rates[1], inputs.rates[2], inputs.rates[0]
     for day in range(out.shape[0]):
         contacts = inputs.contacts[inputs.matrix_of_day[day]]
-        for g in range(groups):
-            for a in range(ages):
-                prevalence[g, a] = states[2, a, g] / people[a, g]
+        for a in range(ages):
+            for g in range(groups):
+                prevalence[a, g] = states[2, a, g] * share[a, g]
+        for a in range(ages):
+            away[a] = _met(contacts, prevalence, a, nation)
         for g in range(groups):
             total = 0.0
             for a in range(ages):
-                meets = 0.0
-                for b in range(ages):
-                    met = own[g] * prevalence[g, b] + (1.0 - own[g]) * prevalence[nation, b]
-                    meets += contacts[a, b] * met
-                hazard = inputs.transmission[day] * meets + inputs.importation
+                met = own[g] * _met(contacts, prevalence, a, g) + (1.0 - own[g]) * away[a]
+                hazard = inputs.transmission[day] * met + inputs.importation
                 infected = _chance(hazard) * states[0, a, g]
                 ill = onset * states[1, a, g]
                 ended = ending * states[2, a, g]
                 admitted = inputs.hospital_risk[a] * ended
-                left = leaving * states[3, a, g]
                 if metric == 0:
                     total += states[3, a, g]
                 elif metric == 1:
@@ -108,10 +118,10 @@ def _run(  # pragma: no cover - compiled
                     total += states[1, a, g]
                 else:
                     total += states[2, a, g]
+                # Nobody meets the removed: they count among the people at the start alone.
                 states[0, a, g] -= infected
                 states[1, a, g] += infected - ill
                 states[2, a, g] += ill - ended
-                states[3, a, g] += admitted - left
-                states[4, a, g] += ended - admitted + left
+                states[3, a, g] += admitted - leaving * states[3, a, g]
             if g < nation:
                 out[day, g] = total

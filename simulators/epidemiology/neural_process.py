@@ -42,6 +42,13 @@ class Context(NamedTuple):
     mask: Tensor
 
 
+class Memory(NamedTuple):
+    """What the network keeps of a context: (course, width) each; of an empty one, no rows."""
+
+    keys: Tensor
+    values: Tensor
+
+
 class Distribution(NamedTuple):
     """(course, week) each: bias and amplitude in logarithms, shift in days."""
 
@@ -76,10 +83,18 @@ class NeuralProcess(nn.Module):
         nn.init.zeros_(self.leave.weight)
         nn.init.zeros_(self.leave.bias)
 
-    def forward(self, static: Tensor, weekly: Tensor, context: Context) -> Distribution:
+    def remember(self, context: Context) -> Memory:
+        """Read a context, once for all queries."""
+        theirs = self.static(context.static)
+        seen = self.observe(torch.cat([context.weekly, context.observed], dim=-1))
+        weight = context.mask[..., None]
+        pooled = (seen * weight).sum(dim=1) / weight.sum(dim=1).clamp(min=1)
+        return Memory(self.key(theirs), self.value(torch.cat([theirs, pooled], dim=-1)))
+
+    def forward(self, static: Tensor, weekly: Tensor, memory: Memory) -> Distribution:
         """``static`` (course, feature), ``weekly`` (course, week, feature)."""
         about = self.static(static)
-        hidden = self.enter(weekly) + (about + self.attend(about, context))[:, None, :]
+        hidden = self.enter(weekly) + (about + self.attend(about, memory))[:, None, :]
         for step, mix in zip(self.steps, self.mix, strict=True):
             moved = step(hidden.transpose(1, 2)).transpose(1, 2)
             hidden = hidden + mix(torch.relu(moved))
@@ -89,15 +104,8 @@ class NeuralProcess(nn.Module):
             0.1 * bias, 0.1 * softplus(amplitude - 1) + 1e-4, softplus(shift - 1) + 1e-3
         )
 
-    def attend(self, about: Tensor, context: Context) -> Tensor:
-        """What the context says about each query; zeros for an empty context."""
-        if len(context.static) == 0:
-            return torch.zeros_like(about)
-        theirs = self.static(context.static)
-        seen = self.observe(torch.cat([context.weekly, context.observed], dim=-1))
-        weight = context.mask[..., None]
-        pooled = (seen * weight).sum(dim=1) / weight.sum(dim=1).clamp(min=1)
-        values = self.value(torch.cat([theirs, pooled], dim=-1))
-        scores = self.query(about) @ self.key(theirs).T / self.width**0.5
-        attended: Tensor = torch.softmax(scores, dim=-1) @ values
+    def attend(self, about: Tensor, memory: Memory) -> Tensor:
+        """What the memory says about each query; zeros for an empty one."""
+        scores = self.query(about) @ memory.keys.T / self.width**0.5
+        attended: Tensor = torch.softmax(scores, dim=-1) @ memory.values
         return attended

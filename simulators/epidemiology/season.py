@@ -67,23 +67,23 @@ def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float6
 
 def community(measures: Measures, days: int) -> NDArray[np.float64]:
     """Multiplier a day of community reduction and vaccination together."""
-    day = np.arange(days, dtype=np.float64)
     factor = np.ones(days)
     first = 7 * measures.community_reduction_start_week
-    reduced = (day >= first) & (day < first + 7 * measures.community_reduction_weeks)
-    factor[reduced] = 1 - measures.community_reduction_percent / 100
-    given = np.clip((day - 7 * measures.vaccination_start_week) / CAMPAIGN_DAYS, 0, 1)
-    covered = given * measures.vaccination_coverage_percent / 100
-    effect: NDArray[np.float64] = factor * (1 - VACCINE_EFFECT * covered)
-    return effect
+    last = first + 7 * measures.community_reduction_weeks
+    factor[first:last] = 1 - measures.community_reduction_percent / 100
+    if measures.vaccination_coverage_percent > 0:
+        since = np.arange(days, dtype=np.float64) - 7 * measures.vaccination_start_week
+        covered = np.clip(since / CAMPAIGN_DAYS, 0, 1) * measures.vaccination_coverage_percent / 100
+        factor *= 1 - VACCINE_EFFECT * covered
+    return factor
 
 
 def matrix_of_day(measures: Measures, days: int) -> NDArray[np.int64]:
     """1 on days with closed schools, else 0."""
-    day = np.arange(days)
+    matrix = np.zeros(days, dtype=np.int64)
     first = 7 * measures.school_closure_start_week
-    closed = (day >= first) & (day < first + 7 * measures.school_closure_weeks)
-    return closed.astype(np.int64)
+    matrix[first : first + 7 * measures.school_closure_weeks] = 1
+    return matrix
 
 
 def contact_matrices(contacts: NDArray[np.float64]) -> NDArray[np.float64]:
