@@ -3,7 +3,7 @@
 ``emulate`` returns for each scenario what ``ensemble.run_ensemble`` returns for the chosen places;
 summaries over them are the same code. The mean field of the named places is the baseline, the
 neural process adds what it misses and how members spread, counts are drawn around that. Weights and
-context are in ``assets/emulator.npz``, written by ``emulator_training``.
+context are in ``weights/emulator.npz``, written by ``emulator_training``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from simulators.epidemiology.mean_field import expected
 from simulators.epidemiology.neural_process import Context, Memory, NeuralProcess
 from simulators.epidemiology.places import load_places
 
-WEIGHTS = Path(__file__).parent / "assets" / "emulator.npz"
+WEIGHTS = Path(__file__).parent / "weights" / "emulator.npz"
+ERRORS = WEIGHTS.with_suffix(".json")
+"""Held-out errors of the weights, written with them."""
 DECIMALS = 5
 """Of the network's outputs that are kept: what a batch's size or a thread changes is cut off."""
 _CONTEXT = "context."

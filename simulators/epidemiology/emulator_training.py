@@ -1,8 +1,10 @@
-"""Train the emulator: ``python -m simulators.epidemiology.emulator_training SETTINGS.yaml``.
+"""Train the emulator and measure it where it was not trained:
+``python -m simulators.epidemiology.emulator_training``.
 
 Simulates scenarios with the mechanistic model, fits the neural process to the members' weekly
-moments, writes the weights and the errors on scenarios it has not seen. ``make train`` runs it as a
-DVC stage of its own (``simulators/dvc.yaml``).
+moments, writes the weights and the held-out errors into simulators/epidemiology/weights/.
+Parameters are the section ``epidemiology_emulator`` of simulators/params.yaml; ``make train`` runs
+it as a DVC stage of its own (``simulators/dvc.yaml``). Same parameters and machine: same bytes.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from torch import Tensor
 
 from simulators.base import ArgumentError, SimulatorError
-from simulators.epidemiology.emulator import WEIGHTS, Emulator, save_emulator
+from simulators.epidemiology.emulator import ERRORS, WEIGHTS, Emulator, save_emulator
 from simulators.epidemiology.emulator_courses import Courses, courses, spread_of
 from simulators.epidemiology.emulator_evaluation import evaluate
 from simulators.epidemiology.emulator_scenarios import Learned, sample_scenarios, simulate
 from simulators.epidemiology.neural_process import Context, Distribution, NeuralProcess
 
-METRICS_FILE = WEIGHTS.with_name("emulator_metrics.json")
+PARAMS = Path(__file__).parents[1] / "params.yaml"
+SECTION = "epidemiology_emulator"
 FLOOR = 0.01
 """Relative standard deviation added to every likelihood: no gain from hitting the mean closer."""
 LIMIT = 50.0
@@ -54,8 +57,9 @@ class Training(BaseModel):
     active_rounds: int = Field(
         ge=0, description="rounds that add the scenarios of the largest predicted spread"
     )
-    precision: Literal["float32", "bfloat16"] = Field(description="of the products, on a GPU")
+    precision: Literal["fp32", "bf16"] = Field(description="of the products, on a GPU")
     device: Literal["auto", "cpu", "cuda"]
+    threads: int = Field(ge=1, description="of the processor, for the fit")
     processes: int = Field(ge=1, description="that simulate; results do not depend on it")
     held_out: int = Field(ge=1, description="scenarios of the evaluation")
     held_out_members: int = Field(ge=2)
@@ -71,12 +75,12 @@ class Training(BaseModel):
         return self
 
 
-def read_training(path: Path) -> Training:
-    """Settings from YAML. Raises ArgumentError that names the file."""
+def read_params(path: Path) -> Training:
+    """The parameters. Raises ArgumentError."""
     try:
-        return Training.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError, ValidationError) as error:
-        raise ArgumentError(f"{path} is no training settings: {error}") from None
+        return Training.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))[SECTION])
+    except (OSError, KeyError, TypeError, yaml.YAMLError, ValidationError) as error:
+        raise ArgumentError(f"{path}: {SECTION} cannot be read: {error}") from None
 
 
 def train(settings: Training) -> Emulator:
@@ -101,6 +105,7 @@ def train(settings: Training) -> Emulator:
 def fit(learned: Learned, settings: Training, epochs: int) -> Emulator:
     """Fit a fresh network to the simulated moments by maximum likelihood."""
     device = torch.device(_device(settings.device))
+    torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng([settings.seed, 1])
     data = courses(learned).to(device)
@@ -111,7 +116,7 @@ def fit(learned: Learned, settings: Training, epochs: int) -> Emulator:
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, max_lr=settings.learning_rate, total_steps=steps
     )
-    reduced = settings.precision == "bfloat16" and device.type == "cuda"
+    reduced = settings.precision == "bf16" and device.type == "cuda"
     for _ in range(epochs):
         order = rng.permutation(count)
         for start in range(0, count, settings.batch):
@@ -153,13 +158,14 @@ def negative_log_likelihood(predicted: Distribution, target: Courses) -> Tensor:
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong settings, 1 for a failed run."""
     parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.emulator_training")
-    parser.add_argument("settings", type=Path, help="a YAML file")
+    parser.add_argument("--params", type=Path, default=PARAMS)
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    parser.add_argument("--metrics", type=Path, default=METRICS_FILE)
+    parser.add_argument("--metrics", type=Path, default=ERRORS)
     given = parser.parse_args(argv)
     try:
-        settings = read_training(given.settings)
+        settings = read_params(given.params)
         emulator = train(settings)
+        given.weights.parent.mkdir(parents=True, exist_ok=True)
         save_emulator(emulator, given.weights)
         rng = np.random.default_rng([settings.seed, 2])
         report = evaluate(
@@ -175,6 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     given.metrics.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(report, indent=2))
     return 0
 
 

@@ -16,6 +16,7 @@ from simulators.base import ArgumentError, MissingEngineError
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments
 from simulators.epidemiology.emulator import (
+    ERRORS,
     WEIGHTS,
     emulate,
     load_emulator,
@@ -25,15 +26,15 @@ from simulators.epidemiology.emulator_draws import draw, weekly_noise
 from simulators.epidemiology.emulator_evaluation import compare, evaluate
 from simulators.epidemiology.emulator_scenarios import sample_scenarios, simulate
 from simulators.epidemiology.emulator_training import (
-    METRICS_FILE,
+    PARAMS,
+    SECTION,
     main,
-    read_training,
+    read_params,
     train,
 )
 from simulators.epidemiology.ensemble import Conditions
 from simulators.epidemiology.neural_process import Context
 
-SETTINGS = WEIGHTS.parents[1] / "emulator.yaml"
 ONE = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
 CALL = ForecastArguments.model_validate(
     {
@@ -62,9 +63,9 @@ SMALL = {
 
 
 def settings(folder: Path, **changes: object) -> Path:
-    file = folder / "settings.yaml"
-    base = yaml.safe_load(SETTINGS.read_text(encoding="utf-8"))
-    file.write_text(yaml.safe_dump({**base, **SMALL, **changes}), encoding="utf-8")
+    file = folder / "params.yaml"
+    base = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))[SECTION]
+    file.write_text(yaml.safe_dump({SECTION: {**base, **SMALL, **changes}}), encoding="utf-8")
     return file
 
 
@@ -80,7 +81,7 @@ def test_scenarios_it_has_not_seen_come_out_like_the_models() -> None:
 
 
 def test_the_committed_metrics_are_within_the_targets() -> None:
-    found = json.loads(METRICS_FILE.read_text(encoding="utf-8"))["emulator"]
+    found = json.loads(ERRORS.read_text(encoding="utf-8"))["emulator"]
     assert found["log_peak_mae"] <= 0.05
     assert found["peak_week_mae"] <= 0.3
     assert 0.85 <= found["peak_coverage_90"] <= 0.95
@@ -128,7 +129,7 @@ def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -
     file = settings(tmp_path)
     for name in ("a", "b"):
         weights, metrics = tmp_path / f"{name}.npz", tmp_path / f"{name}.json"
-        command = [str(file), "--weights", str(weights), "--metrics", str(metrics)]
+        command = ["--params", str(file), "--weights", str(weights), "--metrics", str(metrics)]
         assert main(command) == 0
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
@@ -139,8 +140,8 @@ def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -
 
 
 def test_active_learning_adds_scenarios_of_large_spread(tmp_path: Path) -> None:
-    plain = train(read_training(settings(tmp_path)))
-    active = train(read_training(settings(tmp_path, active_rounds=1)))
+    plain = train(read_params(settings(tmp_path)))
+    active = train(read_params(settings(tmp_path, active_rounds=1)))
     assert not torch.equal(plain.context.static, active.context.static)
 
 
@@ -168,7 +169,7 @@ def test_simulated_moments_do_not_depend_on_the_processes() -> None:
 def test_wrong_settings_are_named(
     tmp_path: Path, changes: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(settings(tmp_path, **changes))]) == 2
+    assert main(["--params", str(settings(tmp_path, **changes))]) == 2
     assert next(iter(changes)) in capsys.readouterr().err
 
 
