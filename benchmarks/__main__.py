@@ -19,6 +19,7 @@ from benchmarks.calls import calls
 from benchmarks.evaluation import evaluation
 from benchmarks.figures import Figure
 from benchmarks.memory import memory
+from benchmarks.questions import questions
 from benchmarks.scale import scale
 from benchmarks.throughput import throughput
 from benchmarks.tracking import prefect
@@ -111,7 +112,7 @@ def epidemiology() -> Iterator[Figure]:
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
     parts = (cache, prefect, sumo, confidence, epidemiology, evaluation)
-    more = (cache_places, calls, throughput, memory, scale)
+    more = (cache_places, calls, throughput, memory, scale, questions)
     known = {part.__name__: part for part in (*parts, *more)}
     for name in sys.argv[1:] or known:
         for figure, value, unit, n in known[name]():

@@ -169,7 +169,7 @@ def _measure(folder: Path, count: int) -> dict[str, float]:
     project = copy_project(folder, **changes)
     found: dict[str, float] = {}
     for stage in STAGES:
-        seconds, cpu, peak = _stage(project, stage)
+        seconds, cpu, peak = run_stage(project, stage, "urban")
         found |= {f"{stage}_seconds": seconds, f"{stage}_cpu": cpu, f"{stage}_peak": peak}
     spent = pl.read_csv(project / "data/metrics/spending.csv")
     found["calls"] = float(spent["calls"].sum())
@@ -185,10 +185,10 @@ def _measure(folder: Path, count: int) -> dict[str, float]:
     return found
 
 
-def _stage(project: Path, stage: str) -> tuple[float, float, float]:
+def run_stage(project: Path, stage: str, domain: str) -> tuple[float, float, float]:
     """Seconds on the clock, CPU seconds with those of its children, and the peak in bytes."""
     command = [sys.executable, "-m", f"flows.{stage}"]
-    command += ["--domain", "urban"] if stage in PER_DOMAIN else []
+    command += ["--domain", domain] if stage in PER_DOMAIN else []
     environment = {**os.environ, "PYTHONPATH": str(project), "OMP_NUM_THREADS": "1"}
     start = time.perf_counter()
     done = subprocess.run(
