@@ -22,7 +22,7 @@ from flows.project import Project, find_project
 from flows.stage import exits
 from simulrag.errors import InputError
 from simulrag.evaluation.claim_level import BUDGETED
-from simulrag.evaluation.names import FIGURE_METRICS
+from simulrag.evaluation.names import FIGURE_METRICS, PICTURES
 from simulrag.evaluation.tables import COLUMNS
 
 PACKAGES = ("flows", "simulators", "simulrag")
@@ -93,9 +93,7 @@ def plots(domains: list[str]) -> list[object]:
     the same and the cost, are pictures and need none, so they come first.
     """
     pictures = [
-        f"data/report/figures/{domain}-{name}.png"
-        for domain in domains
-        for name in (*(f"{metric}-budget" for metric in FIGURE_METRICS), "auroc-cost")
+        f"data/report/figures/{domain}-{name}.png" for domain in domains for name in PICTURES
     ]
     curves: list[object] = [
         {

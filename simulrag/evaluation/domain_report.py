@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
-from matplotlib.figure import Figure
 
-from simulrag.evaluation.claim_level import BUDGETED, OURS
+from simulrag.evaluation.claim_level import OURS
 from simulrag.evaluation.cost_tables import cost_view, method_cost_view, spending_view
+from simulrag.evaluation.drawing import Chart
 from simulrag.evaluation.figures import (
+    boundary_figure,
+    boundary_text,
     budget_figure,
     centrality_figure,
+    centrality_text,
     cost_figure,
     figure_text,
     precision_recall_figure,
@@ -51,52 +54,98 @@ Published = Mapping[int, pl.DataFrame]
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What a reader may choose (``of``), and the name of one alternative."""
+
+    of: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Picture:
-    """A figure: its file name, its caption, and what it shows in words."""
+    """A figure: its file name, its caption, and what it shows in words.
+
+    Pictures of one ``kind`` are alternatives, told apart by ``choice``; ``leading`` is shown first.
+    """
 
     name: str
+    kind: str
     caption: str
     text: str
-    figure: Figure
+    chart: Chart
+    choice: Choice | None = None
+    leading: bool = True
 
 
 def domain_figures(tables: Tables, domain: str) -> Iterator[Picture]:
-    """Metrics against the budget and against the calls, and the centralities beside each other."""
-    for metric, title in FIGURE_METRICS.items():
+    """Every figure of a domain, those of one kind after each other."""
+    yield from _by_metric(tables, domain)
+    settings = tables.settings
+    for budget in settings.budgets_percent:
+        leading = budget == settings.headline_budget
         yield Picture(
-            f"{domain}-{metric}-budget",
-            f"{title} against the share of claims verified. Bars: 95 % intervals. Dotted: none "
-            "and all verified.",
-            figure_text(tables, domain, metric),
-            budget_figure(tables, domain, metric),
+            f"{domain}-precision-recall" + ("" if leading else f"-{budget}"),
+            "precision-recall",
+            f"Precision against recall with {budget} % of the claims verified. Dotted: none and "
+            "all.",
+            f"Precision against recall at {budget} %, {domain}; AUPR in the table sums it up.",
+            precision_recall_figure(tables, domain, budget),
+            Choice("Budget", f"{budget} %"),
+            leading,
         )
-    title = FIGURE_METRICS[_LEADING]
-    budget = tables.settings.headline_budget
     yield Picture(
-        f"{domain}-precision-recall",
-        f"Precision against recall with {budget} % of the claims verified. Dotted: none and all.",
-        f"Precision against recall at {budget} %, {domain}; AUPR in the table sums it up.",
-        precision_recall_figure(tables, domain),
+        f"{domain}-boundary",
+        "boundary",
+        "Simulator boundary assessment: what it filters, and what verification makes of either "
+        "side. Lines: 95 % intervals.",
+        boundary_text(tables, domain),
+        boundary_figure(tables, domain),
     )
-    yield Picture(
-        f"{domain}-{_LEADING}-cost",
-        f"{title} against the model calls that each method would make alone, a point a budget.",
-        f"{title} against model calls a question, {domain}; the table of costs has the numbers.",
-        cost_figure(tables, domain, _LEADING),
-    )
-    if len(tables.settings.centralities) > 1:
-        yield Picture(
-            f"{domain}-{_LEADING}-centrality",
-            f"{title} of {OURS} by the centrality that scores confidence.",
-            _centralities(tables, domain),
-            centrality_figure(tables, domain, _LEADING),
-        )
     yield Picture(
         f"{domain}-reliability",
+        "reliability",
         RELIABILITY_CAPTION,
         reliability_text(tables, domain),
         reliability_figure(tables, domain),
     )
+
+
+def _by_metric(tables: Tables, domain: str) -> Iterator[Picture]:
+    """A metric against the budget, against the calls, and by centrality."""
+    for metric, title in FIGURE_METRICS.items():
+        yield Picture(
+            f"{domain}-{metric}-budget",
+            "budget",
+            f"{title} against the share of claims verified. Bars: 95 % intervals. Dotted: none "
+            "and all verified.",
+            figure_text(tables, domain, metric),
+            budget_figure(tables, domain, metric),
+            Choice("Metric", title),
+            metric == _LEADING,
+        )
+    for metric, title in FIGURE_METRICS.items():
+        yield Picture(
+            f"{domain}-{metric}-cost",
+            "cost",
+            f"{title} against the model calls that each method would make alone, a point a budget.",
+            f"{title} against model calls a question, {domain}; the table of costs has the "
+            "numbers.",
+            cost_figure(tables, domain, metric),
+            Choice("Metric", title),
+            metric == _LEADING,
+        )
+    if len(tables.settings.centralities) < 2:
+        return
+    for metric, title in FIGURE_METRICS.items():
+        yield Picture(
+            f"{domain}-{metric}-centrality",
+            "centrality",
+            f"{title} of {OURS} by the centrality that scores confidence.",
+            centrality_text(tables, domain, metric),
+            centrality_figure(tables, domain, metric),
+            Choice("Metric", title),
+            metric == _LEADING,
+        )
 
 
 def domain_tables(
@@ -151,21 +200,3 @@ def domain_tables(
         section: {name: view for name, view in of_section.items() if view is not None}
         for section, of_section in sections.items()
     }
-
-
-def _centralities(tables: Tables, domain: str) -> str:
-    settings = tables.settings
-    rows = tables.claim_level.filter(
-        (pl.col("domain") == domain)
-        & (pl.col("metric") == _LEADING)
-        & (pl.col("method") == BUDGETED[-1])
-        & (pl.col("undecided") == settings.undecided)
-        & (pl.col("budget_percent") == settings.headline_budget)
-    )
-    shown = (
-        f"{row['centrality'].replace('_', ' ')} "
-        + ("undefined" if row["value"] is None else f"{row['value']:.3f}")
-        for row in rows.iter_rows(named=True)
-    )
-    title = FIGURE_METRICS[_LEADING]
-    return f"{title} of {OURS} at {settings.headline_budget} %, {domain}: {', '.join(shown)}."

@@ -1,106 +1,76 @@
-"""Figures: the same bytes for the same tables, legible on light and on dark ground."""
+"""The charts of a domain's claims: what each shows, drawn from the tables."""
 
 from __future__ import annotations
 
-import io
-import re
+from collections.abc import Mapping
 from typing import Any
 
-import matplotlib as mpl
 import polars as pl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 
 from simulrag.evaluation.claim_level import BUDGETED, OURS
-from simulrag.evaluation.names import FIGURE_METRICS
+from simulrag.evaluation.drawing import BLUE, GREY, OCHRE, RED, Chart, Point, Style, chart
+from simulrag.evaluation.findings import interval
+from simulrag.evaluation.names import BOUNDARY_SHARES, FIGURE_METRICS
 from simulrag.evaluation.tables import Tables
 
-# Mid tones: a contrast of 3 or more on white and on near black. Marker and dash differ as well.
-STYLES: dict[str, dict[str, Any]] = {
-    "Random": {"color": "#7d868f", "marker": "s", "linestyle": (0, (1, 1.5))},
-    "Verbalized": {"color": "#b7791f", "marker": "^", "linestyle": (0, (5, 2))},
-    "Uncertainty": {"color": "#3b82c4", "marker": "D", "linestyle": (0, (3, 1.5, 1, 1.5))},
-    "UE+SBA": {"color": "#d6455d", "marker": "o", "linestyle": "-"},
+STYLES: dict[str, Style] = {
+    "Random": GREY,
+    "Verbalized": OCHRE,
+    "Uncertainty": BLUE,
+    "UE+SBA": RED,
 }
 ENDS = ("no-RAG", "all-RAG")
-# Stands for the page's text colour; no other element uses it.
-INK = "#010203"
-_DARK = "#1b1f24"
 _EMPTY = "undefined at every budget:\nthe notes below the table say why"
-RC: Any = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "savefig.dpi": 200,
-    "figure.dpi": 200,
-}
+_MARKED_RECALLS = frozenset(range(0, 101, 10))
 
 
-def budget_figure(tables: Tables, domain: str, metric: str) -> Figure:
+def budget_figure(tables: Tables, domain: str, metric: str) -> Chart:
     """A metric against the verification budget, a line a method with its 95 % interval.
 
     Lines are moved a little apart sideways so that intervals do not hide each other.
     """
     settings = tables.settings
     rows = _leading(tables, domain, metric)
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
-        axes = figure.add_subplot()
+    with chart("claims verified", FIGURE_METRICS[metric], _EMPTY) as drawn:
         for place, method in enumerate(BUDGETED):
-            of_method = rows.filter(pl.col("method") == method)
+            of_method = rows.filter(pl.col("method") == method).iter_rows(named=True)
             shift = (place - 1.5) * 0.7
-            _line(axes, of_method, method, [b + shift for b in of_method["budget_percent"]])
+            points = [_point(row, row["budget_percent"] + shift, metric) for row in of_method]
+            drawn.line(method, points, STYLES[method])
         for end in ENDS:
-            _end(axes, rows.filter(pl.col("method") == end), end)
-        axes.set_xticks(settings.budgets_percent, [f"{b} %" for b in settings.budgets_percent])
-        axes.set_xlabel("claims verified")
-        _finish(figure, axes, FIGURE_METRICS[metric])
-    return figure
+            for row in rows.filter(pl.col("method") == end).iter_rows(named=True):
+                middle = float(settings.headline_budget)
+                drawn.level(end, _point(row, middle, metric))
+        drawn.axes.set_xticks(
+            settings.budgets_percent, [f"{b} %" for b in settings.budgets_percent]
+        )
+        drawn.axes.margins(x=0.12)
+    return drawn
 
 
-def cost_figure(tables: Tables, domain: str, metric: str) -> Figure:
+def cost_figure(tables: Tables, domain: str, metric: str) -> Chart:
     """A metric against the model calls that each method x budget would make alone."""
     calls = tables.method_cost.filter(
         (pl.col("domain") == domain) & (pl.col("level") == "claim") & (pl.col("step") == "all")
     ).select("method", "budget_percent", "calls_per_question")
     rows = _leading(tables, domain, metric).join(calls, on=["method", "budget_percent"])
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
-        axes = figure.add_subplot()
+
+    def point(row: Mapping[str, Any]) -> Point:
+        also = f", {row['calls_per_question']:.1f} calls a question"
+        return _point(row, row["calls_per_question"], metric, also)
+
+    with chart("model calls a question", FIGURE_METRICS[metric], _EMPTY) as drawn:
         for method in BUDGETED:
             of_method = rows.filter(pl.col("method") == method).sort("budget_percent")
-            _line(axes, of_method, method, of_method["calls_per_question"].to_list())
+            drawn.line(method, [point(r) for r in of_method.iter_rows(named=True)], STYLES[method])
         for end in ENDS:
             for row in rows.filter(pl.col("method") == end).iter_rows(named=True):
-                axes.plot(
-                    [row["calls_per_question"]],
-                    [row["value"]],
-                    color=INK,
-                    marker="x",
-                    markersize=6,
-                )
-                axes.annotate(
-                    end,
-                    (row["calls_per_question"], row["value"]),
-                    (0, 6),
-                    textcoords="offset points",
-                    ha="center",
-                    fontsize=8,
-                )
-        axes.set_xlabel("model calls a question")
-        _finish(figure, axes, FIGURE_METRICS[metric])
-    return figure
+                drawn.cross(end, point(row))
+        drawn.axes.margins(x=0.12)
+    return drawn
 
 
-def centrality_figure(tables: Tables, domain: str, metric: str) -> Figure:
+def centrality_figure(tables: Tables, domain: str, metric: str) -> Chart:
     """UE+SBA by centrality at every budget, with 95 % intervals."""
     settings = tables.settings
     rows = tables.claim_level.filter(
@@ -110,121 +80,68 @@ def centrality_figure(tables: Tables, domain: str, metric: str) -> Figure:
         & (pl.col("undecided") == settings.undecided)
         & pl.col("value").is_not_null()
     )
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
-        axes = figure.add_subplot()
-        names = list(settings.centralities)
-        styles = list(STYLES.values())
+    names = list(settings.centralities)
+    styles = list(STYLES.values())
+    with chart("", FIGURE_METRICS[metric], _EMPTY, below=0.82) as drawn:
         for place, budget in enumerate(settings.budgets_percent):
-            of_budget = rows.filter(pl.col("budget_percent") == budget)
             shift = (place - (len(settings.budgets_percent) - 1) / 2) * 0.18
+            points = [
+                _point(row, names.index(row["centrality"]) + shift, metric, _by(row))
+                for row in rows.filter(pl.col("budget_percent") == budget).iter_rows(named=True)
+            ]
             style = {**styles[-1 - place % len(styles)], "linestyle": ""}
-            x = [names.index(name) + shift for name in of_budget["centrality"]]
-            _line(axes, of_budget, f"{budget} %", x, style)
-        axes.set_xticks(
-            range(len(names)), [name.replace("_", " ") for name in names], rotation=20, ha="right"
-        )
-        _finish(figure, axes, FIGURE_METRICS[metric])
-    return figure
+            drawn.line(f"{budget} %", points, style)
+        words = [name.replace("_", " ") for name in names]
+        drawn.axes.set_xticks(range(len(names)), words, rotation=20, ha="right")
+        drawn.axes.margins(x=0.12)
+    return drawn
 
 
-def precision_recall_figure(tables: Tables, domain: str) -> Figure:
-    """Precision against recall at the middle budget; dotted: none and all verified."""
+def precision_recall_figure(tables: Tables, domain: str, budget: int) -> Chart:
+    """Precision against recall at a budget; dotted: none and all verified."""
     rows = tables.precision_recall.filter(pl.col("domain") == domain)
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
-        axes = figure.add_subplot()
+    with chart("recall", "Precision", _EMPTY) as drawn:
         for method in (*BUDGETED, *ENDS):
-            of_method = rows.filter(pl.col("method") == method)
-            if of_method.is_empty():
-                continue
-            x, y = of_method["recall"].to_list(), of_method["precision"].to_list()
+            line = [
+                Point(row["recall"], row["precision"], _at_recall(row))
+                for row in rows.filter(
+                    (pl.col("method") == method)
+                    & ((pl.col("budget_percent") == budget) | (method in ENDS))
+                ).iter_rows(named=True)
+            ]
+            marked = [point for point in line if round(100 * point.x) in _MARKED_RECALLS]
             if method in BUDGETED:
-                style = {**STYLES[method], "marker": ""}
-                axes.plot(x, y, label=method, linewidth=1.6, **style)
-            else:
-                axes.plot(x, y, color=INK, linewidth=0.8, linestyle=(0, (2, 3)), alpha=0.7)
-                axes.annotate(
-                    method,
-                    (x[-1], y[-1]),
-                    (4, 0),
-                    textcoords="offset points",
-                    fontsize=8,
-                    va="center",
-                )
-        axes.set_xlabel("recall")
-        _finish(figure, axes, "Precision")
-    return figure
+                drawn.line(method, marked, {**STYLES[method], "marker": ""}, every=line)
+            elif line:
+                drawn.dotted(line, marked)
+                drawn.name(method, line[-1].x, line[-1].y)
+        drawn.axes.margins(x=0.12)
+    return drawn
 
 
-def inline_svg(figure: Figure, salt: str) -> str:
-    """The figure for a place inside HTML: no header, no name spaces, the page's text colour.
-
-    ``salt`` makes its identifiers differ from those of the page's other figures.
-    """
-    return _inlined(_svg(figure, salt).replace(INK, "currentColor"))
-
-
-def figure_files(figure: Figure, salt: str) -> dict[str, bytes]:
-    """The figure as files by suffix, in dark on white: ``svg`` and ``png`` (200 dots an inch)."""
-    image = io.BytesIO()
-    canvas = FigureCanvasAgg(figure)
-    canvas.print_png(image, metadata={"Software": None})  # type: ignore[no-untyped-call]
-    return {"svg": _svg(figure, salt).replace(INK, _DARK).encode(), "png": image.getvalue()}
-
-
-def _leading(tables: Tables, domain: str, metric: str) -> pl.DataFrame:
-    settings = tables.settings
-    return tables.claim_level.filter(
-        (pl.col("domain") == domain)
-        & (pl.col("metric") == metric)
-        & (pl.col("centrality") == settings.centrality)
-        & (pl.col("undecided") == settings.undecided)
-        & pl.col("value").is_not_null()
-    )
-
-
-def _finish(figure: Figure, axes: Any, label: str) -> None:
-    axes.set_ylabel(label)
-    axes.margins(x=0.12)
-    axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
-    if axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    else:
-        axes.text(0.5, 0.5, _EMPTY, ha="center", va="center", transform=axes.transAxes)
-
-
-def _line(
-    axes: Any,
-    rows: pl.DataFrame,
-    label: str,
-    x: list[float],
-    style: dict[str, Any] | None = None,
-) -> None:
-    if rows.is_empty():
-        return
-    style = style or STYLES[label]
-    axes.plot(x, rows["value"].to_list(), label=label, markersize=5, linewidth=1.6, **style)
-    for at, row in zip(x, rows.iter_rows(named=True), strict=True):
-        if row["lower_95"] is not None:
-            ends = [row["lower_95"], row["upper_95"]]
-            axes.plot([at, at], ends, color=style["color"], linewidth=1.1, alpha=0.75)
-
-
-def _end(axes: Any, rows: pl.DataFrame, name: str) -> None:
-    if rows.is_empty():
-        return
-    value = rows["value"][0]
-    axes.axhline(value, color=INK, linewidth=0.8, linestyle=(0, (2, 3)), alpha=0.7)
-    axes.annotate(
-        name,
-        (1, value),
-        (4, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        fontsize=8,
-        va="center",
-    )
+def boundary_figure(tables: Tables, domain: str) -> Chart:
+    """What boundary assessment filters, and what verification makes of either side."""
+    rows = tables.boundary.filter((pl.col("domain") == domain) & pl.col("value").is_not_null())
+    order = list(BOUNDARY_SHARES)
+    colors = {name: style["color"] for name, style in zip(order, (BLUE, RED, OCHRE), strict=True)}
+    with chart("share of claims", "", "undefined: the notes below\nthe table say why") as drawn:
+        for row in rows.iter_rows(named=True):
+            name, place = BOUNDARY_SHARES[row["metric"]], float(order.index(row["metric"]))
+            drawn.bar(
+                f"{name}: {100 * row['value']:.1f} %",
+                Point(
+                    row["value"],
+                    -place,
+                    f"{name[:1].upper()}{name[1:]}: {interval(row)}, of {row['n']} claims",
+                    row["lower_95"],
+                    row["upper_95"],
+                ),
+                colors[row["metric"]],
+            )
+        drawn.axes.set_xlim(0, 1.03)
+        drawn.axes.set_ylim(-len(order) + 0.4, 0.6)
+        drawn.axes.set_yticks([])
+    return drawn
 
 
 def figure_text(tables: Tables, domain: str, metric: str) -> str:
@@ -241,22 +158,61 @@ def figure_text(tables: Tables, domain: str, metric: str) -> str:
     return f"{FIGURE_METRICS[metric]} against verification budget, {domain}. " + "; ".join(parts)
 
 
-def _svg(figure: Figure, salt: str) -> str:
-    buffer = io.StringIO()
-    with mpl.rc_context({**RC, "svg.hashsalt": salt}):
-        FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
-            buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
-    return buffer.getvalue()
+def centrality_text(tables: Tables, domain: str, metric: str) -> str:
+    """UE+SBA at the middle budget by centrality, in words."""
+    settings = tables.settings
+    rows = tables.claim_level.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("metric") == metric)
+        & (pl.col("method") == OURS)
+        & (pl.col("undecided") == settings.undecided)
+        & (pl.col("budget_percent") == settings.headline_budget)
+    )
+    shown = (
+        f"{row['centrality'].replace('_', ' ')} "
+        + ("undefined" if row["value"] is None else f"{row['value']:.3f}")
+        for row in rows.iter_rows(named=True)
+    )
+    title = FIGURE_METRICS[metric]
+    return f"{title} of {OURS} at {settings.headline_budget} %, {domain}: {', '.join(shown)}."
 
 
-def _inlined(text: str) -> str:
-    # The figure's and axes' white ground would hide the page's own.
-    text = re.sub(r"fill: #ffffff", "fill: none", text[text.index("<svg") :])
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href", "href")
-    # Its style sheet would reach the whole page; the size comes from the page.
-    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
-    head, rest = text.split(">", 1)
-    head = re.sub(r'\s(width|height|version)="[^"]*"', "", head)
-    return f'{head} aria-hidden="true" focusable="false">{rest}'
+def boundary_text(tables: Tables, domain: str) -> str:
+    """The shares of boundary assessment, in words."""
+    rows = tables.boundary.filter(pl.col("domain") == domain).iter_rows(named=True)
+    shown = (
+        f"{BOUNDARY_SHARES[row['metric']]} "
+        + ("undefined" if row["value"] is None else f"{row['value']:.3f}")
+        for row in rows
+    )
+    return f"Simulator boundary, {domain}, shares: {'; '.join(shown)}."
+
+
+def _leading(tables: Tables, domain: str, metric: str) -> pl.DataFrame:
+    settings = tables.settings
+    return tables.claim_level.filter(
+        (pl.col("domain") == domain)
+        & (pl.col("metric") == metric)
+        & (pl.col("centrality") == settings.centrality)
+        & (pl.col("undecided") == settings.undecided)
+        & pl.col("value").is_not_null()
+    )
+
+
+def _point(row: Mapping[str, Any], x: float, metric: str, also: str = "") -> Point:
+    said = (
+        f"{row['method']}, {row['budget_percent']} % verified: {FIGURE_METRICS[metric]} "
+        f"{interval(row)}, {row['n']} claims{also}"
+    )
+    return Point(x, row["value"], said, row["lower_95"], row["upper_95"])
+
+
+def _by(row: Mapping[str, Any]) -> str:
+    return f", by {row['centrality'].replace('_', ' ')}"
+
+
+def _at_recall(row: Mapping[str, Any]) -> str:
+    return (
+        f"{row['method']}, {row['budget_percent']} % verified: precision {row['precision']:.3f} at "
+        f"recall {row['recall']:.2f}, {row['n']} claims kept"
+    )

@@ -20,13 +20,14 @@ _RECALLS = np.linspace(0.02, 1.0, 50)
 def precision_recall(
     pool: ClaimPool, candidates: Candidates, plan: Iterable[Setting], settings: MetricSettings
 ) -> Iterator[Row]:
-    """Precision at 50 recalls by method: at the middle budget, and with none and all verified.
+    """Precision at 50 recalls by method at each budget, and with none and all verified.
 
-    The highest threshold that reaches a recall gives its precision. A Random line is its first
-    seed's. Nothing where no claim is true, or where the method could not be measured.
+    The highest threshold that reaches a recall gives its precision, and ``n``, the claims that it
+    keeps. A Random line is its first seed's. Nothing where no claim is true, or where the method
+    could not be measured.
     """
     for setting in plan:
-        if setting.reason or setting.budget_percent not in (0, settings.headline_budget, 100):
+        if setting.reason:
             continue
         ranked = ranked_claims(
             pool,
@@ -40,14 +41,16 @@ def precision_recall(
         # A threshold takes all claims of one score.
         group = score_levels(ranked.scores)
         hits = np.cumsum(np.bincount(group, weights=ranked.true))
-        precision = hits / np.cumsum(np.bincount(group))
+        kept = np.cumsum(np.bincount(group))
+        precision = hits / kept
         recall = hits / hits[-1]
         at = np.searchsorted(recall, _RECALLS - 1e-9)
-        for level, value in zip(_RECALLS, precision[at], strict=True):
+        for level, value, count in zip(_RECALLS, precision[at], kept[at], strict=True):
             yield {
                 "domain": pool.domain,
                 "method": setting.method,
                 "budget_percent": setting.budget_percent,
                 "recall": float(level),
                 "precision": float(value),
+                "n": int(count),
             }

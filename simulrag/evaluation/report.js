@@ -96,7 +96,7 @@
     return make("p", "", ...runs.map(([kind, text]) => make(tags[kind], "", text)));
   }
 
-  function claim(item) {
+  function claim(item, place) {
     const verdict = item.verdict || "not verified";
     const facts = make(
       "div", "facts-line",
@@ -112,7 +112,7 @@
     if (item.edit) labels.append(fact("label after the edit", item.after.label, "is-" + item.after.label));
     const why = item.edit ? item.after.reason : item.before.reason;
     if (why) labels.append(make("span", "", why));
-    return make(
+    const entry = make(
       "li", item.kept ? "kept" : "",
       make("p", "text", item.text),
       item.edit ? edit(item.edit) : null,
@@ -123,6 +123,19 @@
       facts,
       labels,
     );
+    entry.id = "claim-" + (place + 1);
+    entry.tabIndex = -1;
+    return entry;
+  }
+
+  function graph(data) {
+    const drawn = claimGraph(data.claims, data.claims[0].support.length, (place) => {
+      const entry = byId("claim-" + (place + 1));
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      entry.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+      entry.focus({ preventScroll: true });
+    });
+    return section("Claim graph", ...drawn);
   }
 
   function section(title, ...children) {
@@ -161,6 +174,7 @@
     ));
     parts.push(...section("Reference", make("p", "block", data.reference)));
     parts.push(...section("Evidence", ...evidence(data)));
+    if (data.claims.length) parts.push(...graph(data));
     const claims = make("ol", "claims", ...data.claims.map(claim));
     parts.push(...section(`Claims (${data.claims.length})`, data.claims.length ? claims : make("p", "small", "none")));
     const sampled = make("details", "", make("summary", "", `Closed-book answers (${data.closed_book.length})`));

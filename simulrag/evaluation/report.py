@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,12 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.errors import InputError
-from simulrag.evaluation.domain_report import Published, domain_figures, domain_tables
-from simulrag.evaluation.figures import figure_files, inline_svg
+from simulrag.evaluation.domain_report import Picture, Published, domain_figures, domain_tables
 from simulrag.evaluation.findings import findings
-from simulrag.evaluation.published import Replayed, replayed
+from simulrag.evaluation.published import replayed
+from simulrag.evaluation.rendering import figure_files, inline_svg
 from simulrag.evaluation.report_people import people_labels
+from simulrag.evaluation.report_tables import TableView
 from simulrag.evaluation.table_files import latex, markdown
 from simulrag.evaluation.tables import Tables
 from simulrag.evaluation.traces import (
@@ -28,6 +31,8 @@ from simulrag.evaluation.traces import (
     trace,
 )
 from simulrag.records import Answer, Label, Question
+
+_SCRIPTS = ("report-figures.js", "report-graph.js", "report.js")
 
 
 class RunSummary(BaseModel):
@@ -63,44 +68,12 @@ def write_report(
     shows. ``published``: the paper's tables by number (``published.read_published``), shown beside
     ours. Raises InputError where an answer's question is not among ``questions``.
     """
-    text = report_html(
-        run,
-        tables,
-        questions=questions,
-        answers=answers,
-        labels=labels,
-        published=published,
-    )
+    text, domains = _report(run, tables, questions, answers, labels, published=published or {})
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
-    asked = {question.question_id: question for question in questions}
-    pairs = [(asked[answer.question_id], answer) for answer in answers]
-    for domain in tables.domains:
-        like = _like(pairs, domain)
-        _write_figures(path.parent / "figures", tables, domain)
-        _write_tables(path.parent / "tables", tables, domain, published or {}, like)
-
-
-def _like(pairs: Sequence[tuple[Question, Answer]], domain: str) -> Replayed:
-    return replayed(pair for pair in pairs if pair[1].domain == domain)
-
-
-def _write_figures(folder: Path, tables: Tables, domain: str) -> None:
-    folder.mkdir(exist_ok=True)
-    for picture in domain_figures(tables, domain):
-        for suffix, content in figure_files(picture.figure, picture.name).items():
-            (folder / f"{picture.name}.{suffix}").write_bytes(content)
-
-
-def _write_tables(
-    folder: Path, tables: Tables, domain: str, published: Published, like: Replayed
-) -> None:
-    folder.mkdir(exist_ok=True)
-    for of_section in domain_tables(tables, domain, published, like).values():
-        for name, view in of_section.items():
-            for suffix, text in (("md", markdown(view)), ("tex", latex(view))):
-                path = folder / f"{domain}-{name}.{suffix}"
-                path.write_text(text, encoding="utf-8", newline="\n")
+    for domain in domains:
+        _write_figures(path.parent / "figures", domain.pictures)
+        _write_tables(path.parent / "tables", domain)
 
 
 def report_html(
@@ -113,6 +86,26 @@ def report_html(
     published: Published | None = None,
 ) -> str:
     """The report's text."""
+    return _report(run, tables, questions, answers, labels, published=published or {})[0]
+
+
+@dataclass(frozen=True)
+class _Domain:
+    name: str
+    pictures: tuple[Picture, ...]
+    views: Mapping[str, Mapping[str, TableView]]
+
+
+def _report(
+    run: RunSummary,
+    tables: Tables,
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    labels: Sequence[Label],
+    *,
+    published: Published,
+) -> tuple[str, list[_Domain]]:
+    """The report's text, and what each domain shows in it."""
     asked = {question.question_id: question for question in questions}
     for answer in answers:
         if answer.question_id not in asked:
@@ -121,6 +114,11 @@ def report_html(
                 "benchmark: answer and benchmark files must belong together"
             )
     pairs = [(asked[answer.question_id], answer) for answer in answers]
+    domains = []
+    for name in tables.domains:
+        like = replayed(pair for pair in pairs if pair[1].domain == name)
+        views = domain_tables(tables, name, published, like)
+        domains.append(_Domain(name, tuple(domain_figures(tables, name)), views))
     lookup = labels_by_claim([*labels, *people_labels(tables)])
     centrality = tables.settings.centrality
     environment = jinja2.Environment(
@@ -131,24 +129,36 @@ def report_html(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("report.html.j2").render(
+    text = environment.get_template("report.html.j2").render(
         run=run,
         warnings=_warnings(run, answers),
         coverage=list(tables.coverage.iter_rows(named=True)),
         findings=findings(tables),
         settings=tables.settings,
-        domains=[
-            _domain(
-                tables, domain, published or {}, replayed(p for p in pairs if p[1].domain == domain)
-            )
-            for domain in tables.domains
-        ],
+        domains=[_shown(domain) for domain in domains],
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
-        script=Markup(_asset("report.js")),  # noqa: S704 - our own file
+        scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
         index=Markup(script_json([index_entry(q, a) for q, a in pairs])),  # noqa: S704 - escaped
         block_size=BLOCK,
         blocks=list(blocks(trace(q, a, lookup, centrality) for q, a in pairs)),
     )
+    return text, domains
+
+
+def _write_figures(folder: Path, pictures: Sequence[Picture]) -> None:
+    folder.mkdir(exist_ok=True)
+    for picture in pictures:
+        for suffix, content in figure_files(picture.chart, picture.name).items():
+            (folder / f"{picture.name}.{suffix}").write_bytes(content)
+
+
+def _write_tables(folder: Path, domain: _Domain) -> None:
+    folder.mkdir(exist_ok=True)
+    for of_section in domain.views.values():
+        for name, view in of_section.items():
+            for suffix, text in (("md", markdown(view)), ("tex", latex(view))):
+                path = folder / f"{domain.name}-{name}.{suffix}"
+                path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _warnings(run: RunSummary, answers: Sequence[Answer]) -> list[tuple[str, str]]:
@@ -176,23 +186,27 @@ def _warnings(run: RunSummary, answers: Sequence[Answer]) -> list[tuple[str, str
     return found
 
 
-def _domain(tables: Tables, domain: str, published: Published, like: Replayed) -> Mapping[str, Any]:
-    views = domain_tables(tables, domain, published, like)
-    leading = views.pop("")
+def _shown(domain: _Domain) -> Mapping[str, Any]:
+    leading = domain.views[""]
     return {
-        "name": domain,
+        "name": domain.name,
         "figures": [
-            {
-                "caption": picture.caption,
-                "text": picture.text,
-                # Drawn by matplotlib from our tables; the domain's name is not written into it.
-                "svg": Markup(inline_svg(picture.figure, picture.name)),  # noqa: S704
-            }
-            for picture in domain_figures(tables, domain)
+            [
+                {
+                    "picture": picture,
+                    # Drawn by matplotlib from our tables; what points say is escaped.
+                    "svg": Markup(inline_svg(picture.chart, picture.name)),  # noqa: S704
+                    "legend": [(key.name, Markup(key.swatch)) for key in picture.chart.legend],  # noqa: S704
+                }
+                for picture in alternatives
+            ]
+            for _, alternatives in groupby(domain.pictures, key=lambda picture: picture.kind)
         ],
         "claims": leading["claims"],
         "answers": leading["answers"],
-        "details": [(title, list(of_title.values())) for title, of_title in views.items()],
+        "details": [
+            (title, list(of_title.values())) for title, of_title in domain.views.items() if title
+        ],
     }
 
 

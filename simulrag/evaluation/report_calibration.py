@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import matplotlib as mpl
 import polars as pl
-from matplotlib.figure import Figure
 
 from simulrag.evaluation.checked import AFTER_ALL, BEFORE, STATED
 from simulrag.evaluation.claim_level import OURS
-from simulrag.evaluation.figures import INK, RC, STYLES
+from simulrag.evaluation.drawing import Chart, Point, Style, chart
+from simulrag.evaluation.figures import STYLES
 from simulrag.evaluation.findings import interval
 from simulrag.evaluation.report_tables import TableView, why
 from simulrag.evaluation.tables import Tables
@@ -29,7 +26,7 @@ _CONFORMAL = {
 }
 
 
-def _curves(tables: Tables) -> dict[tuple[str, int], tuple[str, dict[str, Any]]]:
+def _curves(tables: Tables) -> dict[tuple[str, int], tuple[str, Style]]:
     """The curves of the figure, each with its name and style."""
     budget = tables.settings.headline_budget
     return {
@@ -51,42 +48,26 @@ def _reliability(tables: Tables, domain: str, method: str, budget: int) -> pl.Da
     ).sort("bin")
 
 
-def reliability_figure(tables: Tables, domain: str) -> Figure:
+def reliability_figure(tables: Tables, domain: str) -> Chart:
     """Share of true claims against mean confidence by bin, a line a method."""
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(4.6, 3.5), layout="constrained")
-        axes = figure.add_subplot()
+    with chart("confidence", "true claims", _EMPTY) as drawn:
         for (method, budget), (name, style) in _curves(tables).items():
-            rows = _reliability(tables, domain, method, budget)
-            if rows.is_empty():
-                continue
-            axes.plot(
-                rows["confidence"].to_list(),
-                rows["value"].to_list(),
-                label=name,
-                markersize=5,
-                linewidth=1.6,
-                **style,
-            )
-            for row in rows.drop_nulls("lower_95").iter_rows(named=True):
-                axes.plot(
-                    [row["confidence"]] * 2,
-                    [row["lower_95"], row["upper_95"]],
-                    color=style["color"],
-                    linewidth=1.1,
-                    alpha=0.75,
+            points = [
+                Point(
+                    row["confidence"],
+                    row["value"],
+                    f"{name}: {interval(row)} true at confidence {row['confidence']:.2f}, "
+                    f"{row['n']} claims",
+                    row["lower_95"],
+                    row["upper_95"],
                 )
-        axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (2, 3)), alpha=0.7)
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_xlabel("confidence")
-        axes.set_ylabel("true claims")
-        axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
-        if axes.get_legend_handles_labels()[0]:
-            figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        else:
-            axes.text(0.5, 0.5, _EMPTY, ha="center", va="center", transform=axes.transAxes)
-    return figure
+                for row in _reliability(tables, domain, method, budget).iter_rows(named=True)
+            ]
+            drawn.line(name, points, style)
+        drawn.dotted([Point(0, 0, ""), Point(1, 1, "")])
+        drawn.axes.set_xlim(-0.03, 1.03)
+        drawn.axes.set_ylim(-0.03, 1.03)
+    return drawn
 
 
 def reliability_text(tables: Tables, domain: str) -> str:

@@ -13,7 +13,7 @@ from simulrag.evaluation.answer_level import METRICS as ANSWER_METRICS
 from simulrag.evaluation.answer_level import OURS as OUR_METHOD
 from simulrag.evaluation.claim_level import BUDGETED, OURS, VERBALIZED_BY_CENTRALITY
 from simulrag.evaluation.findings import interval
-from simulrag.evaluation.names import FIGURE_METRICS
+from simulrag.evaluation.names import BOUNDARY_SHARES, FIGURE_METRICS
 from simulrag.evaluation.tables import Tables
 
 SIMULRAG = METHOD_NAMES[OUR_METHOD]
@@ -28,11 +28,6 @@ ANSWER_COLUMNS = {
     "informativeness": "Informativeness",
     "factuality": "Factuality",
     "factuality_per_question": "Factuality, mean of questions",
-}
-_BOUNDARY = {
-    "filtered": "claims judged outside the simulator's reach",
-    "kept_decided": "claims inside that verification decided",
-    "filtered_decidable": "claims outside that verification could decide",
 }
 
 
@@ -206,12 +201,12 @@ def boundary_view(tables: Tables, domain: str) -> TableView:
         caption=f"{domain}: simulator boundary assessment",
         columns=("Share of", "Value", "Claims"),
         rows=tuple(
-            (_BOUNDARY[row["metric"]], interval(row), str(row["n"]))
+            (BOUNDARY_SHARES[row["metric"]], interval(row), str(row["n"]))
             for row in frame.iter_rows(named=True)
         ),
         headers=1,
         notes=why(
-            (_BOUNDARY[metric], None, reason)
+            (BOUNDARY_SHARES[metric], None, reason)
             for metric, reason in frame.filter(pl.col("reason") != "")
             .select("metric", "reason")
             .iter_rows()

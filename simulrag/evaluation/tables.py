@@ -77,7 +77,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("cached_input_tokens_per_question", "simulator_runs_per_question", "n"),
     ),
     "spending": ("domain", "stage", "model", *Usage.model_fields, "usd", "price_as_of"),
-    "precision_recall": ("domain", "method", "budget_percent", "recall", "precision"),
+    "precision_recall": ("domain", "method", "budget_percent", "recall", "precision", "n"),
     "coverage": (
         *("domain", "questions", "completed", "claims"),
         *("labels_missing", "labels_unknown", "coverage"),

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sklearn.calibration import calibration_curve
 
-from simulrag.evaluation.figures import inline_svg
+from simulrag.evaluation.rendering import inline_svg
 from simulrag.evaluation.report_calibration import (
     calibration_view,
     reliability_figure,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import zlib
 from base64 import b64decode
 from html.parser import HTMLParser
@@ -23,12 +21,12 @@ from simulrag.evaluation.settings import MetricSettings
 from simulrag.evaluation.tables import Tables, evaluate
 from simulrag.evaluation.traces import BLOCK, word_diff
 from simulrag.records import Retrieval
+from tests.unit.evaluation.hostile import HOSTILE, hostile_study
 from tests.unit.evaluation.synthetic import Study, answer, claim, evidence, failed, question, study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3)
 RUN = RunSummary(models={"answer": "openai: some-model"}, offline=False, params_hash="3f6c09a1")
 PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{ 7*7 }}"
 
 
 def tables_of(data: Study) -> Tables:
@@ -102,8 +100,11 @@ def test_it_is_well_formed_and_accessible(html: str) -> None:
     assert names.count("caption") == names.count("table") > 4
     assert all("scope" in found for tag, found in page.tags if tag == "th")
     figures = [found for tag, found in page.tags if found.get("role") == "img"]
-    assert len(figures) == 6
+    # A budget figure and a cost figure a metric, a curve a budget, boundary and reliability.
+    assert len(figures) == 3 + 3 + 3 + 2
     assert all("UE+SBA: " in (found["aria-label"] or "") for found in figures[:3])
+    ids = [found["id"] for _, found in page.tags if found.get("id")]
+    assert len(ids) == len(set(ids))
     labelled = {found.get("id") for tag, found in page.tags if tag in {"input", "select"}}
     assert labelled == {"search", "domain", "verdict", "failed"}
     assert ("html", {"lang": "en"}) in page.tags
@@ -112,28 +113,6 @@ def test_it_is_well_formed_and_accessible(html: str) -> None:
 def test_the_same_bytes() -> None:
     data = study(6)
     assert html_of(data) == html_of(data)
-
-
-def hostile_study() -> Study:
-    data = study(3)
-    asked = data.questions[1].model_copy(update={"text": HOSTILE, "reference_answer": HOSTILE})
-    record = data.answers[1]
-    spoiled = record.claims[0].model_copy(update={"text": HOSTILE})
-    run = evidence().model_copy(update={"text": HOSTILE})
-    changed = record.model_copy(
-        update={
-            "claims": (spoiled, *record.claims[1:]),
-            "closed_book": (HOSTILE,),
-            "final": HOSTILE,
-            "retrieval": Retrieval(status="retrieved", evidence=(run,), problems=(HOSTILE,)),
-        }
-    )
-    return Study(
-        questions=(data.questions[0], asked, data.questions[2]),
-        answers=(data.answers[0], changed, data.answers[2]),
-        labels=data.labels,
-        finals=data.finals,
-    )
 
 
 def test_hostile_text_stays_text() -> None:
@@ -318,51 +297,3 @@ def test_traces_lie_in_blocks_in_the_order_of_the_list() -> None:
     assert sum(name.startswith("block-") for name in page.scripts) == 3
     ids = [entry["id"] for entry in json.loads(page.scripts["index"])]
     assert [trace["id"] for trace in traces_of(page)] == ids
-
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-def in_browser(page: Path, fragment: str = "") -> str:
-    """The page's document after its script ran; no console message is borne."""
-    assert BROWSER is not None
-    result = subprocess.run(
-        [
-            BROWSER,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            f"--user-data-dir={page.parent / 'profile'}",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=4000",
-            "--dump-dom",
-            page.as_uri() + fragment,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert "CONSOLE" not in result.stderr
-    return result.stdout[: result.stdout.index('id="index"')]
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-def test_in_a_browser(tmp_path: Path) -> None:
-    page = tmp_path / "index.html"
-    page.write_text(html_of(hostile_study()), encoding="utf-8")
-    shown = in_browser(page)
-    assert "3 of 3 questions" in shown
-    assert "&lt;img src=x onerror=alert(2)&gt;" in shown
-    assert "<img" not in shown
-    assert "Closed-book answers (1)" in shown
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-def test_a_link_opens_a_question_of_a_later_block(tmp_path: Path) -> None:
-    data = study(BLOCK + 5, claims=2)
-    page = tmp_path / "index.html"
-    page.write_text(html_of(data), encoding="utf-8")
-    wanted = data.questions[BLOCK + 2]
-    shown = in_browser(page, f"#q={wanted.question_id}")
-    assert f"<h3>{wanted.question_id}</h3>" in shown
