@@ -21,21 +21,28 @@ def cost_rows(
     made: Mapping[str, Usage],
     price: Price | None,
     *,
+    seconds: Mapping[str, float],
     free: bool,
 ) -> list[dict[str, Cell]]:
     """Coverage (``counts``: how many of how many), then what the calls of each task took.
 
     ``used`` counts every reply that was used, now paid for or before, and twice where it was used
     twice; ``made`` what was really asked in this run. Money is what all of ``used`` would cost, in
-    US dollars by the price table; empty for a model without a price.
+    US dollars by the price table; empty for a model without a price. ``seconds`` is how long the
+    calls of a task took one by one, when this machine made them (``Gateway.seconds``).
     """
     rows = [
         _row(what, count=f"{done} of {of}{_share(done, of)}") for what, (done, of) in counts.items()
     ]
-    for task in sorted({*used, *made}):
-        rows.append(_usage_row(task, used.get(task, Usage()), made.get(task, Usage()), price, free))
+    rows += (
+        {
+            **_usage_row(task, used.get(task, Usage()), made.get(task, Usage()), price, free),
+            "seconds": round(seconds.get(task, 0.0), 3),
+        }
+        for task in sorted({*used, *made})
+    )
     total = _usage_row("all calls", _sum(used), _sum(made), price, free)
-    return [*rows, total]
+    return [*rows, {**total, "seconds": round(sum(seconds.values()), 3)}]
 
 
 def stage_costs(
@@ -45,7 +52,7 @@ def stage_costs(
     settings = gateway.settings
     price = read_prices(project.prices).find((settings.provider, settings.endpoint, settings.model))
     free = settings.provider in LOCAL
-    return cost_rows(counts, gateway.usage, gateway.paid, price, free=free)
+    return cost_rows(counts, gateway.usage, gateway.paid, price, seconds=gateway.seconds, free=free)
 
 
 def failure_lines(failures: Iterable[tuple[str, str, str]]) -> list[str]:
@@ -63,7 +70,7 @@ def failure_lines(failures: Iterable[tuple[str, str, str]]) -> list[str]:
 
 def _row(what: str, **cells: Cell) -> dict[str, Cell]:
     empty: dict[str, Cell] = dict.fromkeys(
-        ("count", "of them in this run", "tokens in", "tokens out", "USD"), None
+        ("count", "of them in this run", "tokens in", "tokens out", "USD", "seconds"), None
     )
     return {"what": what, **empty, **cells}
 

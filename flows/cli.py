@@ -193,7 +193,7 @@ def params(as_json: Json = False) -> None:
 
 @cache_app.command("stats")
 def cache_stats_command(as_json: Json = False) -> None:
-    """Entries, and the hits and misses of each stage's last run."""
+    """Entries, hits and misses of each stage's last run, and how long calls took."""
     from simulrag.calls import cache_stats
 
     stats = cache_stats(_cache()).model_dump(mode="json")
@@ -203,6 +203,11 @@ def cache_stats_command(as_json: Json = False) -> None:
     typer.echo(f"{stats['entries']} entries, {stats['size_bytes'] / 1e6:.1f} MB")
     for name, stage in sorted(stats["stages"].items()):
         typer.echo(f"  {name}: {stage['hits']} hits, {stage['misses']} misses in its last run")
+    for row in stats["times"]:
+        typer.echo(
+            f"  {row['name']}: {row['calls']} calls made here took {row['total_s']:.1f} s one by "
+            f"one, {row['median_s']:.3f} s the median, {row['slowest_s']:.3f} s the slowest"
+        )
 
 
 @cache_app.command("verify")

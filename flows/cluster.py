@@ -61,6 +61,7 @@ class Done(Generic[Result]):
     usage: dict[str, Usage]
     paid: dict[str, Usage]
     failures: dict[str, int]
+    seconds: dict[str, float]
 
 
 class Workers:
@@ -87,7 +88,7 @@ class Workers:
         finally:
             future.release()
         self._bench.cache.adopt(done.used, done.counts)
-        self._bench.gateway.adopt(done.usage, done.paid, done.failures)
+        self._bench.gateway.adopt(done.usage, done.paid, done.failures, done.seconds)
         return done.result
 
 
@@ -151,6 +152,7 @@ async def _work(place: Place, work: ChunkWork[Result]) -> Done[Result]:
         usage=bench.gateway.usage,
         paid=bench.gateway.paid,
         failures=bench.gateway.failures,
+        seconds=dict(bench.gateway.seconds),
     )
 
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 from pydantic import ValidationError
 
@@ -42,6 +43,20 @@ class ModelVersions(Record):
     mixed: bool
 
 
+class CallTimes(Record):
+    """How long the calls of one model or simulator took that were made on this machine.
+
+    Seconds a call, the wait for a free slot and repeated attempts included. ``calls`` leaves out
+    what was imported: exports hold no times.
+    """
+
+    name: str
+    calls: int
+    total_s: float
+    median_s: float
+    slowest_s: float
+
+
 class CacheStats(Record):
     """What a cache holds. ``stages``: the counts of each stage's last finished run.
 
@@ -53,6 +68,7 @@ class CacheStats(Record):
     size_bytes: int
     stages: dict[str, StageRun]
     models: tuple[ModelVersions, ...]
+    times: tuple[CallTimes, ...]
 
 
 class Problem(Record):
@@ -77,12 +93,15 @@ def cache_stats(place: CachePlace) -> CacheStats:
     kinds: Counter[CallKind] = Counter()
     models: dict[tuple[str, str, str], Counter[str]] = {}
     stages: dict[str, StageRun] = {}
+    took: dict[str, list[float]] = {}
     text_bytes = 0
     for row in scan_rows(place):
         value = _trusted(place, row)
         text_bytes += len(row.row) + len(row.text.encode())
         if isinstance(value, StoredCall):
             kinds[value.kind] += 1
+            if value.latency_s:
+                took.setdefault(_called(value), []).append(value.latency_s)
             if value.kind == "model":
                 models.setdefault(model_name(value), Counter())[value.model_version] += 1
         elif isinstance(value, StageRun):
@@ -102,7 +121,25 @@ def cache_stats(place: CachePlace) -> CacheStats:
             )
             for name, versions in sorted(models.items())
         ),
+        times=tuple(
+            CallTimes(
+                name=name,
+                calls=len(seconds),
+                total_s=sum(seconds),
+                median_s=median(seconds),
+                slowest_s=max(seconds),
+            )
+            for name, seconds in sorted(took.items())
+        ),
     )
+
+
+def _called(call: StoredCall) -> str:
+    """The model with its provider, or the simulator's tool."""
+    if call.kind == "model":
+        provider, _, model = model_name(call)
+        return f"{provider}: {model}"
+    return f"{call.request.get('simulator')}.{call.request.get('tool')}"
 
 
 def verify_cache(place: CachePlace) -> VerifyReport:

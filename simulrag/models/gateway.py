@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,7 +35,9 @@ class Gateway:
     each for at most ``timeout_s`` seconds; calls that are stored wait for nobody. What is
     unavailable or late is tried again as ``retry`` says; ``failures`` counts such attempts by kind.
     ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
-    this process really asked the provider for, replies that could not be used included. ``budget``
+    this process really asked the provider for, replies that could not be used included. ``seconds``
+    sums by task how long those completions took when this machine made them, the wait for a free
+    slot and repeated attempts included; calls that came from an export count none. ``budget``
     None: calls cost nothing. ``pending``: replies that came by a batch, and in mode deferred the
     list that calls go to. One gateway belongs to one event loop.
 
@@ -58,6 +61,7 @@ class Gateway:
         self.settings = settings
         self.usage: dict[str, Usage] = {}
         self.paid: dict[str, Usage] = {}
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self._provider = provider
         self._cache = cache
         self._prompts = prompts
@@ -125,6 +129,7 @@ class Gateway:
             ) from None
         usage = Usage.model_validate(stored.usage)
         _count(self.usage, request.task, usage)
+        self.seconds[request.task] += stored.latency_s
         return Completion(
             text=text,
             parsed=parsed,
@@ -153,13 +158,19 @@ class Gateway:
         }
 
     def adopt(
-        self, usage: Mapping[str, Usage], paid: Mapping[str, Usage], failures: Mapping[str, int]
+        self,
+        usage: Mapping[str, Usage],
+        paid: Mapping[str, Usage],
+        failures: Mapping[str, int],
+        seconds: Mapping[str, float],
     ) -> None:
         """Add what the gateway of another process counted."""
         for task, used in usage.items():
             _count(self.usage, task, used)
         for task, used in paid.items():
             _count(self.paid, task, used)
+        for task, took in seconds.items():
+            self.seconds[task] += took
         self._retries.failures.update(failures)
 
     async def close(self) -> None:

@@ -57,6 +57,19 @@ async def test_statistics_count_entries_stages_and_versions(place: CachePlace, p
     assert (model.provider, model.endpoint, model.model) == ("p", "e", "m")
     assert model.versions == {"rules-1": 1, "rules-2": 1}
     assert model.mixed
+    assert [(row.name, row.calls) for row in stats.times] == [("None.t", 1), ("p: m", 2)]
+    assert all(0 < row.median_s <= row.slowest_s <= row.total_s for row in stats.times)
+
+
+async def test_imported_calls_have_no_times(place: CachePlace, paid: Any, tmp_path: Path) -> None:
+    file = tmp_path / "calls.parquet"
+    with CallCache(place, stage="answer") as cache:
+        await cache.get_or_call("model", {"n": 1}, paid())
+        cache.export(file)
+    with CallCache(tmp_path / "other", stage="answer") as other:
+        other.import_calls(file)
+    stats = cache_stats(tmp_path / "other")
+    assert (stats.entries, stats.times) == (1, ())
 
 
 async def test_a_stages_counts_are_those_of_its_last_run(place: CachePlace, paid: Any) -> None:
@@ -68,7 +81,7 @@ async def test_a_stages_counts_are_those_of_its_last_run(place: CachePlace, paid
 
 
 def test_no_cache_is_an_empty_one(folder: Path) -> None:
-    empty = CacheStats(entries=0, by_kind={}, size_bytes=0, stages={}, models=())
+    empty = CacheStats(entries=0, by_kind={}, size_bytes=0, stages={}, models=(), times=())
     assert cache_stats(folder) == empty
     assert verify_cache(folder) == VerifyReport(rows=0, problems=())
     assert not folder.exists()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from simulrag.calls import CallCache
+from simulrag.calls import CallCache, cache_stats
 from simulrag.errors import CacheError, InputError, ModelError
 from simulrag.models.base import Message, ProviderReply, Request, Sampling
 from simulrag.models.gateway import Gateway
@@ -81,7 +81,7 @@ def decompose(check: Callable[[Any], None] | None = None, sample_index: int = 0)
     )
 
 
-async def test_a_call_is_paid_once(cache: CallCache) -> None:
+async def test_a_call_is_paid_once(cache: CallCache, tmp_path: Path) -> None:
     provider = Scripted(CLAIM)
     gate = gateway(provider, cache)
     first = await gate.complete(decompose())
@@ -95,6 +95,9 @@ async def test_a_call_is_paid_once(cache: CallCache) -> None:
     assert gate.usage == {"decompose": used + used}
     assert gate.paid == {"decompose": used}
     assert len(provider.sent) == 1
+    (times,) = cache_stats(tmp_path / "cache").times
+    # The stored call says again how long it took.
+    assert gate.seconds == {"decompose": pytest.approx(2 * times.total_s)}
 
 
 async def test_each_sample_is_a_call_of_its_own(cache: CallCache) -> None:

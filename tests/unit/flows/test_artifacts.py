@@ -1,0 +1,24 @@
+"""The table of a stage's cost."""
+
+from __future__ import annotations
+
+from flows.artifacts import cost_rows
+from simulrag.records import Usage
+
+
+def test_a_line_a_task_and_their_sum() -> None:
+    used = {"merge": Usage(calls=2, input_tokens=10), "entailment": Usage(calls=3, input_tokens=30)}
+    rows = cost_rows(
+        {"questions": (3, 4)},
+        used,
+        {"merge": Usage(calls=1)},
+        None,
+        seconds={"merge": 1.25, "entailment": 0.5},
+        free=False,
+    )
+    assert rows[0]["what"] == "questions"
+    assert rows[0]["count"] == "3 of 4 (75.0 %)"
+    assert rows[0]["seconds"] is None
+    shown = [(r["what"], r["count"], r["of them in this run"], r["seconds"]) for r in rows[1:]]
+    assert shown == [("entailment", 3, 0, 0.5), ("merge", 2, 1, 1.25), ("all calls", 5, 1, 1.75)]
+    assert {row["USD"] for row in rows} == {None}, "a model without a price"
