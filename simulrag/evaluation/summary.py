@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from simulrag.evaluation.claim_level import BUDGETED
+from simulrag.evaluation.claim_level import BUDGETED, OURS
 from simulrag.evaluation.settings import MetricSettings
 
 Summary = dict[str, float | int | None]
@@ -51,6 +51,10 @@ def summarise(frames: Mapping[str, pl.DataFrame], settings: MetricSettings) -> S
     for row in answers.iter_rows(named=True):
         key = f"{row['domain']}.{row['metric']}.{_SHORT[row['method']]}.m{row['samples']}"
         summary[key] = row["value"]
+    summary |= _calibrated(frames, settings)
+    whole = frames["retrieval"].filter((pl.col("tool") == "") & (pl.col("argument") == ""))
+    for row in whole.iter_rows(named=True):
+        summary[f"{row['domain']}.retrieval.{row['metric']}"] = row["value"]
     for row in frames["boundary"].iter_rows(named=True):
         summary[f"{row['domain']}.boundary.{row['metric']}"] = row["value"]
     for row in frames["cost"].iter_rows(named=True):
@@ -65,21 +69,50 @@ def summarise(frames: Mapping[str, pl.DataFrame], settings: MetricSettings) -> S
     return dict(sorted(summary.items()))
 
 
-def headline(summary: Mapping[str, float | int | None], domain: str, budget: int) -> Summary:
-    """A domain's line of `dvc metrics show`, narrow enough for a terminal: UE+SBA at one budget.
+def _calibrated(frames: Mapping[str, pl.DataFrame], settings: MetricSettings) -> Summary:
+    """Keys like ``urban.ece.ue_sba.25`` and ``urban.kappa.no_rag``."""
+    found: Summary = {}
+    for table, metric in (("calibration", "ece"), ("conformal", "kappa")):
+        rows = frames[table].filter(
+            (pl.col("undecided") == settings.undecided) & (pl.col("metric") == metric)
+        )
+        for row in rows.iter_rows(named=True):
+            key = f"{row['domain']}.{metric}.{_SHORT[row['method']]}"
+            if row["method"] == OURS:
+                key += f".{row['budget_percent']}"
+            found[key] = row["value"]
+    return found
 
-    ``informativeness`` and ``factuality`` are SimulRAG's at its largest m; ``calls`` a question.
+
+def headline(summary: Mapping[str, float | int | None], domain: str, budget: int) -> Summary:
+    """A domain's line of `dvc metrics show`, few enough to read: UE+SBA at one budget.
+
+    ``informativeness`` and ``factuality`` are SimulRAG's at its largest m, and the factuality of
+    both RAG baselines at theirs stands beside them; ``kappa`` is the conformal threshold, ``ece``
+    the expected calibration error, ``retrieval`` the share of questions that made the known calls
+    (null where no tool is called), ``calls`` those a question.
     """
     found: Summary = {name: summary[f"{domain}.{name}"] for name in ("questions", "coverage")}
     for metric in _SHOWN:
         found[metric] = summary[f"{domain}.{metric}.ue_sba.{budget}"]
     found["auroc_uncertainty"] = summary[f"{domain}.auroc.uncertainty.{budget}"]
-    for metric in ("informativeness", "factuality"):
-        lines = {
-            int(key.rsplit(".m", 1)[1]): value
-            for key, value in summary.items()
-            if key.startswith(f"{domain}.{metric}.simulrag.m")
-        }
-        found[metric] = lines[max(lines)] if lines else None
+    found["informativeness"] = _at_largest_m(summary, f"{domain}.informativeness.simulrag")
+    found["factuality"] = _at_largest_m(summary, f"{domain}.factuality.simulrag")
+    for baseline in ("input_rag", "output_rag"):
+        key = f"{domain}.factuality.{baseline}"
+        found[f"factuality_{baseline}"] = _at_largest_m(summary, key)
+    for metric in ("ece", "kappa"):
+        found[metric] = summary[f"{domain}.{metric}.ue_sba.{budget}"]
+    found["retrieval"] = summary.get(f"{domain}.retrieval.call")
     found["calls"] = summary[f"{domain}.calls_per_question"]
     return found
+
+
+def _at_largest_m(summary: Mapping[str, float | int | None], key: str) -> float | int | None:
+    """The value of ``KEY.m5`` rather than that of ``KEY.m1``, None where there is neither."""
+    lines = {
+        int(name.removeprefix(f"{key}.m")): value
+        for name, value in summary.items()
+        if name.startswith(f"{key}.m")
+    }
+    return lines[max(lines)] if lines else None

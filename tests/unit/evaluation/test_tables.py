@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from simulrag.evaluation.settings import MetricSettings
+from simulrag.evaluation.summary import headline
 from simulrag.evaluation.tables import COLUMNS, Tables, column_types, curves, evaluate
 from simulrag.evaluation.terminal import terminal_table
 from simulrag.records import LabelValue
@@ -68,6 +69,26 @@ def test_summary_is_flat(tables: Tables) -> None:
     assert tables.summary["urban.questions"] == 12
     assert tables.summary["urban.coverage"] == pytest.approx(11 / 12, abs=1e-6)
     assert tables.summary["urban.simulator_runs_per_question"] == 1.0
+
+
+def test_a_headline_repeats_the_tables(tables: Tables) -> None:
+    line = headline(tables.summary, "urban", 25)
+    found = tables.calibration.filter(
+        domain="urban", method="UE+SBA", budget_percent=25, undecided="excluded", metric="ece"
+    )
+    assert line["ece"] == found["value"][0]
+    found = tables.conformal.filter(
+        domain="urban", method="UE+SBA", budget_percent=25, undecided="excluded", metric="kappa"
+    )
+    assert line["kappa"] == found["value"][0]
+    found = tables.answer_level.filter(
+        domain="urban", undecided="excluded", failures="excluded", metric="factuality"
+    )
+    by_line = {(row["method"], row["samples"]): row["value"] for row in found.to_dicts()}
+    assert line["factuality"] == by_line["SimulRAG", 5]
+    largest = max((m for method, m in by_line if method == "Input-layer RAG"), default=None)
+    assert line["factuality_input_rag"] == by_line.get(("Input-layer RAG", largest))
+    assert line["retrieval"] is None, "the study's questions have no known calls"
 
 
 def test_curves_have_a_column_a_method(tables: Tables) -> None:
