@@ -15,6 +15,7 @@ from rich.console import Console
 
 from flows.files import read_records, read_table, write_bytes, write_text
 from flows.params import StageParams, load_stage_params
+from flows.progress import console
 from flows.project import Project, Results, find_project
 from flows.stage import exits, run_stage
 from flows.tracking import Tracker
@@ -57,6 +58,13 @@ def measure(
         scenario_of |= {question.question_id: question.scenario_id for question in questions}
     path = place.human_labels
     human = read_records(path, HumanLabel) if path.is_file() else []
+    strangers = sum(one.question_id not in scenario_of for one in human)
+    if strangers:
+        console.print(
+            f"human labels of questions that this run does not have: {strangers}; they count "
+            "nowhere",
+            markup=False,
+        )
     asked = [question for questions in domains.values() for question in questions]
     return evaluate(
         answers,

@@ -137,10 +137,14 @@ class Chart:
         if point.lower is not None:
             span = [point.lower, point.upper]
             self.axes.plot(span, [point.y, point.y], color=INK, linewidth=1.4)
-        self.axes.annotate(
-            name, (0, point.y + 0.2), (0, 3), textcoords="offset points", va="bottom", fontsize=9
-        )
+        self.bar_name(name, point.y)
         self._marks.append((None, point))
+
+    def bar_name(self, text: str, y: float) -> None:
+        """What stands above the bar at the height ``y``, alone where there is no bar."""
+        self.axes.annotate(
+            text, (0, y + 0.2), (0, 3), textcoords="offset points", va="bottom", fontsize=9
+        )
 
     def level(self, name: str, point: Point) -> None:
         """A dotted line at one height over the whole width, its name at the right edge."""

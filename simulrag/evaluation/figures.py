@@ -121,26 +121,23 @@ def precision_recall_figure(tables: Tables, domain: str, budget: int) -> Chart:
 
 def boundary_figure(tables: Tables, domain: str) -> Chart:
     """What boundary assessment filters, and what verification makes of either side."""
-    rows = tables.boundary.filter((pl.col("domain") == domain) & pl.col("value").is_not_null())
+    rows = tables.boundary.filter(pl.col("domain") == domain)
     order = list(BOUNDARY_SHARES)
     colors = {name: style["color"] for name, style in zip(order, (BLUE, RED, OCHRE), strict=True)}
     with chart("share of claims", "", "undefined: the notes below\nthe table say why") as drawn:
-        for row in rows.iter_rows(named=True):
-            name, place = BOUNDARY_SHARES[row["metric"]], float(order.index(row["metric"]))
-            drawn.bar(
-                f"{name}: {100 * row['value']:.1f} %",
-                Point(
-                    row["value"],
-                    -place,
-                    f"{name[:1].upper()}{name[1:]}: {interval(row)}, of {row['n']} claims",
-                    row["lower_95"],
-                    row["upper_95"],
-                ),
-                colors[row["metric"]],
-            )
         drawn.axes.set_xlim(0, 1.03)
         drawn.axes.set_ylim(-len(order) + 0.4, 0.6)
         drawn.axes.set_yticks([])
+        if rows["value"].null_count() == rows.height:
+            return drawn
+        for row in rows.iter_rows(named=True):
+            name, y = BOUNDARY_SHARES[row["metric"]], -float(order.index(row["metric"]))
+            if row["value"] is None:
+                drawn.bar_name(f"{name}: undefined", y)
+                continue
+            said = f"{name[:1].upper()}{name[1:]}: {interval(row)}, of {row['n']} claims"
+            point = Point(row["value"], y, said, row["lower_95"], row["upper_95"])
+            drawn.bar(f"{name}: {100 * row['value']:.1f} %", point, colors[row["metric"]])
     return drawn
 
 

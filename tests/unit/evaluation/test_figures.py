@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from simulrag.evaluation.domain_report import domain_figures
@@ -115,6 +117,18 @@ def test_boundary_bars_state_the_table(tables: Tables) -> None:
     assert said[0].startswith(f"Claims judged outside the simulator's reach: {row['value']:.3f}")
     assert said[0].endswith(f"of {row['n']} claims")
     assert len(said) == 3
+
+
+def test_an_undefined_share_has_a_name_and_no_bar(tables: Tables) -> None:
+    lost = pl.when(pl.col("metric") != "filtered_decidable").then(pl.col("value"))
+    partly = replace(tables, boundary=tables.boundary.with_columns(lost.alias("value")))
+    drawn = boundary_figure(partly, "urban")
+    assert len(said_by(drawn)) == 2
+    assert "claims outside that verification could decide: undefined" in inline_svg(drawn, "s")
+    nothing = tables.boundary.with_columns(pl.lit(None, pl.Float64).alias("value"))
+    drawn = boundary_figure(replace(tables, boundary=nothing), "urban")
+    assert said_by(drawn) == []
+    assert "undefined: the notes below" in inline_svg(drawn, "s")
 
 
 def test_no_picture_says_nan() -> None:
