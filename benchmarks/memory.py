@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.stub_runs import ROOT, answer, method, stub_server
+from benchmarks.stub_runs import ROOT, method, stub_server, write_answers
 
 QUICK = (25, 50, 100, 200)
 FULL = (200, 1000, 2200)
@@ -37,7 +37,9 @@ def main() -> None:
     """``python -m benchmarks.memory COUNT URL``: this process's peak in MB."""
     count, url = int(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(answer(count, url, Path(folder), method(verify="selected")))
+        place = Path(folder)
+        params = method(verify="selected")
+        asyncio.run(write_answers(count, url, place, params, place / "answers.jsonl"))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

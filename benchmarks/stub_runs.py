@@ -8,14 +8,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from flows.algorithm import answer_questions
+from flows.files import read_records, write_records
 from flows.params import AnswerParams, ClaimsPerCall, load_params
+from flows.shelf import Shelf
 from flows.stage import Workbench
 from flows.tracking import Untracked
 from flows.waiting import Waiting
@@ -81,6 +83,15 @@ async def answer(
 
     Raises RuntimeError where a question failed: its figures would be too good.
     """
+    out = folder / "answers.jsonl"
+    watch = await write_answers(count, url, folder, params, out, watched=watched)
+    return read_records(out, Answer), watch
+
+
+async def write_answers(
+    count: int, url: str, folder: Path, params: AnswerParams, out: Path, *, watched: bool = False
+) -> Watched | None:
+    """Answer ``count`` stub questions into a file, as the answer stage does. See ``answer``."""
     chosen = settings(url)
     provider = make_provider(chosen)
     watch = Watched(provider) if watched else None
@@ -91,14 +102,20 @@ async def answer(
         )
         runs = Simulations(simulator, cache)
         bench = Workbench(cache, gateway, Waiting("bench", None), simulator.handbook(), runs, 0)
-        answers = await answer_questions(
-            [_record(number) for number in range(count)], bench, params, Untracked(), chunk=50
-        )
+        questions = (_record(number) for number in range(count))
+        with Shelf(folder) as shelf:
+            await answer_questions(questions, bench, params, Untracked(), shelf, chunk=50)
+            write_records(out, _complete(shelf.answers()))
         await gateway.close()
+        cache.export(folder / "calls.parquet")
+    return watch
+
+
+def _complete(answers: Iterable[Answer]) -> Iterator[Answer]:
     for item in answers:
         if item.failure is not None:
             raise RuntimeError(f"a stub question failed: {item.failure}")
-    return answers, watch
+        yield item
 
 
 @contextmanager

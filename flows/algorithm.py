@@ -1,200 +1,201 @@
-"""Algorithm 1 over many questions: a step and a chunk of questions at a time.
+"""Algorithm 1 over many questions: a chunk of questions at a time, and a step at a time in it.
 
-Selection stands between two passes, because its budget is a share of all claims. Steps that do
-not need one another are taken side by side, so that a question waits for few calls in a row.
+Selection stands between two passes, because its budget is a share of all claims. Between passes
+the questions lie on a shelf; what is held of all of them is what pooled decisions read.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flows.cluster import Workers
 from flows.params import AnswerParams
 from flows.progress import console, each
+from flows.shelf import Shelf
 from flows.stage import Workbench, chunks
+from flows.steps import first_pass, steps_of
 from flows.tracking import Tracker
-from flows.work import State, Step, Steps, Work
-from simulrag.method.answering import closed_book_answers
-from simulrag.method.baselines import baseline_texts, first_sample_selection
-from simulrag.method.boundary import assess_boundaries, verbalized_confidence
+from flows.work import State, Work
+from simulrag.method.baselines import first_sample, first_sample_selection
 from simulrag.method.concurrency import together
-from simulrag.method.confidence import claim_confidence
-from simulrag.method.decomposition import decompose
-from simulrag.method.entailment import support_matrix
-from simulrag.method.merging import MergedClaim, merge_claims
-from simulrag.method.retrieval import retrieve
-from simulrag.method.selection import DECIDED, kappa_from_quantile, keep, select_claims
-from simulrag.method.synthesis import synthesize
-from simulrag.method.verification import verify_claims
-from simulrag.records import CENTRALITIES, Answer, Claim, Failure, Question
+from simulrag.method.selection import (
+    NO_CANDIDATES,
+    Candidates,
+    candidates_of,
+    kappa_from_quantile,
+    keep,
+    select_among,
+)
+from simulrag.records import Answer, Question
+
+CHUNKS_A_WORKER = 2
+"""Sent out at a time: one that is worked and one that waits for its turn."""
+
+Names = Sequence[str]
+"""Steps that are taken side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What decisions over all questions read of one of them."""
+
+    waits: bool
+    claims: Candidates
+    """None where it failed."""
+    first: tuple[int, ...]
+    """The claims of its first sample."""
 
 
 async def answer_questions(
-    questions: list[Question],
+    questions: Iterable[Question],
     bench: Workbench,
     params: AnswerParams,
     tracker: Tracker,
-    chunk: int,
+    shelf: Shelf,
     *,
+    chunk: int,
     workers: Workers | None = None,
-) -> list[Answer]:
-    """All steps for all questions. Selection comes between two passes: its budget is pooled.
+) -> None:
+    """All steps for all questions, which end on ``shelf`` (empty before) in their order.
 
-    With ``workers`` the chunks of a step are worked there, side by side.
+    With ``workers`` the chunks are worked there, side by side.
     """
-
-    async def take(steps: Iterable[str]) -> None:
-        await _take(works, tuple(steps), params, tracker=tracker, chunk=chunk, workers=workers)
-
-    works = [Work(State(question, _empty(question)), bench) for question in questions]
-    first = _first_pass(params)
-    tracker.expect(len(works) * (len(first) + 1 + (params.verify == "selected")))
-    for steps in first:
-        await take(steps)
-    bench.waiting.check(*(work.waiting for work in works))  # selection pools all questions
-    chosen = select_claims(
-        [work.answer for work in works],
-        centrality=params.centrality,
+    for question in questions:
+        shelf.add(State(question=question, answer=_empty(question)))
+    passes = _Passes(shelf, bench, params, tracker, chunk=chunk, workers=workers)
+    first = [tuple(steps) for steps in first_pass(params)]
+    tracker.expect(len(shelf) * (len(first) + 1 + (params.verify == "selected")))
+    await passes.take(first)
+    pool = [standing.claims for standing in passes.standings]
+    chosen = select_among(
+        pool,
         budget_percent=params.budget_percent,
         pool=params.pool,
         tau=params.tau,
         seed=params.seed,
     )
-    for work, selected in zip(works, chosen, strict=True):
-        work.answer = work.with_(selected=selected)
+
+    def select(index: int, state: State) -> State:
+        answer = state.answer.model_copy(update={"selected": chosen[index]})
+        return state.model_copy(update={"answer": answer})
+
     if params.verify == "selected":
-        await take(["verify"])
-        bench.waiting.check(*(work.waiting for work in works))
-    kappa = _kappa(works, params)
-    for work in works:
-        answer = work.answer
-        if answer.failure is not None:  # its claims may have no confidence
-            continue
-        kept = keep(answer.claims, answer.selected, kappa, params.centrality)
-        work.answer = work.with_(kept=kept, kappa=kappa)
+        await passes.take([("verify",)], select)
+    kappa = _kappa(passes.standings, params)
+    firsts: list[tuple[int, ...]] = []
     if params.baselines:
         firsts = first_sample_selection(
-            [work.answer for work in works],
+            [standing.claims for standing in passes.standings],
+            [standing.first for standing in passes.standings],
             budget_percent=params.budget_percent,
             by_question=params.pool == "question",
             seed=params.seed,
         )
-        for work, own in zip(works, firsts, strict=True):
-            work.first_sample = own
-    await take(["synthesise", "compare"] if params.baselines else ["synthesise"])
-    bench.waiting.check(*(work.waiting for work in works))
-    return [work.answer for work in works]
+
+    def conclude(index: int, state: State) -> State:
+        answer = select(index, state).answer
+        if answer.failure is None:  # else its claims may have no confidence
+            kept = keep(answer.claims, answer.selected, kappa, params.centrality)
+            answer = answer.model_copy(update={"kept": kept, "kappa": kappa})
+        own = firsts[index] if firsts else ()
+        return state.model_copy(update={"answer": answer, "first_sample": own})
+
+    last = ("synthesise", "compare") if params.baselines else ("synthesise",)
+    await passes.take([last], conclude)
 
 
-def _first_pass(params: AnswerParams) -> list[Steps]:
-    async def retrieve_(work: Work) -> Answer:
-        retrieval = await retrieve(
-            work.question.text,
-            work.ask,
-            work.bench.runs,
-            max_attempts=params.max_attempts,
-            seed=work.bench.seed,
+class _Passes:
+    """Passes over the questions of a shelf, one chunk in memory at a time (a few with workers)."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        bench: Workbench,
+        params: AnswerParams,
+        tracker: Tracker,
+        *,
+        chunk: int,
+        workers: Workers | None,
+    ) -> None:
+        self.standings = [_standing(shelf.get(i), params.centrality) for i in range(len(shelf))]
+        self._shelf = shelf
+        self._bench = bench
+        self._params = params
+        self._tracker = tracker
+        self._chunk = chunk
+        self._workers = workers
+
+    async def take(
+        self,
+        groups: Sequence[Names],
+        prepare: Callable[[int, State], State] = lambda _, state: state,
+    ) -> None:
+        """Take groups of steps one after another for every question, ``prepare`` before them.
+
+        Raises CallsPending where questions wait: what follows a pass pools all of them.
+        """
+        room = asyncio.Semaphore(
+            1 if self._workers is None else CHUNKS_A_WORKER * self._workers.threads
         )
-        failure = None
-        if retrieval.status == "failed":
-            failure = Failure(step="retrieve", reason="; ".join(retrieval.problems))
-        runs = len(retrieval.evidence)
-        return work.with_(retrieval=retrieval, simulator_runs=runs, failure=failure)
 
-    async def answer(work: Work) -> Answer:
-        texts = await closed_book_answers(work.question.text, work.ask, params.samples)
-        return work.with_(closed_book=texts)
+        async def part(span: str, indices: list[int]) -> None:
+            async with room:
+                states = [prepare(index, self._shelf.get(index)) for index in indices]
+                for names in groups:
+                    label = f"{', '.join(names)} {span}"
+                    work = partial(self._group, names, label, states)
+                    states = await self._tracker.step(label, work)
+                for index, state in zip(indices, states, strict=True):
+                    self._shelf.put(index, state)
+                    self.standings[index] = _standing(state, self._params.centrality)
 
-    async def decompose_(work: Work) -> Answer:
-        sets = await together(
-            decompose(work.question.text, text, work.ask, limit=params.max_claims)
-            for text in work.answer.closed_book
-        )
-        return work.with_(answer_claims=tuple(sets))
+        spans = chunks(range(len(self._shelf)), self._chunk)
+        if self._workers is None:
+            for span, indices in spans:
+                await part(span, indices)
+        else:
+            await together(part(span, indices) for span, indices in spans)
+        self._bench.waiting.check(*(standing.waits for standing in self.standings))
 
-    async def merge(work: Work) -> Answer:
-        merged = await merge_claims(work.answer.answer_claims, work.ask, params.merging)
-        claims = tuple(Claim(text=item.text, sources=item.sources) for item in merged)
-        return work.with_(claims=claims)
-
-    scores: dict[str, Step] = {"entail": _entail, "assess": _assess(params)}
-    if params.verbalized:
-        scores["verbalize"] = _verbalize
-    if params.verify == "all":
-        scores["verify"] = _verify_all(params)
-    return [
-        {"retrieve": retrieve_, "answer": answer},
-        {"decompose": decompose_},
-        {"merge": merge},
-        scores,
-    ]
+    async def _group(self, names: Names, label: str, states: list[State]) -> list[State]:
+        if self._workers is not None:
+            after = await self._workers.run(partial(_take_states, states, names, self._params))
+            for _ in after:
+                self._tracker.advance()
+            console.print(f"  {label}: {len(after)} done")
+            return after
+        works = [Work(state, self._bench) for state in states]
+        steps = steps_of(self._params, names)
+        await each(label, works, lambda work: work.do(steps), self._tracker.advance)
+        return [work.state for work in works]
 
 
-async def _entail(work: Work) -> Answer:
-    """Support matrix and, from it, the confidence of each claim by each centrality."""
-    merged = tuple(MergedClaim(claim.text, claim.sources) for claim in work.answer.claims)
-    support = await support_matrix(work.answer.closed_book, merged, work.ask)
-    scores = {name: claim_confidence(support, name) for name in CENTRALITIES}
-    return work.with_claims(
-        {
-            i: {
-                "support": tuple(row[i] for row in support),
-                "confidence": {name: round(scores[name][i], 12) for name in CENTRALITIES},
-            }
-            for i in range(len(merged))
-        }
-    )
+async def _take_states(
+    states: list[State], names: Names, params: AnswerParams, bench: Workbench
+) -> list[State]:
+    """On a worker: the steps for a chunk of questions."""
+    steps = steps_of(params, names)
+    works = [Work(state, bench) for state in states]
+    await together(work.do(steps) for work in works)
+    return [work.state for work in works]
 
 
-def _assess(params: AnswerParams) -> Step:
-    async def step(work: Work) -> Answer:
-        inside = await assess_boundaries(
-            work.question.text,
-            [claim.text for claim in work.answer.claims],
-            work.bench.handbook,
-            work.ask,
-            claims_per_call=params.claims_per_call.boundary,
-        )
-        return work.with_claims({i: {"boundary": value} for i, value in enumerate(inside)})
-
-    return step
+def _standing(state: State, centrality: str) -> Standing:
+    answer, waits = state.answer, bool(state.waiting)
+    failed = answer.failure is not None
+    if failed or waits:  # its claims may have no confidence yet
+        return Standing(waits, NO_CANDIDATES, ())
+    claims = candidates_of([answer], centrality)
+    compact = replace(claims, confidence=array("d", claims.confidence))
+    return Standing(waits, compact, first_sample(answer))
 
 
-async def _verbalize(work: Work) -> Answer:
-    stated = await together(
-        verbalized_confidence(work.question.text, claim.text, work.ask)
-        for claim in work.answer.claims
-    )
-    return work.with_claims({i: {"verbalized": value} for i, value in enumerate(stated)})
-
-
-def _verify_all(params: AnswerParams) -> Step:
-    return lambda work: _verify(work, range(len(work.answer.claims)), params)
-
-
-def _verify_selected(params: AnswerParams) -> Step:
-    return lambda work: _verify(work, work.answer.selected, params)
-
-
-async def _verify(work: Work, indices: Sequence[int], params: AnswerParams) -> Answer:
-    """Verdicts for the claims at ``indices``; none where the question has no evidence."""
-    if not work.context:
-        return work.answer
-    verdicts = await verify_claims(
-        work.question.text,
-        [work.answer.claims[i].text for i in indices],
-        work.context,
-        work.ask,
-        claims_per_call=params.claims_per_call.verify,
-    )
-    return work.with_claims(
-        {i: {"verdict": verdict} for i, verdict in zip(indices, verdicts, strict=True)}
-    )
-
-
-def _kappa(works: list[Work], params: AnswerParams) -> float:
+def _kappa(standings: Sequence[Standing], params: AnswerParams) -> float:
     """The given kappa, or the quantile of confidence over the development questions.
 
     Those are drawn by the hash of their id, so that adding questions moves nobody; where none
@@ -202,100 +203,15 @@ def _kappa(works: list[Work], params: AnswerParams) -> float:
     """
     if params.kappa is not None:
         return params.kappa
-    complete = [work for work in works if work.answer.failure is None and work.answer.claims]
-    part = [w for w in complete if _draw(w.question.question_id) < params.kappa_development]
-    scores = [c.confidence[params.centrality] for w in part or complete for c in w.answer.claims]
+    complete = [standing.claims for standing in standings if len(standing.claims)]
+    part = [claims for claims in complete if _draw(claims.question[0]) < params.kappa_development]
+    scores = [score for claims in part or complete for score in claims.confidence]
     return kappa_from_quantile(scores, params.kappa_quantile) if scores else 0.0
 
 
 def _draw(question_id: str) -> float:
     digest = hashlib.sha256(f"development {question_id}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
-
-
-async def _synthesise(work: Work) -> Answer:
-    """The final answer from the kept claims, corrected where a selected one was contradicted."""
-    answer = work.answer
-    selected = set(answer.selected)
-    texts = tuple(
-        answer.claims[i].updated_text if i in selected else answer.claims[i].text
-        for i in answer.kept
-    )
-    verified = any(
-        (verdict := answer.claims[i].verdict) is not None and verdict.status in DECIDED
-        for i in answer.selected
-    )
-    final = await synthesize(work.question.text, tuple(dict.fromkeys(texts)), work.ask)
-    return work.with_(final=final, verified=verified)
-
-
-def _baselines(params: AnswerParams) -> Step:
-    """Final answers by the other methods; their calls are no part of SimulRAG's own usage."""
-
-    async def step(work: Work) -> Answer:
-        texts = await baseline_texts(
-            work.question.text,
-            work.answer,
-            work.first_sample,
-            work.bench.gateway,
-            limit=params.max_claims,
-            merging=params.merging,
-        )
-        return work.with_(baselines=texts)
-
-    return step
-
-
-async def _take(
-    works: list[Work],
-    names: Sequence[str],
-    params: AnswerParams,
-    *,
-    tracker: Tracker,
-    chunk: int,
-    workers: Workers | None,
-) -> None:
-    label = ", ".join(names)
-    steps = _steps(params, names)
-
-    async def here(part: list[Work], span: str) -> None:
-        await each(f"{label} {span}", part, lambda work: work.do(steps), tracker.advance)
-
-    async def there(part: list[Work], span: str, workers: Workers) -> None:
-        states = [work.state for work in part]
-        after = await workers.run(partial(_take_states, states, names, params))
-        for work, state in zip(part, after, strict=True):
-            work.take_over(state)
-            tracker.advance()
-        console.print(f"  {label} {span}: {len(part)} done")
-
-    spans = chunks(works, chunk)
-    if workers is None:
-        for span, part in spans:
-            await tracker.step(f"{label} {span}", partial(here, part, span))
-        return
-    await together(
-        tracker.step(f"{label} {span}", partial(there, part, span, workers)) for span, part in spans
-    )
-
-
-async def _take_states(
-    states: list[State], names: Sequence[str], params: AnswerParams, bench: Workbench
-) -> list[State]:
-    """On a worker: the steps for a chunk of questions."""
-    steps = _steps(params, names)
-    works = [Work(state, bench) for state in states]
-    await together(work.do(steps) for work in works)
-    return [work.state for work in works]
-
-
-def _steps(params: AnswerParams, names: Iterable[str]) -> Steps:
-    """The steps of these names."""
-    known: dict[str, Step] = {"verify": _verify_selected(params)}
-    for steps in _first_pass(params):
-        known |= steps
-    known |= {"synthesise": _synthesise, "compare": _baselines(params)}
-    return {name: known[name] for name in names}
 
 
 def _empty(question: Question) -> Answer:

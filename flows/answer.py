@@ -7,7 +7,8 @@ the questions come from a file, and with ``--out DIR`` the results go elsewhere,
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -19,6 +20,7 @@ from flows.files import check_folder, write_records
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
 from flows.project import Project, Results, find_project
+from flows.shelf import Shelf
 from flows.stage import (
     check_coverage,
     exits,
@@ -30,29 +32,52 @@ from flows.tracking import Tracker
 from simulators.registry import load
 from simulrag.benchmark.published import read_questions
 from simulrag.errors import InputError
-from simulrag.records import Answer, Question
+from simulrag.records import Answer, Failure, Question
 
 
-def stage_table(domain: str, answers: list[Answer]) -> str:
+@dataclass
+class Told:
+    """What is told of the stage when it is done."""
+
+    questions: int = 0
+    unverified: int = 0
+    claims: int = 0
+    calls: int = 0
+    runs: int = 0
+    failed: list[tuple[str, Failure]] = field(default_factory=list)
+
+    def note(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+        """Count the answers as they pass."""
+        for answer in answers:
+            self.questions += 1
+            self.claims += len(answer.claims)
+            self.calls += sum(usage.calls for usage in answer.usage.values())
+            self.runs += answer.simulator_runs
+            if answer.failure is not None:
+                self.failed.append((answer.question_id, answer.failure))
+            elif not answer.verified:
+                self.unverified += 1
+            yield answer
+
+    @property
+    def answered(self) -> int:
+        """The questions that came through."""
+        return self.questions - len(self.failed)
+
+
+def stage_table(domain: str, told: Told) -> str:
     """The stage as Markdown: what came through, what did not and why."""
-    failed = [a for a in answers if a.failure is not None]
-    calls = sum(u.calls for a in answers for u in a.usage.values())
     rows = [
-        ("questions", len(answers)),
-        ("answered", len(answers) - len(failed)),
-        (
-            "answered without a verified claim",
-            sum(not a.verified and not a.failure for a in answers),
-        ),
-        ("claims", sum(len(a.claims) for a in answers)),
-        ("model calls used", calls),
-        ("simulator runs used", sum(a.simulator_runs for a in answers)),
+        ("questions", told.questions),
+        ("answered", told.answered),
+        ("answered without a verified claim", told.unverified),
+        ("claims", told.claims),
+        ("model calls used", told.calls),
+        ("simulator runs used", told.runs),
     ]
     lines = [f"## answer {domain}", "", "| what | count |", "| --- | --- |"]
     lines += [f"| {name} | {count} |" for name, count in rows]
-    lines += failure_lines(
-        (a.question_id, a.failure.step, a.failure.reason) for a in failed if a.failure
-    )
+    lines += failure_lines((name, failure.step, failure.reason) for name, failure in told.failed)
     return "\n".join(lines)
 
 
@@ -66,7 +91,7 @@ def run(
     seed: int,
     out: Path,
     export: Path,
-) -> list[Answer]:
+) -> None:
     """The whole stage; writes ``out`` and the export before it returns.
 
     ``simulator``: its name and settings. Raises SimulRAGError, after they are written, for too low
@@ -75,8 +100,9 @@ def run(
     name = f"answer-{domain}"
     check_folder(out.parent)
 
-    async def body(tracker: Tracker) -> list[Answer]:
+    async def body(tracker: Tracker) -> None:
         place = Place(project, params, name, "answer", simulator, seed)
+        told = Told()
         async with (
             workbench(
                 project,
@@ -89,27 +115,28 @@ def run(
             ) as bench,
             workers(place, bench) as there,
         ):
-            answers = await answer_questions(
-                questions,
-                bench,
-                params.answer,
-                tracker,
-                params.operations.chunk,
-                workers=there,
-            )
-            write_records(out, answers)
-        await tracker.markdown(name, stage_table(domain, answers))
-        done = sum(answer.failure is None for answer in answers)
-        counts = {"questions answered": (done, len(answers))}
+            with Shelf(out.parent) as shelf:
+                await answer_questions(
+                    questions,
+                    bench,
+                    params.answer,
+                    tracker,
+                    shelf,
+                    chunk=params.operations.chunk,
+                    workers=there,
+                )
+                write_records(out, told.note(shelf.answers()))
+        table = stage_table(domain, told)
+        await tracker.markdown(name, table)
+        counts = {"questions answered": (told.answered, told.questions)}
         rows = stage_costs(project, bench.gateway, counts)
         await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        console.print(stage_table(domain, answers), markup=False)
-        reasons = sorted({answer.failure.reason for answer in answers if answer.failure})
-        check_coverage(name, done, len(answers), params.operations, "; ".join(reasons[:2]))
-        return answers
+        console.print(table, markup=False)
+        hint = "; ".join(sorted({failure.reason for _, failure in told.failed})[:2])
+        check_coverage(name, told.answered, told.questions, params.operations, hint)
 
     tags = [f"domain:{domain}", f"model:{params.model('answer').model}"]
-    return run_stage(project, params, "answer", f"{name}-{len(questions)}q", tags, body=body)
+    run_stage(project, params, "answer", f"{name}-{len(questions)}q", tags, body=body)
 
 
 def check_domain(source: Path, questions: list[Question], domain: str) -> None:

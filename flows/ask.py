@@ -9,6 +9,7 @@ from typing import Any
 from flows.algorithm import answer_questions
 from flows.params import load_stage_params
 from flows.project import find_project
+from flows.shelf import Shelf
 from flows.stage import cache_place, load_simulator, workbench
 from flows.tracking import Untracked
 from simulrag.calls import CallCache
@@ -43,7 +44,9 @@ def ask_question(text: str, domain: str) -> Answer:
         async with workbench(
             project, params, "ask", "answer", simulator=simulator, seed=seed
         ) as bench:
-            (result,) = await answer_questions([question], bench, method, Untracked(), chunk=1)
+            with Shelf() as shelf:
+                await answer_questions([question], bench, method, Untracked(), shelf, chunk=1)
+                (result,) = shelf.answers()
             return result
 
     result = asyncio.run(answer())

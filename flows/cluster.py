@@ -65,9 +65,12 @@ class Done(Generic[Result]):
 
 
 class Workers:
-    """The workers of one stage, seen from its own process."""
+    """The workers of one stage, seen from its own process; ``threads`` of them, all together."""
 
-    def __init__(self, client: Client, place: Place, bench: Workbench, token: str) -> None:
+    def __init__(
+        self, client: Client, place: Place, bench: Workbench, token: str, threads: int
+    ) -> None:
+        self.threads = threads
         self._client = client
         self._place = place
         self._bench = bench
@@ -117,7 +120,7 @@ async def workers(place: Place, bench: Workbench) -> AsyncIterator[Workers | Non
         if mark is not None:
             mark.touch()
         try:
-            yield Workers(client, _shared(place, total), bench, token)
+            yield Workers(client, _shared(place, total), bench, token, total)
         finally:
             if mark is not None:
                 mark.unlink(missing_ok=True)

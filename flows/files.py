@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from pydantic import ValidationError
 
@@ -17,8 +18,13 @@ Kind = TypeVar("Kind", bound=Record)
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """One JSON object a line, in the order given."""
-    write_text(path, "".join(record.model_dump_json() + "\n" for record in records))
+    """One JSON object a line, in the order given; a record is held no longer than its line takes.
+
+    Raises EnvironmentFault where the file cannot be written.
+    """
+    with _replaced(path) as file:
+        for record in records:
+            file.write(record.model_dump_json().encode() + b"\n")
 
 
 def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
@@ -52,14 +58,23 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file at once by these bytes. Raises EnvironmentFault where that cannot be."""
+    with _replaced(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside ``path`` that takes its place once it is whole, and is gone where it is not."""
     check_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_bytes(content)
+        with temporary.open("wb") as file:
+            yield file
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def check_folder(folder: Path) -> None:

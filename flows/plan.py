@@ -28,6 +28,7 @@ from flows.planned import Plan, TaskPlan, plan_text
 from flows.progress import console
 from flows.project import Project, find_project
 from flows.rehearsal import Rehearsal, StoredRuns
+from flows.shelf import Shelf
 from flows.stage import Workbench, cache_place, exits, load_simulator, located
 from flows.tracking import Untracked
 from flows.waiting import Waiting
@@ -154,7 +155,11 @@ class _Domain:
         nothing = Waiting("plan", None)
         bench = Workbench(self._cache, gate, nothing, self._handbook, self._runs, self._seed)
         method = self._params.answer
-        answers = await answer_questions(questions, bench, method, Untracked(), len(questions))
+        with Shelf() as shelf:
+            await answer_questions(
+                questions, bench, method, Untracked(), shelf, chunk=len(questions)
+            )
+            answers = list(shelf.answers())
         for question, answer in zip(questions, answers, strict=True):
             if answer.failure is not None:  # samples need nothing that was missing before them
                 with suppress(ModelError):

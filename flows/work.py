@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from flows.stage import Workbench
 from simulators.base import SimulatorError
 from simulrag.errors import CallsPending, ModelError
 from simulrag.method.concurrency import together
 from simulrag.models.counting import Counted
-from simulrag.records import Answer, Failure, Question
+from simulrag.records import Answer, Failure, Question, Record
 
 Step = Callable[["Work"], Awaitable[Answer]]
 """Returns the answer as it is after the step's last await, with the step's own fields replaced: a
@@ -33,8 +32,7 @@ NEEDS: dict[str, frozenset[str]] = {
 """The steps whose results a step reads, directly."""
 
 
-@dataclass(frozen=True)
-class State:
+class State(Record):
     """All that is known of one question between two steps."""
 
     question: Question
@@ -62,7 +60,12 @@ class Work:
     @property
     def state(self) -> State:
         """What another process needs to go on from here."""
-        return State(self.question, self.answer, frozenset(self.waiting), self.first_sample)
+        return State(
+            question=self.question,
+            answer=self.answer,
+            waiting=frozenset(self.waiting),
+            first_sample=self.first_sample,
+        )
 
     async def do(self, steps: Steps) -> None:
         """Take the steps. A typed error fails this question alone and stops its later steps.

@@ -260,7 +260,8 @@ class CallCache:
                 "stored when it is asked for again or this run ends, if the cache works by then"
             ) from error
         del self._unsaved[key]
-        self._fresh.add(key)
+        if self.mode == "refresh":
+            self._fresh.add(key)
         return call
 
     def _find(self, key: str) -> StoredCall | None:

@@ -2,17 +2,19 @@
 
 A file holds one call a row, sorted by key, in the columns key, kind, request, response, usage and
 model_version; request, response and usage are canonical JSON text. Times, latencies and prices are
-left out, so that the same calls give the same bytes on every machine.
+left out, so that the same calls give the same bytes on every machine. Both directions go part by
+part: what is held at a time does not grow with the file.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from simulrag.records import Record
 
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
 ROWS_PER_TRANSACTION = 500
+ROWS_PER_GROUP = 4096
+"""Of a file's row groups, which are written and read one at a time: 10 to 40 MB of text each."""
 
 
 class ImportReport(Record):
@@ -59,7 +63,7 @@ def export_calls(rows: Rows, keys: Collection[str], path: Path) -> int:
 
     Raises CacheError for a row that is gone or corrupt, EnvironmentFault for an unwritable path.
     """
-    return _write((_stored(rows, key) for key in keys), path)
+    return _write((_stored(rows, key) for key in sorted(keys)), path)
 
 
 def import_calls(rows: Rows, path: Path) -> ImportReport:
@@ -69,18 +73,19 @@ def import_calls(rows: Rows, path: Path) -> ImportReport:
     model said cannot be checked: import from those you trust. Raises InputError for a file that is
     no export.
     """
-    calls: list[tuple[str, str]] = []
     refused: list[str] = []
-    for line in _read(path):
-        try:
-            call = _checked(line)
-            calls.append((CALL_PREFIX + call.key, to_text(call)))
-        except ValueError as error:
-            refused.append(f"{line['key']}: {error}")
-    imported = 0
-    for start in range(0, len(calls), ROWS_PER_TRANSACTION):
-        imported += add_missing(rows, calls[start : start + ROWS_PER_TRANSACTION])
-    return ImportReport(imported=imported, present=len(calls) - imported, refused=tuple(refused))
+    imported = present = 0
+    for lines in _read(path):
+        calls: list[tuple[str, str]] = []
+        for line in lines:
+            try:
+                call = _checked(line)
+                calls.append((CALL_PREFIX + call.key, to_text(call)))
+            except ValueError as error:
+                refused.append(f"{line['key']}: {error}")
+        added = add_missing(rows, calls)
+        imported, present = imported + added, present + len(calls) - added
+    return ImportReport(imported=imported, present=present, refused=tuple(refused))
 
 
 def _stored(rows: Rows, key: str) -> StoredCall:
@@ -112,63 +117,75 @@ def add_missing(rows: Rows, texts: Collection[tuple[str, str]]) -> int:
 
 
 def _write(calls: Iterable[StoredCall], path: Path) -> int:
+    """Write calls, sorted by key, so that readers see the old file or the whole new one.
+
+    Polars writes a file in one go: each part is a compressed file of its own before.
+    """
     import polars
 
-    ordered = sorted(calls, key=lambda call: call.key)
-    lines = [
-        (
-            call.key,
-            call.kind,
-            canonical_json(call.request),
-            canonical_json(call.response),
-            canonical_json(call.usage),
-            call.model_version,
-        )
-        for call in ordered
-    ]
     schema = dict.fromkeys(COLUMNS, polars.String)
-    content = io.BytesIO()
-    polars.DataFrame(lines, schema=schema, orient="row").write_parquet(content, compression="zstd")
-    _replace(path, content.getvalue())
-    return len(ordered)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that readers see the old one or the whole new one, even after a crash."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    lines = map(_line, calls)
+    parts: list[Path] = []
+    count = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with part.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(prefix="simulrag-") as folder:
+            while (some := list(islice(lines, ROWS_PER_GROUP))) or not parts:
+                count += len(some)
+                parts.append(Path(folder) / f"{len(parts)}.parquet")
+                frame = polars.DataFrame(some, schema=schema, orient="row")
+                frame.write_parquet(parts[-1], compression="zstd")
+            try:
+                polars.scan_parquet(parts).sink_parquet(
+                    whole, compression="zstd", row_group_size=ROWS_PER_GROUP, maintain_order=True
+                )
+                with whole.open("rb+") as file:
+                    os.fsync(file.fileno())
+                whole.replace(path)
+            finally:
+                whole.unlink(missing_ok=True)
     except OSError as error:
         raise EnvironmentFault(
             f"the calls cannot be exported to {path}: {error}. Make its folder writable or name "
             "another path; the calls are still in the cache"
         ) from error
+    return count
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
+def _line(call: StoredCall) -> tuple[str, ...]:
+    return (
+        call.key,
+        call.kind,
+        canonical_json(call.request),
+        canonical_json(call.response),
+        canonical_json(call.usage),
+        call.model_version,
+    )
+
+
+def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """The lines of an export, some at a time."""
     import polars
 
     if not path.is_file():
         raise InputError(f"there is no export at {path}: name a Parquet file of `cache export`")
     try:
-        frame = polars.read_parquet(io.BytesIO(path.read_bytes()))
+        scan = polars.scan_parquet(path)
+        schema = scan.collect_schema()
+        wrong = [name for name in COLUMNS if schema.get(name) != polars.String]
+        if wrong:
+            raise InputError(
+                f"{path} is no export of calls: it lacks the text columns {', '.join(wrong)}"
+            )
+        at = 0
+        while (group := scan.select(COLUMNS).slice(at, ROWS_PER_GROUP).collect()).height:
+            for part in group.iter_slices(ROWS_PER_TRANSACTION):
+                yield part.to_dicts()
+            at += ROWS_PER_GROUP
     except (OSError, polars.exceptions.PolarsError) as error:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} cannot be read as Parquet: {first}. Export it again") from error
-    wrong = [name for name in COLUMNS if frame.schema.get(name) != polars.String]
-    if wrong:
-        raise InputError(
-            f"{path} is no export of calls: it lacks the text columns {', '.join(wrong)}"
-        )
-    return frame.select(COLUMNS).to_dicts()
 
 
 def _checked(line: Mapping[str, Any]) -> StoredCall:

@@ -33,6 +33,7 @@ BUSY_TIMEOUT_S = 0.05
 SYNCHRONOUS_NORMAL = 1
 SYNCHRONOUS_FULL = 2
 NO_LIMIT_BYTES = 2**62
+CACHE_PAGES = 512
 
 _SETTINGS = {
     "eviction_policy": "none",
@@ -42,6 +43,9 @@ _SETTINGS = {
     "disk_min_file_size": 2**30,
     "sqlite_journal_mode": "wal",
     "sqlite_synchronous": SYNCHRONOUS_FULL,
+    # Pages of 4 KiB. More of them are faster by nothing that shows beside the system's own cache,
+    # and are held by every process.
+    "sqlite_cache_size": CACHE_PAGES,
     # Leases come and go: freed pages are used again, moving them at each commit gains nothing.
     "sqlite_auto_vacuum": 0,
     # A mapped file that another program cuts short kills the reader instead of raising.

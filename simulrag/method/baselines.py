@@ -7,14 +7,14 @@ texts apart, merges their claims and writes one answer from them, by the prompts
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose
 from simulrag.method.merging import Merging, merge_claims
-from simulrag.method.selection import select_claims
+from simulrag.method.selection import Candidates, select_among
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
@@ -38,7 +38,7 @@ async def baseline_texts(
     again and only further calls are made, each counted in the text that needs it. ``chosen``: the
     claims of its first sample that SimulRAG at m = 1 verifies (``first_sample_selection``), which
     is left out where one of them has no verdict. ``limit``: claims taken from one text at most.
-    ``merging``: as SimulRAG merges its own. A model's failure fails the one text.
+    ``merging``: how the claims of m texts become one set. A model's failure fails the one text.
     """
     given = _Given(question, answer, limit, merging)
     samples = len(answer.closed_book)
@@ -75,30 +75,34 @@ class _Given:
 _Layer = Callable[[_Given, int, Asker], Awaitable[str]]
 
 
-def first_sample_selection(
-    answers: list[Answer], *, budget_percent: float, by_question: bool, seed: int
-) -> list[tuple[int, ...]]:
-    """What SimulRAG verifies at m = 1: indices into each answer's claims, by the same budget.
+def first_sample(answer: Answer) -> tuple[int, ...]:
+    """The claims of the first sample, by their indices among the merged ones."""
+    # The first wording of a merged claim stays, so their texts are the first sample's own.
+    return tuple(
+        i for i, claim in enumerate(answer.claims) if any(s == 0 for s, _ in claim.sources)
+    )
 
-    With a single sample every claim is supported by the same answer, so their confidences are equal
-    and say nothing: of the claims that the simulator can check, a seeded shuffle takes as many as
-    the budget buys.
+
+def first_sample_selection(
+    questions: Sequence[Candidates],
+    firsts: Sequence[tuple[int, ...]],
+    *,
+    budget_percent: float,
+    by_question: bool,
+    seed: int,
+) -> list[tuple[int, ...]]:
+    """What SimulRAG verifies at m = 1: indices into each question's claims, by the same budget.
+
+    ``firsts``: each question's ``first_sample``, none where it failed. With a single sample every
+    claim is supported by the same answer, so their confidences are equal and say nothing: of the
+    claims that the simulator can check, a seeded shuffle takes as many as the budget buys.
     """
-    firsts = [_of_first_sample(answer) for answer in answers]
     flat = [
-        answer.model_copy(
-            update={
-                "claims": tuple(
-                    answer.claims[i].model_copy(update={"confidence": {"equal": 0.0}})
-                    for i in indices
-                )
-            }
-        )
-        for answer, indices in zip(answers, firsts, strict=True)
+        replace(own.part(indices), confidence=[0.0] * len(indices))
+        for own, indices in zip(questions, firsts, strict=True)
     ]
-    picked = select_claims(
+    picked = select_among(
         flat,
-        centrality="equal",
         budget_percent=budget_percent,
         pool="question" if by_question else "domain",
         seed=seed,
@@ -166,13 +170,6 @@ async def _one_sample(given: _Given, chosen: tuple[int, ...], ask: Asker) -> str
     claims = given.answer.claims
     texts = (
         claims[i].updated_text if i in chosen else claims[i].text
-        for i in _of_first_sample(given.answer)
+        for i in first_sample(given.answer)
     )
     return await synthesize(given.question, tuple(dict.fromkeys(texts)), ask)
-
-
-def _of_first_sample(answer: Answer) -> tuple[int, ...]:
-    # The first wording of a merged claim stays, so these texts are the first sample's own.
-    return tuple(
-        i for i, claim in enumerate(answer.claims) if any(s == 0 for s, _ in claim.sources)
-    )

@@ -41,6 +41,19 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.question)
 
+    def part(self, indices: Sequence[int]) -> Candidates:
+        """Some of the claims, in the order given."""
+        return Candidates(
+            question=[self.question[i] for i in indices],
+            confidence=[self.confidence[i] for i in indices],
+            verbalized=[self.verbalized[i] for i in indices],
+            boundary=[self.boundary[i] for i in indices],
+            checkable=[self.checkable[i] for i in indices],
+        )
+
+
+NO_CANDIDATES = Candidates((), (), (), (), ())
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -91,7 +104,20 @@ def select_claims(
     By budget (``pool``: a share of all claims, or of each question's own), or by ``tau`` where it
     is given. A failed question selects nothing.
     """
-    candidates = candidates_of(answers, centrality)
+    pools = [candidates_of([answer], centrality) for answer in answers]
+    return select_among(pools, budget_percent=budget_percent, pool=pool, tau=tau, seed=seed)
+
+
+def select_among(
+    questions: Sequence[Candidates],
+    *,
+    budget_percent: float,
+    pool: Literal["domain", "question"] = "domain",
+    tau: float | None = None,
+    seed: int,
+) -> list[tuple[int, ...]]:
+    """``select_claims`` from each question's own candidates, which is all that it reads."""
+    candidates = _pooled(questions)
     if tau is None:
         by_question = pool == "question"
         chosen = select_by_budget(
@@ -102,10 +128,9 @@ def select_claims(
     picked = frozenset(chosen)
     selected = []
     start = 0
-    for answer in answers:
-        size = len(_claims(answer))
-        selected.append(tuple(i for i in range(size) if start + i in picked))
-        start += size
+    for own in questions:
+        selected.append(tuple(i for i in range(len(own)) if start + i in picked))
+        start += len(own)
     return selected
 
 
@@ -243,6 +268,16 @@ def keep(
         for index, claim in enumerate(claims)
         if confidence_after(claim, index in verified, centrality, all_selected_one=all_selected_one)
         >= kappa
+    )
+
+
+def _pooled(questions: Sequence[Candidates]) -> Candidates:
+    return Candidates(
+        question=[value for own in questions for value in own.question],
+        confidence=[value for own in questions for value in own.confidence],
+        verbalized=[value for own in questions for value in own.verbalized],
+        boundary=[value for own in questions for value in own.boundary],
+        checkable=[value for own in questions for value in own.checkable],
     )
 
 

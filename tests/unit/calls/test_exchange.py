@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 
 import polars
@@ -13,6 +14,7 @@ from simulrag.calls import (
     CallResult,
     ImportReport,
     cache_stats,
+    exchange,
     export_cache,
     import_cache,
     verify_cache,
@@ -50,6 +52,25 @@ async def test_an_import_replaces_every_call_and_exports_the_same_bytes(tmp_path
     assert await fill(tmp_path / "b", [1, 2, 3], two) == 0
     assert one.read_bytes() == two.read_bytes()
     assert [path.name for path in one.parent.iterdir()] == ["one.parquet"]
+
+
+async def test_a_file_of_several_groups_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups are written and read one at a time; a file of one group is as it ever was."""
+    numbers = list(range(25))
+    whole, parted = tmp_path / "whole.parquet", tmp_path / "parted.parquet"
+    await fill(tmp_path / "a", numbers, whole)
+    content = io.BytesIO()
+    polars.read_parquet(whole).write_parquet(content, compression="zstd")
+    assert content.getvalue() == whole.read_bytes()
+    monkeypatch.setattr(exchange, "ROWS_PER_GROUP", 10)
+    monkeypatch.setattr(exchange, "ROWS_PER_TRANSACTION", 4)
+    await fill(tmp_path / "a", numbers, parted)
+    assert polars.read_parquet(parted).equals(polars.read_parquet(whole))
+    with CallCache(tmp_path / "b", stage="answer") as cache:
+        assert cache.import_calls(parted) == ImportReport(imported=25)
+    assert await fill(tmp_path / "b", numbers) == 0
 
 
 async def test_two_clones_export_the_same_bytes(tmp_path: Path) -> None:

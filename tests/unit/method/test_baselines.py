@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from simulrag.errors import ModelError
-from simulrag.method.baselines import baseline_texts, first_sample_selection
+from simulrag.method.baselines import baseline_texts, first_sample, first_sample_selection
 from simulrag.method.merging import Merging
+from simulrag.method.selection import candidates_of
 from simulrag.models.base import Completion
 from simulrag.models.replies import ClaimPairs, DecomposedClaim, Decomposition
 from simulrag.records import Answer, Claim, FinalText, Retrieval, Usage, Verdict
@@ -127,11 +128,13 @@ def test_first_sample_selection_spends_the_budget_inside_the_boundary(
 ) -> None:
     # 20 questions, 2 claims of the first sample each, one of them inside the boundary.
     answers = [answer().model_copy(update={"question_id": f"q{i}"}) for i in range(20)]
-    chosen = first_sample_selection(answers, budget_percent=budget, by_question=False, seed=3)
+    pool = [candidates_of([one]) for one in answers]
+    firsts = [first_sample(one) for one in answers]
+    chosen = first_sample_selection(pool, firsts, budget_percent=budget, by_question=False, seed=3)
     assert sum(map(len, chosen)) == count
     assert {i for own in chosen for i in own} <= {0}
     assert chosen == first_sample_selection(
-        answers, budget_percent=budget, by_question=False, seed=3
+        pool, firsts, budget_percent=budget, by_question=False, seed=3
     )
 
 
