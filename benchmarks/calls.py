@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure
 from benchmarks.stub_runs import PER_CLAIM, answer, method
 from flows.params import AnswerParams
+from simulators.registry import load
+from simulrag.models.base import Message
 from tests.servers.loopback import LoopbackServer
 from tests.servers.traffic import traffic
 
+DOMAINS = ("urban", "climate", "epidemiology")
 QUESTIONS = 20
 LATENCY_S = 0.15
 """For one question: long beside the time in which calls that wait for nobody set out."""
 
 VARIANTS: Mapping[str, AnswerParams] = {
-    "": method(verify="selected", merging="tree"),
-    "_chain_merging": method(verify="selected", merging="chain"),
-    "_verify_all": method(verify="all", merging="tree"),
+    "": method(verify="selected", merging="chain"),
+    "_tree_merging": method(verify="selected", merging="tree"),
+    "_verify_all": method(verify="all", merging="chain"),
     "_per_claim": method(verify="selected", merging="chain", claims_per_call=PER_CLAIM),
     "_per_claim_verify_all": method(verify="all", merging="chain", claims_per_call=PER_CLAIM),
 }
@@ -56,6 +59,8 @@ def calls() -> Iterator[Figure]:
         yield f"calls_per_question{suffix}", len(watch.sent) / n, "calls", n
         yield f"input_tokens_per_question{suffix}", sent / n, "o200k tokens", n
         yield f"schema_tokens_per_question{suffix}", schemas / n, "o200k tokens", n
+        if not suffix:
+            yield from _with_handbooks(watch.sent, sent / n, tokens)
         with (
             LoopbackServer(traffic(), latency_s=LATENCY_S, log=False) as server,
             tempfile.TemporaryDirectory() as folder,
@@ -63,6 +68,22 @@ def calls() -> Iterator[Figure]:
             _, watch = asyncio.run(answer(1, server.url, Path(folder), params, watched=True))
         assert watch is not None
         yield f"longest_chain{suffix}", longest_chain(watch.spans), "calls in a row", 1
+
+
+def _with_handbooks(
+    sent: Sequence[tuple[Sequence[Message], object]],
+    per_question: float,
+    tokens: Callable[[Iterable[str]], int],
+) -> Iterator[Figure]:
+    """The same traffic with each domain's handbook where the urban one was sent."""
+    prompts = ["".join(message.content for message in messages) for messages, _ in sent]
+    urban = load("urban").handbook()
+    times = sum(urban in prompt for prompt in prompts) / QUESTIONS
+    for domain in DOMAINS:
+        handbook = load(domain).handbook()
+        more = times * (tokens([handbook]) - tokens([urban]))
+        yield f"handbook_tokens_{domain}", tokens([handbook]), "o200k tokens", 1
+        yield f"input_tokens_per_question_{domain}", per_question + more, "o200k tokens", QUESTIONS
 
 
 def longest_chain(spans: Sequence[tuple[float, float]]) -> int:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from flows.params import AnswerParams
-from flows.work import Step, Steps, Work
+from flows.work import NO_DRAFT, Step, Steps, Work
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.baselines import baseline_texts
 from simulrag.method.boundary import assess_boundaries, verbalized_confidence
-from simulrag.method.concurrency import together
+from simulrag.method.concurrency import all_of, together
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
-from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.merging import covered_claims, joined, merge_but_last
 from simulrag.method.retrieval import retrieve
 from simulrag.method.selection import DECIDED
 from simulrag.method.synthesis import synthesize
@@ -63,51 +63,90 @@ def first_pass(params: AnswerParams) -> list[Steps]:
         return work.with_(answer_claims=tuple(sets))
 
     async def merge(work: Work) -> Answer:
-        merged = await merge_claims(work.answer.answer_claims, work.ask, params.merging)
-        claims = tuple(Claim(text=item.text, sources=item.sources) for item in merged)
-        return work.with_(claims=claims)
+        work.draft = await merge_but_last(work.answer.answer_claims, work.ask, params.merging)
+        return work.answer
 
-    scores: dict[str, Step] = {"entail": _entail, "assess": _assess(params)}
+    rest: dict[str, Step] = {"assess": _assess(params)}
     if params.verbalized:
-        scores["verbalize"] = _verbalize
+        rest["verbalize"] = _verbalize
     if params.verify == "all":
-        scores["verify"] = _verify_all(params)
+        rest["verify"] = _verify_all(params)
     return [
         {"retrieve": retrieve_, "answer": answer},
         {"decompose": decompose_},
         {"merge": merge},
-        scores,
+        {"score": _score(params)},
+        rest,
     ]
 
 
-async def _entail(work: Work) -> Answer:
-    """Support matrix and, from it, the confidence of each claim by each centrality."""
-    merged = tuple(MergedClaim(claim.text, claim.sources) for claim in work.answer.claims)
-    support = await support_matrix(work.answer.closed_book, merged, work.ask)
-    scores = {name: claim_confidence(support, name) for name in CENTRALITIES}
-    return work.with_claims(
-        {
-            i: {
-                "support": tuple(row[i] for row in support),
-                "confidence": {name: round(scores[name][i], 12) for name in CENTRALITIES},
-            }
-            for i in range(len(merged))
-        }
-    )
+def _score(params: AnswerParams) -> Step:
+    """The last call of merging, and beside it the calls that need nothing of it.
+
+    The texts of all claims are known before: that call only tells which of them say the same. So
+    entailment is asked for all, and boundary where that takes no further call; what was asked of a
+    claim that another one covers is left out. A question waits for one call less in a row, for a
+    few hundred tokens.
+    """
+
+    async def step(work: Work) -> Answer:
+        first, second = work.draft
+        every = (*first, *second)
+        size = params.claims_per_call.boundary
+        early = len(every) <= size and bool(second)
+
+        async def boundaries() -> list[bool]:
+            return await _boundaries(work, [claim.text for claim in every], size) if early else []
+
+        covered, support, inside = await all_of(
+            covered_claims(first, second, work.ask),
+            support_matrix(work.answer.closed_book, every, work.ask),
+            boundaries(),
+        )
+        stay = [i for i in range(len(every)) if i - len(first) not in covered]
+        merged = joined(first, second, covered)
+        rows = [
+            [
+                row[i] or any(source == answer for source, _ in claim.sources)
+                for i, claim in zip(stay, merged, strict=True)
+            ]
+            for answer, row in enumerate(support)
+        ]
+        scores = {name: claim_confidence(rows, name) for name in CENTRALITIES}
+        claims = tuple(
+            Claim(
+                text=claim.text,
+                sources=claim.sources,
+                support=tuple(row[at] for row in rows),
+                confidence={name: round(scores[name][at], 12) for name in CENTRALITIES},
+                boundary=inside[i] if early else None,
+            )
+            for at, (i, claim) in enumerate(zip(stay, merged, strict=True))
+        )
+        work.draft = NO_DRAFT
+        return work.with_(claims=claims)
+
+    return step
 
 
 def _assess(params: AnswerParams) -> Step:
+    """Boundaries that were not assessed beside merging."""
+
     async def step(work: Work) -> Answer:
-        inside = await assess_boundaries(
-            work.question.text,
-            [claim.text for claim in work.answer.claims],
-            work.bench.handbook,
-            work.ask,
-            claims_per_call=params.claims_per_call.boundary,
-        )
+        claims = work.answer.claims
+        if all(claim.boundary is not None for claim in claims):
+            return work.answer
+        size = params.claims_per_call.boundary
+        inside = await _boundaries(work, [claim.text for claim in claims], size)
         return work.with_claims({i: {"boundary": value} for i, value in enumerate(inside)})
 
     return step
+
+
+async def _boundaries(work: Work, texts: Sequence[str], size: int) -> list[bool]:
+    return await assess_boundaries(
+        work.question.text, texts, work.bench.handbook, work.ask, claims_per_call=size
+    )
 
 
 async def _verbalize(work: Work) -> Answer:

@@ -8,6 +8,7 @@ from flows.stage import Workbench
 from simulators.base import SimulatorError
 from simulrag.errors import CallsPending, ModelError
 from simulrag.method.concurrency import together
+from simulrag.method.merging import MergedClaim
 from simulrag.models.counting import Counted
 from simulrag.records import Answer, Failure, Question, Record
 
@@ -22,14 +23,19 @@ NEEDS: dict[str, frozenset[str]] = {
     "answer": frozenset(),
     "decompose": frozenset({"answer"}),
     "merge": frozenset({"decompose"}),
-    "entail": frozenset({"merge"}),
-    "assess": frozenset({"merge"}),
-    "verbalize": frozenset({"merge"}),
-    "verify": frozenset({"retrieve", "merge"}),
+    "score": frozenset({"merge"}),
+    "assess": frozenset({"score"}),
+    "verbalize": frozenset({"score"}),
+    "verify": frozenset({"retrieve", "score"}),
     "synthesise": frozenset({"verify"}),
     "compare": frozenset({"verify"}),
 }
 """The steps whose results a step reads, directly."""
+
+
+Draft = tuple[tuple[MergedClaim, ...], tuple[MergedClaim, ...]]
+"""Two sets of claims before the last call of merging makes them one."""
+NO_DRAFT: Draft = ((), ())
 
 
 class State(Record):
@@ -37,6 +43,7 @@ class State(Record):
 
     question: Question
     answer: Answer
+    draft: Draft = NO_DRAFT
     waiting: frozenset[str] = frozenset()
     first_sample: tuple[int, ...] = ()
     """The claims that SimulRAG at m = 1 verifies, once the baselines are to be made."""
@@ -53,6 +60,7 @@ class Work:
         """Go on from there."""
         self.question = state.question
         self.answer = state.answer
+        self.draft = state.draft
         self.ask = Counted(self.bench.gateway, state.answer.usage)
         self.waiting = set(state.waiting)
         self.first_sample = state.first_sample
@@ -63,6 +71,7 @@ class Work:
         return State(
             question=self.question,
             answer=self.answer,
+            draft=self.draft,
             waiting=frozenset(self.waiting),
             first_sample=self.first_sample,
         )

@@ -30,7 +30,7 @@ from simulrag.records import Record
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
 ROWS_PER_TRANSACTION = 500
 ROWS_PER_GROUP = 4096
-"""Of a file's row groups, which are written and read one at a time: 10 to 40 MB of text each."""
+"""Of a file's row groups, of which one is in memory at a time: 10 to 40 MB of text."""
 
 
 class ImportReport(Record):
@@ -131,7 +131,7 @@ def _write(calls: Iterable[StoredCall], path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="simulrag-") as folder:
-            while (some := list(islice(lines, ROWS_PER_GROUP))) or not parts:
+            while (some := list(islice(lines, ROWS_PER_TRANSACTION))) or not parts:
                 count += len(some)
                 parts.append(Path(folder) / f"{len(parts)}.parquet")
                 frame = polars.DataFrame(some, schema=schema, orient="row")

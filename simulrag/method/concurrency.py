@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
 Result = TypeVar("Result")
+One = TypeVar("One")
+Two = TypeVar("Two")
+Three = TypeVar("Three")
 
 
 async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
@@ -20,3 +23,14 @@ async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
+
+
+async def all_of(
+    one: Awaitable[One], two: Awaitable[Two], three: Awaitable[Three]
+) -> tuple[One, Two, Three]:
+    """``together`` for three calls whose results are of different types."""
+    first, second, third = await asyncio.gather(one, two, three, return_exceptions=True)
+    for result in (first, second, third):
+        if isinstance(result, BaseException):
+            raise result
+    return first, second, third  # type: ignore[return-value]  # none is an exception

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,32 +32,47 @@ async def merge_claims(
     the order of first appearance; a model need not judge alike over the two, since it compares
     other lists (``simulrag.evaluation.agreement`` measures by how much).
     """
+    return await unite(*await merge_but_last(answer_claims, ask, merging), ask)
+
+
+async def merge_but_last(
+    answer_claims: tuple[tuple[str, ...], ...], ask: Asker, merging: Merging = "chain"
+) -> tuple[tuple[MergedClaim, ...], tuple[MergedClaim, ...]]:
+    """``merge_claims`` up to its last call: the two sets that ``unite`` makes one.
+
+    Either is empty where there is nothing left to compare. Every claim of the union is in one of
+    the two with its final text, so that steps that judge claims need not wait for the last call.
+    """
     sets = [
         tuple(MergedClaim(text, ((answer, claim),)) for claim, text in enumerate(claims))
         for answer, claims in enumerate(answer_claims)
         if claims
     ]
-    if not sets:
-        return ()
-    if merging == "chain":
-        union = sets[0]
-        for other in sets[1:]:
-            union = await _union(union, other, ask)
-        return union
-    while len(sets) > 1:
+    while len(sets) > 2:
+        if merging == "chain":
+            sets = [await unite(sets[0], sets[1], ask), *sets[2:]]
+            continue
         pairs = zip(sets[::2], sets[1::2], strict=False)
         alone = sets[-1:] if len(sets) % 2 else []
-        sets = [*await together(_union(a, b, ask) for a, b in pairs), *alone]
-    return sets[0]
+        sets = [*await together(unite(a, b, ask) for a, b in pairs), *alone]
+    first, second = [*sets, (), ()][:2]
+    return first, second
 
 
-async def _union(
+async def unite(
     first: tuple[MergedClaim, ...], second: tuple[MergedClaim, ...], ask: Asker
 ) -> tuple[MergedClaim, ...]:
-    covered_by = await _covered(first, second, ask)
+    """The first set and what the second adds to it; one call, none where one of them is empty."""
+    return joined(first, second, await covered_claims(first, second, ask))
+
+
+def joined(
+    first: tuple[MergedClaim, ...], second: tuple[MergedClaim, ...], covered: Mapping[int, int]
+) -> tuple[MergedClaim, ...]:
+    """The union, where ``covered`` leads from a claim of the second set to one of the first."""
     merged = list(first)
     for index, claim in enumerate(second):
-        existing = covered_by.get(index)
+        existing = covered.get(index)
         if existing is None:
             merged.append(claim)
         else:
@@ -65,10 +81,12 @@ async def _union(
     return tuple(merged)
 
 
-async def _covered(
+async def covered_claims(
     merged: tuple[MergedClaim, ...], claims: tuple[MergedClaim, ...], ask: Asker
 ) -> dict[int, int]:
     """New index -> existing index, for the new claims that an existing one covers."""
+    if not merged or not claims:
+        return {}
 
     def check(reply: ClaimPairs) -> None:
         for existing, new in reply.pairs:

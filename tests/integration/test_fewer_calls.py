@@ -67,7 +67,7 @@ async def test_a_question_whose_entailment_fails_ends_alone(tmp_path: Path) -> N
         first_question = "changes by about 0.00 percent" in str(body)
         return "{}" if schema_name(body) == "Entailment" and first_question else stub(body)
 
-    with LoopbackServer(reply) as server, pytest.raises(RuntimeError, match="step='entail'"):
+    with LoopbackServer(reply) as server, pytest.raises(RuntimeError, match="step='score'"):
         await answer(QUESTIONS, server.url, tmp_path, method(verify="selected"))
     finals = [r for r in server.requests if r.schema_name is None and "<claims>" in str(r.body)]
     assert len(finals) == QUESTIONS - 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from simulrag.models.base import Message
 
-_NUMBERED = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |\Z)", re.M | re.S)
+_NUMBERED = re.compile(r"^(\d+): (.*?)(?=^\d+: |\Z)", re.M | re.S)
 _BULLET = re.compile(r"^- (.*?)(?=^- |\Z)", re.M | re.S)
 
 
@@ -25,7 +25,7 @@ def section(messages: Sequence[Message], tag: str) -> str | None:
 
 
 def numbered(text: str) -> list[str]:
-    """The items of a ``[0] ...`` list in order."""
+    """The items of a ``0: ...`` list in order."""
     return [match[2].strip() for match in _NUMBERED.finditer(text + "\n")]
 
 
