@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from flows.artifacts import stage_costs
-from flows.files import write_text
+from flows.files import write_records, write_text
 from flows.params import StageParams, load_stage_params
 from flows.progress import console
 from flows.project import Project, find_project
@@ -18,7 +18,7 @@ from flows.stage import cache_place, exits, load_simulator, run_stage, workbench
 from flows.tracking import Tracker
 from simulators.base import Simulator
 from simulrag.benchmark.generate import BenchmarkSummary, generate
-from simulrag.benchmark.published import read_questions, write_questions
+from simulrag.benchmark.published import read_questions
 from simulrag.calls import CallCache
 from simulrag.errors import CoverageFailed, InputError
 from simulrag.models.replies import Template
@@ -133,7 +133,7 @@ def _write(
     questions: list[Question],
     summary: BenchmarkSummary,
 ) -> None:
-    write_questions(project.results.benchmark(domain), questions)
+    write_records(project.results.benchmark(domain), questions)
     plain = [template.model_dump(mode="json") for template in templates]
     _write_json(project.results.templates(domain), plain)
     _write_json(project.results.benchmark_summary(domain), summary.model_dump(mode="json"))

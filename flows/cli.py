@@ -144,8 +144,8 @@ def import_official(
     ] = None,
 ) -> None:
     """Read a published benchmark folder (questions.json, simulator_evidence.json)."""
-    from flows.files import check_folder
-    from simulrag.benchmark.published import read_published, write_questions
+    from flows.files import check_folder, write_records
+    from simulrag.benchmark.published import read_published
 
     name = domain or folder.resolve().name
     questions = read_published(folder, name)
@@ -158,7 +158,7 @@ def import_official(
     else:
         shown = out
     check_folder(out.parent)
-    write_questions(out, questions)
+    write_records(out, questions)
     scenarios = len({question.scenario_id for question in questions})
     typer.echo(f"{len(questions)} questions on {scenarios} distinct scenarios -> {shown}")
     typer.echo(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from simulrag.errors import EnvironmentFault, InputError
+from simulrag.errors import InputError
 from simulrag.records import Evidence, Question, ToolCall
 
 QUESTIONS = "questions.json"
@@ -62,25 +59,6 @@ def read_published(folder: str | Path, domain: str | None = None) -> list[Questi
             )
         )
     return records
-
-
-def write_questions(path: str | Path, questions: Sequence[Question]) -> None:
-    """One canonical JSON object a line, written beside the place and moved there when complete."""
-    path = Path(path)
-    lines = [_canonical(question.model_dump(mode="json")) + "\n" for question in questions]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(lines)
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise EnvironmentFault(f"cannot write {path}: {error.strerror}; check the folder") from None
 
 
 def read_questions(path: str | Path) -> list[Question]:
@@ -157,10 +135,6 @@ def _first(error: ValidationError) -> str:
 
 def _names(fields: tuple[str, ...]) -> str:
     return " and ".join(f"'{field}'" for field in fields)
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _digest(*parts: str) -> str:

@@ -15,7 +15,6 @@ import yaml
 
 from flows.files import read_records, write_records, write_table
 from flows.project import Project
-from simulrag.benchmark.published import write_questions
 from simulrag.evaluation.human.labels import in_order
 from simulrag.evaluation.human.store import LabelStore
 from simulrag.records import HumanLabel, Label
@@ -35,7 +34,7 @@ def project(tmp_path: Path) -> Project:
     place = made.results
     data = study(6)
     place.benchmark("urban").parent.mkdir(parents=True)
-    write_questions(place.benchmark("urban"), data.questions)
+    write_records(place.benchmark("urban"), data.questions)
     write_records(place.answers("urban"), data.answers)
     write_table(place.labels("urban"), data.labels, Label)
     return made

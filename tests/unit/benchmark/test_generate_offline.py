@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from flows.files import write_records
 from simulrag.benchmark.generate import generate
-from simulrag.benchmark.published import read_questions, write_questions
+from simulrag.benchmark.published import read_questions
 from simulrag.benchmark.templates import template_problems
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
@@ -25,7 +26,7 @@ async def generated(folder: Path, simulator: Any) -> tuple[Any, Gateway]:
             gateway, Simulations(simulator, cache), "urban", n=20, seed=4, template_count=6
         )
         await gateway.close()
-    write_questions(folder / "urban.jsonl", result[1])
+    write_records(folder / "urban.jsonl", result[1])
     return result, gateway
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from simulrag.benchmark.published import read_published, read_questions, write_questions
+from flows.files import write_records
+from simulrag.benchmark.published import read_published, read_questions
 from simulrag.errors import EnvironmentFault, InputError
 
 OFFICIAL = Path("../shared/official")
@@ -121,10 +122,10 @@ def test_a_broken_folder_is_refused_with_the_place(
 def test_written_questions_are_read_back_and_bytes_are_stable(tmp_path: Path) -> None:
     questions = read_published(folder(tmp_path))
     path = tmp_path / "new" / "climate.jsonl"
-    write_questions(path, questions)
+    write_records(path, questions)
     first = path.read_bytes()
     assert read_questions(path) == questions
-    write_questions(path, read_questions(path))
+    write_records(path, read_questions(path))
     assert path.read_bytes() == first
     assert [item.name for item in path.parent.iterdir()] == ["climate.jsonl"]
 
@@ -133,15 +134,15 @@ def test_a_failed_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "climate.jsonl"
-    write_questions(path, read_published(folder(tmp_path)))
+    write_records(path, read_published(folder(tmp_path)))
     before = path.read_bytes()
 
     def refuse(self: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(EnvironmentFault, match=r"cannot write .*climate.jsonl: No space left"):
-        write_questions(path, [])
+    with pytest.raises(EnvironmentFault, match=r"climate.jsonl cannot be written: No space left"):
+        write_records(path, [])
     assert path.read_bytes() == before
     assert sorted(item.name for item in tmp_path.iterdir()) == ["climate", "climate.jsonl"]
 
@@ -174,7 +175,7 @@ def test_a_line_that_is_no_question_is_refused_with_the_place(
 ) -> None:
     first, second, _ = read_published(folder(tmp_path))
     path = tmp_path / "climate.jsonl"
-    write_questions(path, [first.model_copy(update={"question_id": "climate-1"}), second])
+    write_records(path, [first.model_copy(update={"question_id": "climate-1"}), second])
     good = path.read_text().splitlines()[0]
     path.write_text(good + "\n" + spoil(second.model_dump(mode="json")) + "\n")
     with pytest.raises(InputError) as caught:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from flows.files import write_records
 from simulators.base import ArgumentError, Simulator, validate_call
 from simulators.replay import ReplaySimulator
-from simulrag.benchmark.published import read_published, write_questions
+from simulrag.benchmark.published import read_published
 
 OFFICIAL = Path("../shared/official")
 
@@ -33,7 +34,7 @@ def ask(simulator: Simulator, question: str) -> Any:
 
 def test_folder_and_imported_file_answer_alike(tmp_path: Path) -> None:
     folder = published(tmp_path / "climate", ("How warm?", "3 degrees"), ("How cold?", "1 degree"))
-    write_questions(tmp_path / "climate.jsonl", read_published(folder))
+    write_records(tmp_path / "climate.jsonl", read_published(folder))
     for benchmark in (folder, tmp_path / "climate.jsonl", str(folder)):
         simulator = ReplaySimulator(benchmark=benchmark, domain="climate")
         assert isinstance(simulator, Simulator)
