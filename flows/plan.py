@@ -70,7 +70,7 @@ def make_plan(project: Project) -> Plan:
             tasks = asyncio.run(_all(project, params, cache, prices))
     finally:
         console.quiet = quiet
-    return _summed(params, tasks, account.spent)
+    return _summed(params, tasks, account.spent, _dates(params, tasks, prices))
 
 
 def _import_exports(project: Project, params: Params, cache: CallCache) -> None:
@@ -272,7 +272,19 @@ def _money(
     return None if price is None else price.cost(used)
 
 
-def _summed(params: Params, tasks: list[TaskPlan], spent: Amount) -> Plan:
+def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:
+    """The month or day of each price that the pending calls are counted by."""
+    pending = {task.model for task in tasks if task.calls and task.usd}
+    found: dict[str, str] = {}
+    for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
+        price = prices.find((settings.provider, settings.endpoint, settings.model))
+        model = f"{settings.provider}:{settings.model}"
+        if price is not None and model in pending:
+            found[model] = price.as_of
+    return found
+
+
+def _summed(params: Params, tasks: list[TaskPlan], spent: Amount, dates: dict[str, str]) -> Plan:
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
     limits = params.operations.budget
     return Plan(
@@ -280,6 +292,7 @@ def _summed(params: Params, tasks: list[TaskPlan], spent: Amount) -> Plan:
         paid_calls=sum(task.calls for task in paid),
         usd=sum(task.usd or 0.0 for task in paid),
         unpriced=tuple(sorted({task.model for task in paid if task.usd is None and task.calls})),
+        prices_as_of=dates,
         spent_usd=spent.usd,
         spent_tokens=spent.tokens,
         budget_usd=limits.usd,

@@ -32,6 +32,8 @@ class Plan(Record):
     paid_calls: int
     usd: float
     unpriced: tuple[str, ...]
+    prices_as_of: dict[str, str]
+    """The month or day of each price that was used, by model."""
     spent_usd: float
     spent_tokens: int
     budget_usd: float | None
@@ -50,6 +52,9 @@ def plan_text(plan: Plan) -> str:
         f"no price of {model}: add it to prices.yaml (see what-it-costs.md)"
         for model in plan.unpriced
     ]
+    if plan.prices_as_of:
+        dated = ", ".join(f"{model} as of {day}" for model, day in plan.prices_as_of.items())
+        lines.append(f"prices.yaml: {dated}; check them against your provider's page")
     named = [] if plan.budget_usd is None else [f"{dollars(plan.budget_usd)} USD"]
     named += [] if plan.budget_tokens is None else [f"{plan.budget_tokens:,} tokens"]
     budget = " and ".join(named) or "none"

@@ -20,7 +20,8 @@ from simulrag.models.faults import (
     schema_title,
 )
 from simulrag.models.payment import costs_money
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import ModelSettings, Structured
+from simulrag.models.strictness import strict_schema
 from simulrag.records import Usage
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ DEFAULT_MAX_TOKENS = 8192
 class AnthropicProvider:
     """One attempt a call: the SDK's own retries are off, so that attempts are counted once.
 
-    A reply with a schema is asked for as the one tool that the model has to call. The system part
+    A reply with a schema is asked for as the one tool that the model has to call, or where
+    ``settings.structured`` says so by ``output_config.format``, which models that think take too.
+    That form wants closed objects: a schema with open ones (a tool's arguments) is then offered as
+    a tool that the model may call. The system part
     of a prompt holds what stays from call to call (instructions, the handbook) and is marked for
     the provider's prompt cache, together with the tool before it; parts below the model's shortest
     cacheable length are not cached, and the mark costs nothing there.
@@ -51,11 +55,13 @@ class AnthropicProvider:
         for sampling in (settings.sampling, *settings.tasks.values()):
             if sampling.seed is not None:
                 raise InputError("Anthropic's API takes no seed; leave it out of the sampling")
-            if sampling.reasoning_effort is not None:
+            if sampling.reasoning_effort is not None and settings.structured == "tool":
                 raise InputError(
                     "replies are asked for as a forced tool, which excludes extended thinking; "
-                    "leave reasoning_effort out of the sampling of provider 'anthropic'"
+                    "leave reasoning_effort out of the sampling of provider 'anthropic', or set "
+                    "'structured: output_format'"
                 )
+        self._structured = settings.structured
         self.paid = costs_money(settings.paid, settings.base_url)
         # The SDK adds /v1/messages itself; elsewhere base_url ends in /v1, so both are taken.
         base_url = (settings.base_url or OFFICIAL_URL).rstrip("/").removesuffix("/v1")
@@ -110,7 +116,7 @@ class AnthropicProvider:
         sample_index: int,  # noqa: ARG002 samples differ by the model's own randomness
     ) -> dict[str, Any]:
         """The JSON that is sent, by a call or as a line of a batch."""
-        return _body(self._server.model, messages, schema, sampling)
+        return _body(self._server.model, messages, schema, sampling, self._structured)
 
     def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
         """The reply in a response's JSON. Raises ModelError (refused, truncated, unavailable)."""
@@ -148,6 +154,7 @@ def _body(
     messages: Sequence[Message],
     schema: dict[str, JsonValue] | None,
     sampling: Sampling,
+    structured: Structured,
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model,
@@ -163,10 +170,24 @@ def _body(
         body["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
     chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
     body |= {name: value for name, value in chosen.items() if value is not None}
+    output: dict[str, Any] = {}
+    if sampling.reasoning_effort is not None:
+        output["effort"] = sampling.reasoning_effort
     if schema is not None:
-        name = schema_title(schema)
-        body["tools"] = [{"name": name, "input_schema": schema}]
-        body["tool_choice"] = {"type": "tool", "name": name, "disable_parallel_tool_use": True}
+        closed = strict_schema(schema) if structured == "output_format" else None
+        if closed is not None:
+            from anthropic import transform_schema
+
+            # Limits that the interface does not know become words of the schema's description.
+            output["format"] = {"type": "json_schema", "schema": transform_schema(closed)}
+        else:
+            name = schema_title(schema)
+            body["tools"] = [{"name": name, "input_schema": schema}]
+            forced = {"type": "tool", "name": name}
+            choice = forced if structured == "tool" else {"type": "auto"}
+            body["tool_choice"] = {**choice, "disable_parallel_tool_use": True}
+    if output:
+        body["output_config"] = output
     return body
 
 

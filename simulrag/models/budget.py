@@ -18,9 +18,9 @@ from datetime import date
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulrag.calls import Hold, Ledger
-from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
+from simulrag.errors import BudgetMissing, BudgetSpent, ModelError
 from simulrag.models.base import ProviderReply
-from simulrag.models.prices import ModelName, PriceTable, no_price
+from simulrag.models.prices import ModelName, PriceTable, no_longest_reply, no_price
 from simulrag.records import Usage
 
 POLL_S = 0.2
@@ -220,10 +220,7 @@ class Budget:
     def _bound(self, prompt_tokens: int, max_output: int | None) -> Amount:
         longest = max_output if max_output is not None else self._max_output
         if longest is None:
-            raise InputError(
-                f"a budget needs to know the longest reply of {self._name[2]}: set "
-                "sampling.max_output_tokens in params.yaml, or max_output in prices.yaml"
-            )
+            raise no_longest_reply(self._name[2])
         money = 0.0 if self._price is None else self._price.bound(prompt_tokens, longest)
         return Amount(money, prompt_tokens + longest)
 

@@ -43,6 +43,7 @@ class Target(Record):
     model: str
     base_url: str | None = None
     api: Literal["auto", "chat", "responses"] = "auto"
+    structured: Literal["tool", "output_format"] = "tool"
     api_key_env: str | None = None
     paid: bool | None = None
 

@@ -94,6 +94,14 @@ def read_prices(path: Path) -> PriceTable:
     return table
 
 
+def no_longest_reply(model: str) -> InputError:
+    """The error for a model whose replies have no bound that a budget could reserve."""
+    return InputError(
+        f"a budget needs to know the longest reply of {model}: set sampling.max_output_tokens in "
+        "params.yaml, or max_output in prices.yaml"
+    )
+
+
 def no_price(name: ModelName) -> InputError:
     """The error for a paid model that the table does not know."""
     provider, endpoint, model = name

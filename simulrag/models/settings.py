@@ -26,6 +26,9 @@ class LocalSettings(BaseModel):
     )
 
 
+Structured = Literal["tool", "output_format"]
+
+
 class ModelSettings(BaseModel):
     """One section ``llm.*`` of params.yaml: which model does a stage's work, and how.
 
@@ -50,6 +53,10 @@ class ModelSettings(BaseModel):
     api: Literal["auto", "chat", "responses"] = Field(
         default="auto",
         description="OpenAI's interface; auto: responses at its own servers, chat elsewhere",
+    )
+    structured: Structured = Field(
+        default="tool",
+        description="Anthropic: replies with a schema as a forced tool or by output_format",
     )
     api_key_env: str | None = Field(
         default=None, description="name of the environment variable that holds the key"

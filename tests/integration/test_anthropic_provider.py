@@ -10,7 +10,7 @@ from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.anthropic import DEFAULT_MAX_TOKENS, OFFICIAL_URL, AnthropicProvider
 from simulrag.models.base import Message, Sampling
 from simulrag.models.parsing import reply_schema
-from simulrag.models.replies import ToolCalls
+from simulrag.models.replies import ToolCalls, Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from tests.servers.loopback import Act, LoopbackServer, canned
@@ -21,7 +21,9 @@ MESSAGES = (
     Message(role="assistant", content="None."),
     Message(role="user", content="Again."),
 )
-ANSWERS = canned({None: "It rises.", "ToolCalls": '{"calls": []}'})
+ANSWERS = canned(
+    {None: "It rises.", "ToolCalls": '{"calls": []}', "Verbalized": '{"probability": 0.5}'}
+)
 
 
 @pytest.fixture
@@ -61,6 +63,25 @@ async def test_the_request(server: LoopbackServer) -> None:
         "tools": [{"name": "ToolCalls", "input_schema": reply_schema(ToolCalls)}],
         "tool_choice": {"type": "tool", "name": "ToolCalls", "disable_parallel_tool_use": True},
     }
+
+
+async def test_a_schema_by_output_format(server: LoopbackServer) -> None:
+    """Closed objects by output_config, open ones as a tool that nothing forces."""
+    made = provider(server, structured="output_format", sampling={"reasoning_effort": "low"})
+    effort = Sampling(reasoning_effort="low")
+    closed = await made.call(MESSAGES, reply_schema(Verbalized), effort, 0)
+    opened = await made.call(MESSAGES, reply_schema(ToolCalls), effort, 0)
+    await made.close()
+    assert (closed.text, opened.text) == ('{"probability": 0.5}', '{"calls": []}')
+    one, two = (request.body for request in server.requests)
+    assert not {"tools", "tool_choice"} & one.keys()
+    assert one["output_config"]["effort"] == two["output_config"]["effort"] == "low"
+    sent = one["output_config"]["format"]
+    assert sent["type"] == "json_schema"
+    assert sent["schema"]["additionalProperties"] is False
+    assert "maximum" not in sent["schema"]["properties"]["probability"]
+    assert "format" not in two["output_config"]
+    assert two["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
 
 
 async def test_cache_reads_and_writes_are_counted(server: LoopbackServer) -> None:

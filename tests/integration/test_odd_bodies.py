@@ -189,3 +189,17 @@ async def test_a_prompt_that_is_too_long_fails_its_question_alone(
     with pytest.raises(ModelError) as caught:
         await asked(tmp_path, Act(kind="status", status=400, body=body), provider)
     assert caught.value.kind == "refused"
+
+
+ODD_COUNTS: list[object] = [None, "x", -3, [], {}, 1.5]
+ODD_USAGE: list[object] = [None, 7, "many", [], {}, [None]]
+
+
+@pytest.mark.parametrize("usage", [*ODD_USAGE, *({"prompt_tokens": n} for n in ODD_COUNTS)])
+async def test_an_odd_usage_counts_nothing_and_the_reply_is_used(
+    tmp_path: Path, usage: object
+) -> None:
+    body = chat(usage=usage, id=7, model=None, created="yesterday")
+    reply = await asked(tmp_path, Act(kind="raw", text=json.dumps(body)))
+    assert reply.parsed.probability == 0.5
+    assert (reply.usage.calls, reply.usage.input_tokens) == (1, 0)

@@ -62,6 +62,9 @@ def _wanted(body: Body) -> tuple[str | None, Body | None]:
     if "tools" in body:
         (tool,) = body["tools"]
         return tool["name"], tool["input_schema"]
+    output = body.get("output_config", {}).get("format")
+    if output is not None:
+        return output["schema"]["title"], output["schema"]
     wanted = body.get("response_format", {}).get("json_schema")
     wanted = wanted or body.get("text", {}).get("format", {})
     return wanted.get("name"), wanted.get("schema")
@@ -132,7 +135,7 @@ def _anthropic(act: Act, body: Body) -> Body:
     block: Body = {"type": "text", "text": text}
     if "tools" in body and stop == "end_turn":
         stop = "tool_use"
-        name = body["tool_choice"]["name"]
+        name = body["tools"][0]["name"]
         block = {"type": "tool_use", "id": "toolu-loopback", "name": name, "input": _object(text)}
     return {
         "id": "msg-loopback",

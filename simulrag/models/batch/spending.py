@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulrag.errors import BudgetMissing, BudgetSpent, InputError
+from simulrag.errors import BudgetMissing, BudgetSpent
 from simulrag.models.base import Message, Provider
 from simulrag.models.batch.lines import Part, sampling_of
 from simulrag.models.budget import Account, Amount, BudgetLimits
 from simulrag.models.counting import longest_prompt
 from simulrag.models.payment import is_paid, reply_limit
 from simulrag.models.pending import BATCH, PendingCall, PendingStore, Target
-from simulrag.models.prices import no_price
+from simulrag.models.prices import no_longest_reply, no_price
 from simulrag.models.providers import make_provider
 from simulrag.models.settings import ModelSettings
 
@@ -78,10 +78,7 @@ class BatchBudget:
         listed = None if price is None else price.max_output
         longest = sampling_of(call).max_output_tokens or reply_limit(provider) or listed
         if longest is None:
-            raise InputError(
-                f"a budget needs to know the longest reply of {target.model}: set "
-                "sampling.max_output_tokens in params.yaml, or max_output in prices.yaml"
-            )
+            raise no_longest_reply(target.model)
         prompt = _prompt_bound(call)
         share = self._account.prices.share(BATCH)
         money = 0.0 if price is None else price.bound(prompt, longest) * share

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from simulrag.calls import CachePlace, call_key
@@ -50,3 +52,15 @@ def test_what_came_too_late_counts_once_for_whoever_looks_in_between(place: Cach
         counted += sum(item.usage.calls for item in ledger.news())
     assert counted == 2
     assert rows.get(f"call/{KEY}") == _text("theirs")
+
+
+def test_an_overwritten_batch_call_keeps_how_it_was_bought(place: CachePlace) -> None:
+    """Else its usage would count at the full price from then on."""
+    rows = open_rows(place)
+    old = canonical_json({**json.loads(_text("old")), "service": "batch"})
+    rows.set(f"call/{KEY}", old)
+    rows.transact(lambda: commit(rows, Unsaved(KEY, _text("mine"), old, "owner")))
+    assert sorted((item.key or "", item.service) for item in Ledger(rows).news()) == [
+        ("", "batch"),
+        (KEY, ""),
+    ]
