@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from simulrag.evaluation.claim_level import BUDGETED, OURS
 from simulrag.evaluation.tables import Tables
 
-_SHOWN = (("f1", "F1"), ("aupr", "AUPR"), ("auroc", "AUROC"), ("true_share", "true claims"))
+_SHOWN = (("f1", "F1"), ("aupr", "AUPR"), ("auroc", "AUROC"), ("true_share", "true\nclaims"))
 
 
 def terminal_table(tables: Tables) -> Table:
     """Claim-level metrics by method and budget, the leading variant; a dash where undefined."""
     settings = tables.settings
     table = Table(
+        box=SIMPLE_HEAD,
         title="Claims after verification, by method and budget",
         caption="\n".join(
             (
@@ -26,7 +28,7 @@ def terminal_table(tables: Tables) -> Table:
             )
         ),
     )
-    table.add_column("domain")
+    table.add_column("domain", overflow="fold")
     table.add_column("method", no_wrap=True, min_width=11)
     for name in ("budget", *(title for _, title in _SHOWN), "coverage"):
         table.add_column(name, justify="right")

@@ -58,6 +58,12 @@ class Gateway:
         pending: PendingCalls | None = None,
     ) -> None:
         _prompts_exist(settings, prompts)
+        if budget is not None and hasattr(provider, "identity"):
+            raise InputError(
+                f"provider '{provider.name}' costs money and has an identity: its calls would be "
+                "stored under that and not under the model's name, which has the price; a provider "
+                "may have one of the two"
+            )
         self.settings = settings
         self.usage: dict[str, Usage] = {}
         self.paid: dict[str, Usage] = {}
@@ -142,8 +148,8 @@ class Gateway:
         """Everything that can change the reply: what the call's key is the hash of.
 
         A provider's ``identity`` stands for the model where its name may mean anything, as a path
-        does. Sampling fields that are None are left out, so that a field added later keeps old
-        keys.
+        does. Sampling fields that are None and the interface's defaults are left out, so that a
+        field added later keeps old keys.
         """
         return {
             "provider": self.settings.provider,
@@ -152,6 +158,7 @@ class Gateway:
             "messages": [
                 {"role": message.role, "content": message.content} for message in request.messages
             ],
+            **self.settings.chosen_wire(),
             "sampling": request.sampling.model_dump(mode="json", exclude_none=True),
             "schema": None if request.schema is None else reply_schema(request.schema),
             "sample_index": request.sample_index,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from simulrag.models.base import Sampling
 
@@ -83,6 +83,10 @@ class ModelSettings(BaseModel):
         if self.base_url is not None and self.provider == "offline":
             raise ValueError("the offline provider has no base_url; leave it out")
         return self
+
+    def chosen_wire(self) -> dict[str, JsonValue]:
+        """How the interface is asked, where that is chosen: it can change a reply."""
+        return self.model_dump(include={"api", "structured"}, exclude_defaults=True)
 
     def sampling_of(self, task: str) -> Sampling:
         """The sampling of a task: the general one with the task's own fields over it."""

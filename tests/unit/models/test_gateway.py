@@ -11,7 +11,9 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from simulrag.calls import CallCache, cache_stats
 from simulrag.errors import CacheError, InputError, ModelError
 from simulrag.models.base import Message, ProviderReply, Request, Sampling
+from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
+from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Decomposition, Entailment
 from simulrag.models.retry import RetryPolicy
@@ -124,6 +126,19 @@ def test_the_key_holds_what_changes_the_reply_and_nothing_else(cache: CallCache)
     moved = SETTINGS.model_copy(update={"base_url": "http://elsewhere:1/v1", "api_key_env": "K"})
     elsewhere = Gateway(Scripted(), moved, cache, Prompts(PROMPTS))
     assert elsewhere.key(decompose()) == key
+    asked = SETTINGS.model_copy(update={"api": "chat", "structured": "output_format"})
+    other = Gateway(Scripted(), asked, cache, Prompts(PROMPTS)).key(decompose())
+    assert other == {**key, "api": "chat", "structured": "output_format"}
+
+
+def test_a_provider_that_has_no_price_under_its_identity_is_refused(cache: CallCache) -> None:
+    provider = Scripted()
+    provider.identity = "weights-1"  # type: ignore[attr-defined]
+    name = (SETTINGS.provider, SETTINGS.endpoint, SETTINGS.model)
+    account = Account(cache.ledger(), PriceTable())
+    budget = Budget(BudgetLimits(tokens=1000), account, name)
+    with pytest.raises(InputError, match="costs money and has an identity"):
+        gateway(provider, cache, budget=budget)
 
 
 async def test_an_invalid_reply_is_mended_once(cache: CallCache) -> None:
