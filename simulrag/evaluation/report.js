@@ -212,8 +212,8 @@
   byId("filters").addEventListener("input", filter);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   filter();
-  const wanted = decodeURIComponent((location.hash.match(/^#q=(.*)$/) || [])[1] || "");
-  const linked = index.findIndex((entry) => entry.id === wanted);
+  const wanted = (location.hash.match(/^#q=(.*)$/) || [])[1] || "";
+  const linked = index.findIndex((entry) => encodeURIComponent(entry.id) === wanted);
   const first = index.findIndex((entry) => !entry.failed);
   if (index.length) {
     show(linked >= 0 ? linked : Math.max(first, 0), false).then(() => {
