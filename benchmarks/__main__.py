@@ -102,11 +102,14 @@ def epidemiology() -> Iterator[Figure]:
     chosen = [(i % 51, (i + 7) % 51) for i in range(100)]
     emulator = load_emulator()
     times = []
-    for seed in (0, 0, 0, 0):
+    for _ in range(12):
         start = time.process_time()
-        emulate(emulator, many, chosen, 20, seed)
+        emulate(emulator, many, chosen, 20, 0)
         times.append(time.process_time() - start)
-    yield "epidemiology_emulator_100_scenarios", median(times[1:]) * 1e3, "CPU ms", 3
+    # The first compiles and draws the members' chances.
+    name = "epidemiology_emulator_100_scenarios"
+    yield f"{name}_best", min(times[1:]) * 1e3, "CPU ms", len(times) - 1
+    yield f"{name}_median", median(times[1:]) * 1e3, "CPU ms", len(times) - 1
 
 
 def main() -> None:
