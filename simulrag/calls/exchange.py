@@ -29,8 +29,8 @@ from simulrag.records import Record
 
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
 ROWS_PER_TRANSACTION = 500
-ROWS_PER_GROUP = 4096
-"""Of a file's row groups, of which one is in memory at a time: 10 to 40 MB of text."""
+ROWS_PER_GROUP = 1024
+"""Of a file's row groups, of which a few are in memory at a time: 3 to 10 MB of text each."""
 
 
 class ImportReport(Record):
