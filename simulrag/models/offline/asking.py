@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from simulrag.models.offline import priors
 from simulrag.models.offline.asking_cases import two_places, two_seasons
+from simulrag.models.offline.asking_other import other_points
 from simulrag.models.offline.asking_season import season
 from simulrag.models.offline.points import DEGREE_GRIDS, Point, classes_for
 from simulrag.models.offline.priors import Expectation
@@ -28,7 +28,7 @@ def points(question: str, kind: Field) -> list[Point]:
         return two_places(question) or _climate(question)
     if kind == "epidemic":
         return two_seasons(question) or season(question)
-    return _other(question)
+    return other_points(question)
 
 
 _TRAFFIC_TOPICS = (
@@ -143,30 +143,3 @@ def _climate_comparison(question: str, expected: dict[str, Expectation]) -> list
 
 def _temperature(topic: str, noun: str, expectation: Expectation) -> Point:
     return Point(topic, noun, expectation, "level", "°C", (0.5, 1.0, 1.0))
-
-
-def _other(question: str) -> list[Point]:
-    """Whatever noun phrases the question asks for: changes of either sign, or levels."""
-    asked = asked_part(question)
-    found: list[Point] = []
-    pattern = (
-        r"(?i)(?:what (?:is|are|would be|will be)|how (?:much|many|large|high|long) "
-        r"(?:is|are|would|will|do|does)?|how (?:do|does|will|would)) (?:the )?([a-z][\w '-]{2,60}?)"
-        r"(?=\s+(?:change|differ|be|in|under|after|when|if|and|with|for)\b|[?,])"
-    )
-    for match in re.finditer(pattern, asked):
-        noun = re.sub(r"(?i)^(?:percentage |relative )?change in (?:the )?", "", match.group(1))
-        changes = re.search(r"(?i)percent|change|%", asked) is not None
-        expectation = priors.UNKNOWN_CHANGE_PERCENT if changes else priors.UNKNOWN_LEVEL
-        kind: Literal["change", "level"] = "change" if changes else "level"
-        found.append(
-            Point(
-                noun.lower(),
-                f"the {noun}",
-                expectation,
-                kind,
-                "%" if changes else "",
-                classes=classes_for(question, noun),
-            )
-        )
-    return found[:4] or [Point("outcome", "the outcome", priors.UNKNOWN_CHANGE_PERCENT)]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from simulrag.models.offline.case_order import case_order_checks
 from simulrag.models.offline.check import Check
 from simulrag.models.offline.differences import with_differences
+from simulrag.models.offline.foreign import foreign_checks
 from simulrag.models.offline.generic import generic_checks
 from simulrag.models.offline.qualities import (
     MEASURED,
@@ -18,6 +19,7 @@ from simulrag.models.offline.qualities import (
     surface_checks,
     trend_checks,
 )
+from simulrag.models.offline.situations import field_of
 from simulrag.statements import same_number, subjects
 from simulrag.statements.facts import Fact, facts
 
@@ -30,6 +32,10 @@ def checks(
     claim: str, question: str, text: str, tolerance_percent: float | None = None
 ) -> list[Check]:
     """Every part of the claim that the text decides; empty where it decides none."""
+    if field_of(question) == "other":
+        foreign = foreign_checks(claim, question, text, tolerance_percent)
+        if foreign:
+            return foreign
     stated = with_differences(facts(text, question), text)
     found = _numbers(claim, question, stated, tolerance_percent)
     if not facts(claim, question):

@@ -189,7 +189,7 @@ def _best_led(
 
 def _noun(words: str) -> str:
     pattern = (
-        r"^(?:the )?(?:(?:net|relative|percentage|percent) )*(?:change|difference) in (?:the )?"
+        r"^(?:the )?(?:(?:net|relative|percentage|percent) )*(?:change|difference) (?:in|of) (?:the )?"
     )
     return re.sub(pattern, "", words.strip(), flags=re.IGNORECASE)
 

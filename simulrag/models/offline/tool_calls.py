@@ -10,6 +10,7 @@ from simulrag.models.offline.arguments import read_argument
 from simulrag.models.offline.handbook import ArgumentRow, HandbookTool, read_handbook
 from simulrag.models.offline.phrasing import canonical
 from simulrag.models.offline.several import several
+from simulrag.models.offline.stated import stated_value
 from simulrag.statements import case_pair, subjects
 
 Call = dict[str, JsonValue]
@@ -59,7 +60,8 @@ def _calls(question: str, handbook: str, problems: list[str]) -> list[Call]:
         rows = tool.arguments
         for row in rows:
             if row not in read:
-                read[row] = read_argument(row, question, every_row)
+                set_to = stated_value(row, question)
+                read[row] = read_argument(row, question, every_row) if set_to is None else set_to
         values = {row.name: read[row] for row in rows}
         given: Call = {name: value for name, value in values.items() if value is not None}
         if {"latitude", "longitude"} <= given.keys():
