@@ -20,7 +20,8 @@ _STOP = (
 )
 _ASKED = re.compile(
     r"\b(?:what (?:is|are|would be|will be|do you expect for|happens to)"
-    r"|(?:by )?how (?:much|many|far|large|big|high|low|long|strongly)(?: (?:is|are|do|does|would|will)\b)?"
+    r"|(?:by )?how (?:much|many|far|large|big|high|low|long|strongly)"
+    r"(?: (?:is|are|do|does|would|will)\b)?"
     r"|how (?:do|does|will|would))"
     rf"\s+(?:the )?(?P<noun>[a-z][^?,;(]{{2,120}}?){_STOP}",
     re.I,

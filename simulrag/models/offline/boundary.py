@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from simulrag.models.offline.handbook import HandbookTool, read_handbook
+from simulrag.models.offline.profiles import content_words
 from simulrag.models.offline.qualities import claimed_class, warmer_case
+from simulrag.models.offline.situations import field_of
 from simulrag.statements import directions, quantities, subjects
 from simulrag.statements.facts import facts, given, surface, trend_word
 
@@ -14,6 +16,7 @@ _UNTELLING = (
     " time date change of the a in per and to by over until vehicle"
 )
 _UNIT_WORDS = frozenset(_UNTELLING.split())
+_MOST_OF_IT = 0.6
 # Effects that stand behind the measured ones: a sentence that speaks of them alone is no output.
 _BEYOND = re.compile(
     r"\b(?:health\w*|econom\w+|cost\w*|livab\w+|liveab\w+|safety|public opinion|accept\w+|equit\w+"
@@ -34,6 +37,10 @@ def in_boundary(handbook: str, question: str, claim: str) -> bool:
     known = bool(about & returned)
     if not known:
         known = any(_named(row.name, claim) for tool in tools for row in tool.outputs)
+    if field_of(question) == "other":
+        meanings = [row.meaning for tool in tools for row in tool.outputs]
+        known = known or any(_share(meaning, claim) >= _MOST_OF_IT for meaning in meanings)
+        returned, about = frozenset({"output"}), frozenset({"output"})
     if not known:
         return False
     return _testable(question, claim, about & returned)
@@ -65,6 +72,12 @@ def _named(output: str, claim: str) -> bool:
     return bool(words) and all(
         re.search(rf"\b{re.escape(word[:7])}", claim, re.I) for word in words
     )
+
+
+def _share(meaning: str, claim: str) -> float:
+    """How much of an output's meaning, up to its first comma, stands in the claim."""
+    words = content_words(re.split(r"[.;:(,]", meaning, maxsplit=1)[0]).split()
+    return len({*words} & {*content_words(claim).split()}) / max(1, len({*words}))
 
 
 def _testable(question: str, claim: str, about: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ from simulrag.models.offline.differences import with_differences
 from simulrag.models.offline.foreign import foreign_checks
 from simulrag.models.offline.generic import generic_checks
 from simulrag.models.offline.qualities import (
+    AMBIGUOUS,
     MEASURED,
     class_checks,
     direction_checks,
@@ -32,10 +33,8 @@ def checks(
     claim: str, question: str, text: str, tolerance_percent: float | None = None
 ) -> list[Check]:
     """Every part of the claim that the text decides; empty where it decides none."""
-    if field_of(question) == "other":
-        foreign = foreign_checks(claim, question, text, tolerance_percent)
-        if foreign:
-            return foreign
+    if field_of(question) == "other" and not _known(question, claim):
+        return foreign_checks(claim, question, text, tolerance_percent)
     stated = with_differences(facts(text, question), text)
     found = _numbers(claim, question, stated, tolerance_percent)
     if not facts(claim, question):
@@ -53,6 +52,11 @@ def checks(
     if (not trended and not found) or (trended and not numeric and _one_thing(claim)):
         found += direction_checks(claim, text, stated)
     return found
+
+
+def _known(question: str, claim: str) -> bool:
+    """Whether question or claim names what the tables of the known fields measure."""
+    return bool(subjects(f"{question} {claim}") & (MEASURED - AMBIGUOUS))
 
 
 def matching(fact: Fact, stated: Sequence[Fact]) -> list[Fact]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from simulrag.models.offline.check import Check
-from simulrag.models.offline.profiles import CALENDAR, content_words
+from simulrag.models.offline.profiles import CALENDAR, quantity_words
+from simulrag.models.offline.qualities import way
 from simulrag.statements import (
     AskedClasses,
     Quantity,
@@ -27,13 +28,13 @@ from simulrag.statements import (
 from simulrag.statements.facts import Fact, given, sentences
 
 _LEAST_SHARE = 0.5
+_OWN_UNIT = CALENDAR | {"percent"}
 _CHANGES = re.compile(r"\b(?:chang|differ|deviat)\w*", re.I)
 _ORDER = re.compile(
     r"^(?P<one>.+?) (?:would be|will be|should be|is|are) (?P<word>higher|larger|greater|lower"
     r"|smaller) than (?P<two>.+?)\.?$",
     re.I,
 )
-_HEDGES = re.compile(r"\b(?:count|call|stated|thresholds?|changes?|not|case|show)\b", re.I)
 
 
 def foreign_checks(
@@ -101,7 +102,7 @@ def _direction(claim: str, text: str) -> list[Check]:
     fact = _nearest(claim, text, None) if allowed else None
     if fact is None or fact.role != "change":
         return []
-    right = "flat" if fact.value == 0 else "up" if fact.value > 0 else "down"
+    right = way(fact, nearly=allowed == {"flat"})
     said = min(allowed)
     return [Check("direction", right in allowed, f"it goes {right}", fact, said, right)]
 
@@ -119,21 +120,23 @@ def _order(match: re.Match[str], text: str) -> list[Check]:
 def _nearest(
     claim: str, text: str, unit: str | None, besides: frozenset[str] = frozenset()
 ) -> Fact | None:
-    """The number of the unit whose own words share most with the claim's, None where few do.
+    """The number of the unit whose own words share most with the claim's.
 
-    ``unit`` '' is a claim's that writes none, and fits every unit but those of a calendar; None
-    asks for a change in any unit. ``besides`` are words of the claim that name no quantity.
+    None where its sentence lacks most words of the claim. ``unit`` '' is a claim's that writes
+    none, and fits all but percentages and dates; None asks for a change in any unit. ``besides``
+    are words of the claim that name no quantity.
     """
     words = _words(claim) - besides
-    best: tuple[float, int, Fact] | None = None
+    best: tuple[int, int, Fact] | None = None
     for lead, fact in _stated(text):
-        fits = fact.quantity.unit == unit or (unit == "" and fact.quantity.unit not in CALENDAR)
+        fits = fact.quantity.unit == unit or (unit == "" and fact.quantity.unit not in _OWN_UNIT)
         if not (fits or (unit is None and fact.role == "change")):
             continue
-        told = _words(lead)
-        share, spare = len(words & told) / max(1, len(words)), -len(told - words)
-        if share >= _LEAST_SHARE and (best is None or (share, spare) > best[:2]):
-            best = share, spare, fact
+        told, around = _words(lead), _words(fact.sentence)
+        own, spare = len(words & told), -len(told - words)
+        known = len(words & around) >= _LEAST_SHARE * len(words)
+        if own and known and (best is None or (own, spare) > best[:2]):
+            best = own, spare, fact
     return best[2] if best else None
 
 
@@ -152,10 +155,7 @@ def _stated(text: str) -> Iterator[tuple[str, Fact]]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Stems of the words that name a quantity: no numbers, verbs of change or hedges."""
-    for word in reversed(direction_words(text)):
-        text = f"{text[: word.start]} {text[word.end :]}"
-    return frozenset(w for w in content_words(_HEDGES.sub(" ", text)).split() if w.isalpha())
+    return frozenset(quantity_words(text).split())
 
 
 def _valued(fact: Fact) -> Quantity:

@@ -130,7 +130,8 @@ def find_value(output: str, words: str, evidence: str) -> Found | None:
     The line is the one that speaks of the same subject (or shares most words); in it the number
     behind "change" counts for a change, else the first of the output's unit.
     """
-    wanted = subjects(words) or subjects(output.replace("_", " "))
+    # A name's subject counts where the evidence has it: 'peak_blood' may be its highest level.
+    wanted = subjects(words) or subjects(output.replace("_", " ")) & subjects(evidence)
     spoken = f"{words} {output.replace('_', ' ')}"
     unit = _UNIT_OF_SUFFIX.get(output.rsplit("_", 1)[-1], output.rsplit("_", 1)[-1])
     unit = "weeks" if output.startswith("weeks_") else unit
@@ -188,9 +189,7 @@ def _best_led(
 
 
 def _noun(words: str) -> str:
-    pattern = (
-        r"^(?:the )?(?:(?:net|relative|percentage|percent) )*(?:change|difference) (?:in|of) (?:the )?"
-    )
+    pattern = r"^(?:the )?(?:(?:net|relative|percentage|percent) )*(?:change|difference) (?:in|of) (?:the )?"
     return re.sub(pattern, "", words.strip(), flags=re.IGNORECASE)
 
 

@@ -17,6 +17,7 @@ from simulrag.models.offline.sentences import finite_verb, plain, subject_of
 from simulrag.statements import (
     Direction,
     Quantity,
+    direction_words,
     directions,
     quantities,
     same_number,
@@ -77,62 +78,17 @@ _POLARITY = (
 _POLARITY_PATTERNS = tuple(
     (name, re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE)) for name, pattern in _POLARITY
 )
-_STOP = frozenset(
-    {
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "by",
-        "for",
-        "with",
-        "from",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "would",
-        "will",
-        "should",
-        "could",
-        "may",
-        "might",
-        "this",
-        "that",
-        "these",
-        "it",
-        "its",
-        "as",
-        "about",
-        "roughly",
-        "around",
-        "approximately",
-        "i",
-        "expect",
-        "my",
-        "estimate",
-        "put",
-        "close",
-        "likely",
-        "under",
-        "conditions",
-        "than",
-        "over",
-        "which",
-        "overall",
-        "very",
-        "both",
-        "so",
-    }
+_HEDGES = re.compile(
+    r"\b(?:counts?|call|(?:by the )?stated thresholds?|chang\w*|not|case|show|percent"
+    r"|remain\w*|stays?|nearly|same)\b",
+    re.I,
 )
+_STOP_WORDS = (
+    "the a an of in on at to by for with from and or is are was were be been would will should"
+    " could may might this that these it its as about roughly around approximately i expect my"
+    " estimate put close likely under conditions than over which overall very both so"
+)
+_STOP = frozenset(_STOP_WORDS.split())
 
 
 T = TypeVar("T")
@@ -220,8 +176,29 @@ def same_subject(one: Profile, two: Profile) -> bool:
         return False
     if one.subjects and two.subjects:
         return bool(one.subjects & two.subjects)
+    if not one.subjects | two.subjects and _names_differ(one, two):
+        return False
     least = 55 if one.subjects or two.subjects else 65
     return bool(fuzz.token_set_ratio(one.words, two.words) >= least)
+
+
+def _names_differ(one: Profile, two: Profile) -> bool:
+    """Whether each of two measured claims names what the other does not ('of hares', 'of lynxes').
+
+    Only words of the quantity count: neither verbs of change nor what goes with class or number.
+    """
+    if "other" in (one.kind, two.kind) or "judgement" in (one.kind, two.kind):
+        return False
+    first, second = (frozenset(quantity_words(item.text).split()) for item in (one, two))
+    return bool(first - second and second - first)
+
+
+def quantity_words(text: str) -> str:
+    """The content words that name a quantity: no numbers, verbs of change, classes or hedges."""
+    for word in reversed(direction_words(text)):
+        text = f"{text[: word.start]} {text[word.end :]}"
+    words = content_words(CLASS_WORDS.sub(" ", _HEDGES.sub(" ", text))).split()
+    return " ".join(word for word in words if word.isalpha())
 
 
 def _settings_differ(one: frozenset[T], two: frozenset[T]) -> bool:

@@ -24,6 +24,8 @@ _MEASURED_NAMES = (
     " cumulative"
 )
 MEASURED = frozenset(_MEASURED_NAMES.split())
+AMBIGUOUS = frozenset({"peak_magnitude", "peak_timing", "cumulative", "distance"})
+"""Measured in an epidemic or on a road, and words of many a field besides."""
 _CLASSED_LEVELS = frozenset({"peak_magnitude", "peak_timing", "cumulative"})
 # How small a change may be and still count as none, in the unit of the change.
 _NEARLY = {"percent": 2.0, "degc": 0.05}
@@ -184,7 +186,7 @@ def direction_checks(claim: str, text: str, stated: Sequence[Fact]) -> list[Chec
     known = [fact for fact in stated if fact.subject == about and fact.role == "change"]
     fact = known[0] if known else None
     if fact is not None and (fact.directed or about == "temperature_change"):
-        right = _way(fact, nearly=allowed == {"flat"})
+        right = way(fact, nearly=allowed == {"flat"})
         if not fact.directed and warmer_case(text) is not None:
             return []
     elif (level := _level_change(about, stated)) is not None:
@@ -207,7 +209,7 @@ def _compared_subject(claim: str, stated: Sequence[Fact]) -> str | None:
     return changed[0] if changed else None
 
 
-def _way(fact: Fact, nearly: bool) -> str:
+def way(fact: Fact, nearly: bool) -> str:
     """The direction of a change; a claim of 'unchanged' allows for ``_NEARLY`` of its unit."""
     margin = _NEARLY.get(fact.quantity.unit, 0.0) if nearly else 0.0
     if abs(fact.value) <= margin:

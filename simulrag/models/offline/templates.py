@@ -137,10 +137,15 @@ def _pairing(
 
 
 def spoken(parameter: ArgumentRow | OutputRow) -> str:
-    """The parameter in words: the first phrase of its meaning, or its name without the unit."""
+    """The parameter in words: the first phrase of its meaning, or its name without the unit.
+
+    A number in the meaning ('most in 20 years') would be taken for one that the question sets.
+    """
     phrase = re.split(r"[.;:(,]", parameter.meaning, maxsplit=1)[0].strip()
-    if not 0 < len(phrase.split()) <= 10:
-        phrase = re.sub(r"_(percent|degc|s|mg|ml|m|kg|k)$", "", parameter.name).replace("_", " ")
+    if not 0 < len(phrase.split()) <= 10 or re.search(r"\d", phrase):
+        unit = re.sub(r"\W+", "_per_", parameter.unit.strip("-% ")) or "percent"
+        units = rf"_(?:{re.escape(unit)}|percent|degc|s|mg|ml|m|kg|k)$"
+        phrase = re.sub(units, "", parameter.name, flags=re.I).replace("_", " ")
     phrase = phrase[:1].lower() + phrase[1:] if not phrase[:2].isupper() else phrase
     return phrase if phrase.startswith(("the ", "a ", "an ")) else f"the {phrase}"
 
