@@ -189,7 +189,10 @@ def _best_led(
 
 
 def _noun(words: str) -> str:
-    pattern = r"^(?:the )?(?:(?:net|relative|percentage|percent) )*(?:change|difference) (?:in|of) (?:the )?"
+    pattern = (
+        r"^(?:the )?(?:(?:net|relative|percentage|percent) )*"
+        r"(?:change|difference) (?:in|of) (?:the )?"
+    )
     return re.sub(pattern, "", words.strip(), flags=re.IGNORECASE)
 
 

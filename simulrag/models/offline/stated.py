@@ -1,4 +1,4 @@
-"""Values that a question sets in the handbook's own words: 'the inflow of the river is set to 5'."""
+"""Values that a question sets in the handbook's own words: 'the inflow is set to 5 m3/day'."""
 
 from __future__ import annotations
 
