@@ -9,8 +9,7 @@ from dataclasses import replace
 from simulrag.models.offline.case_order import case_order_checks
 from simulrag.models.offline.check import Check
 from simulrag.models.offline.differences import with_differences
-from simulrag.models.offline.foreign import foreign_checks
-from simulrag.models.offline.generic import generic_checks
+from simulrag.models.offline.foreign import foreign_checks, number_checks
 from simulrag.models.offline.qualities import (
     AMBIGUOUS,
     MEASURED,
@@ -38,7 +37,7 @@ def checks(
     stated = with_differences(facts(text, question), text)
     found = _numbers(claim, question, stated, tolerance_percent)
     if not facts(claim, question):
-        found += generic_checks(claim, question, text, tolerance_percent)
+        found += number_checks(claim, question, text, tolerance_percent)
     numeric = any(item.fact is None or item.fact.role == "change" for item in found)
     trended = bool(found)
     found += class_checks(claim, question, text, stated)

@@ -47,15 +47,27 @@ def foreign_checks(
     order = _ORDER.match(claim)
     if order:
         return _order(order, text)
+    own = _own_numbers(claim, question)
+    if own:
+        return [check for item in own for check in _number(claim, item, text, tolerance_percent)]
+    return _class(claim, question, text) or _direction(claim, text)
+
+
+def number_checks(
+    claim: str, question: str, text: str, tolerance_percent: float | None
+) -> list[Check]:
+    """The claim's own numbers with a unit, for a quantity of a known field that no table names."""
+    own = [item for item in _own_numbers(claim, question) if item.unit]
+    return [check for item in own for check in _number(claim, item, text, tolerance_percent)]
+
+
+def _own_numbers(claim: str, question: str) -> list[Quantity]:
     known = {(item.unit, item.value) for item in given(question)}
-    own = [
+    return [
         item
         for item in quantities(claim)
         if item.unit not in CALENDAR and (item.unit, item.value) not in known
     ]
-    if own:
-        return [check for item in own for check in _number(claim, item, text, tolerance_percent)]
-    return _class(claim, question, text) or _direction(claim, text)
 
 
 def _number(claim: str, item: Quantity, text: str, tolerance: float | None) -> Iterator[Check]:
