@@ -87,21 +87,14 @@ def touch(root: Path) -> None:
 
 
 def supervise(root: Path, port: int, idle_s: float | None) -> int:
-    """Run ``prefect server start`` on ``port`` of 127.0.0.1 until told to stop, or idle.
+    """Run Prefect's server on ``port`` of 127.0.0.1 until told to stop, or idle.
 
     This process holds the lock on ``server.alive`` for as long as it lives.
     """
     home = _home(root)
-    command = [sys.executable, "-m", "prefect", "server", "start"]
-    command += ["--host", "127.0.0.1", "--port", str(port)]
-    # Prefect allows every web page to read the API by default; the UI is of the same origin.
-    # And its UI asks port 4200 whatever port it is on.
-    own = f"http://127.0.0.1:{port}"
-    settings = {
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": own,
-        "PREFECT_SERVER_UI_API_URL": f"{own}/api",
-        **os.environ,
-    }
+    command = [sys.executable, "-m", "flows.guarded", "--port", str(port)]
+    # Prefect's UI asks port 4200 whatever port it is on.
+    settings = {"PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{port}/api", **os.environ}
     child = subprocess.Popen(command, env=settings, preexec_fn=_end_with_parent)  # noqa: PLW1509 no thread yet
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     _write_state(root, port, os.getpid())

@@ -14,9 +14,8 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -46,12 +45,15 @@ class Watched:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        self.ui = subprocess.Popen(
-            [sys.executable, "-m", "flows.server", "--port", str(self.port)],
-            cwd=project,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-        )
+        self.said = project.parent / "said"
+        with self.said.open("wb") as said:
+            self.ui = subprocess.Popen(
+                [sys.executable, "-m", "flows.server", "--port", str(self.port)],
+                cwd=project,
+                env=self.environment,
+                stdout=said,
+                stderr=said,
+            )
         deadline = time.monotonic() + 120
         while not self._answers():
             assert self.ui.poll() is None
@@ -70,11 +72,19 @@ class Watched:
                 address = one.raddr or one.laddr
                 yield one.status, address.ip, address.port
 
+    def status(self, path: str = "/api/health", **headers: str) -> int:
+        """The server's answer to a GET by this machine's name, or by another in ``headers``."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", path, headers=headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/health", timeout=5):
-                return True
-        except (OSError, urllib.error.URLError):
+            return self.status() == 200
+        except OSError:
             return False
 
 
@@ -103,7 +113,7 @@ def test_a_watched_run_speaks_to_loopback_alone(watched: Watched) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Prefect" not in done.stderr
     events = watched.events()
-    server = [said for said in events if "prefect" in said[2]]
+    server = [said for said in events if "flows.guarded" in said[2]]
     stage = [said for said in events if "flows.benchmark" in said[2]]
     assert server
     assert ("socket.connect", "127.0.0.1") in {said[:2] for said in stage}
@@ -116,12 +126,25 @@ def test_the_server_listens_on_loopback_alone(watched: Watched) -> None:
     assert [one for one in found if not ip_address(one[1]).is_loopback] == []
 
 
-def test_other_pages_may_not_read_the_api(watched: Watched) -> None:
-    for origin, allowed in ((f"http://127.0.0.1:{watched.port}", True), ("http://e.org", False)):
-        url = f"http://127.0.0.1:{watched.port}/api/health"
-        request = urllib.request.Request(url, headers={"Origin": origin})
-        with urllib.request.urlopen(request, timeout=10) as reply:
-            assert (reply.headers["Access-Control-Allow-Origin"] == origin) == allowed
+def test_other_pages_and_names_are_refused(watched: Watched) -> None:
+    """A page of another site, and one whose name was made to point to this machine."""
+    own = f"127.0.0.1:{watched.port}"
+    assert watched.status() == 200
+    assert watched.status(Origin=f"http://{own}") == 200
+    assert watched.status(Host=f"localhost:{watched.port}", Origin=f"http://{own}") == 200
+    for origin in ("http://e.org", f"http://e.org:{watched.port}", "http://127.0.0.1:1", "null"):
+        assert watched.status(Origin=origin) == 403
+    assert watched.status(Host=f"e.org:{watched.port}") == 403
+    socket_of = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    key = {"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": "prefect"}
+    listening = {**socket_of, **key}
+    assert watched.status("/api/events/out", **listening) == 101
+    assert watched.status("/api/events/out", **listening, Origin="http://e.org") == 403
+
+
+def test_it_prints_its_address_alone(watched: Watched) -> None:
+    said = f"Prefect UI: http://127.0.0.1:{watched.port}  (Ctrl-C ends it)\n"
+    assert watched.said.read_text() == said
 
 
 def test_a_port_in_use_is_named(watched: Watched) -> None:
