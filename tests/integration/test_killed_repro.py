@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from tests.servers.traffic import traffic
 pytestmark = pytest.mark.slow
 QUESTIONS = 4
 CONCURRENCY = 4
+NOWHERE = "http://127.0.0.1:9/v1"
 REPRO = (sys.executable, "-m", "dvc", "repro", "answer@urban")
 
 
@@ -33,13 +35,11 @@ def model() -> Iterator[LoopbackServer]:
         yield running
 
 
-@pytest.mark.parametrize("victims", ["dvc alone", "dvc and its stage"])
-def test_the_next_run_ends_it_and_repeats_no_stored_call(
-    tmp_path: Path, model: LoopbackServer, victims: str
-) -> None:
-    """A stage that outlives its dvc works on beside the next one, and each call is made once."""
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that has its benchmark; the model that answers is still nowhere."""
     project = copy_project(
-        tmp_path / "project",
+        tmp_path_factory.mktemp("killed") / "project",
         **{
             "operations.prefect": "off",
             "operations.concurrency": CONCURRENCY,
@@ -50,13 +50,25 @@ def test_the_next_run_ends_it_and_repeats_no_stored_call(
             "llm.answer": {
                 "provider": "openai",
                 "model": "stub",
-                "base_url": model.url,
+                "base_url": NOWHERE,
                 "sampling": {"seed": 0},
             },
         },
     )
     dvc(project, "init", "--no-scm", "--quiet")
     dvc(project, "repro", "benchmark@urban")
+    return project
+
+
+@pytest.mark.parametrize("victims", ["dvc alone", "dvc and its stage"])
+def test_the_next_run_ends_it_and_repeats_no_stored_call(
+    tmp_path: Path, prepared: Path, model: LoopbackServer, victims: str
+) -> None:
+    """A stage that outlives its dvc works on beside the next one, and each call is made once."""
+    project = tmp_path / "project"
+    shutil.copytree(prepared, project, symlinks=True)
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace(NOWHERE, model.url))
     killed = subprocess.Popen(
         REPRO,
         cwd=project,
