@@ -3,6 +3,8 @@
 import sys
 from types import TracebackType
 
+_before = sys.excepthook
+
 
 def _say_interrupted(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -11,7 +13,7 @@ def _say_interrupted(
     if issubclass(kind, KeyboardInterrupt):
         sys.stderr.write("error: interrupted\n")
     else:
-        sys.__excepthook__(kind, error, trace)
+        _before(kind, error, trace)
 
 
 sys.excepthook = _say_interrupted
