@@ -148,26 +148,13 @@ def test_a_server_killed_in_mid_stage_loses_no_result(
     assert time.monotonic() - began < 120
 
 
-def test_the_server_ends_with_its_killed_supervisor(
+def test_the_time_of_day_may_jump_and_nobody_is_left_behind(
     tmp_path: Path, no_prefect_settings: None
 ) -> None:
-    """Else one would stay for good, since nobody is left to see that it idles."""
-    server.configure(tmp_path)
-    server.begin(tmp_path)
-    server.wait(tmp_path)
-    supervisor, *others = server_pids(tmp_path)
-    assert others
-    os.kill(supervisor, signal.SIGKILL)
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{pid}").exists() for pid in others):
-        assert time.monotonic() < deadline, "the server outlived its supervisor"
-        time.sleep(0.1)
+    """A clock set forward makes the last use look long ago; a server in use stays all the same.
 
-
-def test_the_time_of_day_may_jump_and_idle_servers_end(
-    tmp_path: Path, no_prefect_settings: None
-) -> None:
-    """A clock set forward makes the last use look long ago; a server in use stays all the same."""
+    It ends with its killed supervisor: nobody would be left to see that it idles.
+    """
     server.configure(tmp_path)
     server.begin(tmp_path)
     server.wait(tmp_path)
@@ -175,7 +162,13 @@ def test_the_time_of_day_may_jump_and_idle_servers_end(
     os.utime(tmp_path / ".prefect/last-used", (0, 0))
     time.sleep(3)
     assert server_pids(tmp_path) == before
-    server.stop(tmp_path)
+    supervisor, *others = before
+    assert others
+    os.kill(supervisor, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in others):
+        assert time.monotonic() < deadline, "the server outlived its supervisor"
+        time.sleep(0.1)
     command = [sys.executable, "-m", "flows.server", "--root", str(tmp_path), "--port", "0"]
     idle = subprocess.Popen([*command, "--idle", "1"], env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert idle.wait(60) == 0
