@@ -21,9 +21,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 run: setup
-	grep -Eq "^ +prefect: ['\"]?off" params.yaml || python -m flows.server --background
+	grep -Eq "^ +prefect: ['\"]?off" params.yaml || python -m flows.watch.server --background
 	dvc repro
-	python -m flows.table
+	python -m flows.cli.table
 
 test: setup
 	pytest
@@ -38,7 +38,7 @@ bench: setup
 	python -m benchmarks
 
 ui: setup
-	python -m flows.server --port $(UI_PORT)
+	python -m flows.watch.server --port $(UI_PORT)
 
 train: setup
 	dvc repro simulators/dvc.yaml

@@ -17,8 +17,8 @@ from benchmarks.stub_runs import PER_CLAIM, answer, method
 from flows.params import AnswerParams
 from simulators.registry import load
 from simulrag.models.base import Message
-from tests.servers.loopback import LoopbackServer
-from tests.servers.traffic import traffic
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import traffic
 
 DOMAINS = ("urban", "climate", "epidemiology")
 QUESTIONS = 20

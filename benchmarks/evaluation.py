@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from simulrag.evaluation.report import RunSummary, report_html
-from simulrag.evaluation.settings import MetricSettings
-from simulrag.evaluation.tables import evaluate
+from simulrag.report.page import RunSummary, report_html
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.tables import evaluate
 from simulrag.records import CENTRALITIES
 from tests.unit.evaluation.synthetic import study
 

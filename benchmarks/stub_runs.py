@@ -14,23 +14,23 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from flows.algorithm import answer_questions
+from flows.stages.algorithm import answer_questions
 from flows.files import read_records, write_records
 from flows.params import AnswerParams, ClaimsPerCall, load_params
-from flows.shelf import Shelf
-from flows.stage import Workbench
-from flows.tracking import Untracked
-from flows.waiting import Waiting
+from flows.stages.shelf import Shelf
+from flows.stages.bench import Workbench
+from flows.watch.tracking import Untracked
+from flows.stages.waiting import Waiting
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Message, Provider, ProviderReply, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Question
-from tests.servers.traffic import question
+from simulrag.testing.traffic import question
 
 ROOT = Path(__file__).resolve().parents[1]
 PER_CLAIM = ClaimsPerCall(boundary=1, verify=1)
@@ -121,7 +121,7 @@ def _complete(answers: Iterable[Answer]) -> Iterator[Answer]:
 @contextmanager
 def stub_server(latency_s: float) -> Iterator[str]:
     """The loopback server with stub traffic in a process of its own; yields its base URL."""
-    command = [sys.executable, "-m", "tests.servers.loopback", "--traffic", "--port", "0"]
+    command = [sys.executable, "-m", "simulrag.testing.loopback", "--traffic", "--port", "0"]
     with subprocess.Popen(
         [*command, "--latency", str(latency_s)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -18,7 +18,7 @@ from benchmarks.stub_runs import ROOT, settings, stub_server
 from simulrag.calls import CallCache
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 
 CALLS = 2000

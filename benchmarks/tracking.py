@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.figures import Figure
-from flows import server
-from flows.tracking import Tracker, tracked
+from flows.watch import server
+from flows.watch.tracking import Tracker, tracked
 
 TASKS = 40
 ROUNDS = 7
@@ -31,7 +31,7 @@ _STAGE = """
 import asyncio, sys
 from pathlib import Path
 from benchmarks.tracking import TAGS, empty
-from flows.tracking import tracked
+from flows.watch.tracking import tracked
 root = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 asyncio.run(tracked("bench", "bench", TAGS, empty, root))
 """

@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from flows.params_file import read_params
 from flows.project import Project
-from flows.refresh_params import RefreshParams
+from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
-from simulrag.evaluation.settings import MetricSettings
+from simulrag.metrics.settings import MetricSettings
 from simulrag.method.merging import Merging
 from simulrag.models.budget import BudgetLimits
 from simulrag.models.retry import RetryPolicy

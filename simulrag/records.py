@@ -36,6 +36,11 @@ class Usage(Record):
     cached_input_tokens: int = 0
     cache_write_tokens: int = 0
 
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens are known: replies that came by a file were counted by nobody."""
+        return self.calls == 0 or self.input_tokens + self.output_tokens > 0
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             calls=self.calls + other.calls,
@@ -151,17 +156,21 @@ class Failure(Record):
 
 
 class FinalText(Record):
-    """A final answer to compare with: by another method, or by SimulRAG from one sample.
+    """A final answer to compare with: by another method, by SimulRAG from one sample or budget.
 
-    ``samples``: the answers behind it (m). ``selected``: the claims of the question's ``Answer``
-    that it verified. ``usage``: the calls that it alone needed, by task name;
-    what it shares with the question's ``Answer`` is counted there. ``failure`` None: complete.
+    ``samples``: the answers behind it (m). ``budget_percent``: the share of all claims that it may
+    verify; None for a method that verifies none. ``selected`` and ``kept``: the claims of the
+    question's ``Answer`` that it verified, and that it was written from. ``usage``: the calls that
+    it needed by itself, by task name; what it shares with the question's ``Answer`` is counted
+    there. ``failure`` None: complete.
     """
 
     method: FinalMethod
     samples: int = Field(ge=1)
+    budget_percent: float | None = None
     text: str = ""
     selected: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
     usage: dict[str, Usage] = {}
     failure: str | None = None
 
@@ -169,9 +178,10 @@ class FinalText(Record):
 class Answer(Record):
     """Everything that was done for one question, kept so that a reader can see why.
 
-    ``selected`` and ``kept`` are indices into ``claims``. ``usage`` counts the calls used, whether
-    paid for now or before, by task name. ``baselines``: further final answers to compare with.
-    ``failure`` None: complete.
+    ``selected`` and ``kept`` are indices into ``claims``, and ``final`` is the answer, at
+    ``budget_percent``, the largest of the budgets (None: selected by tau). ``usage`` counts the
+    calls used, whether paid for now or before, by task name. ``baselines``: further final answers
+    to compare with, SimulRAG's at the smaller budgets among them. ``failure`` None: complete.
     """
 
     question_id: str
@@ -180,6 +190,7 @@ class Answer(Record):
     closed_book: tuple[str, ...] = ()
     answer_claims: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Claim, ...] = ()
+    budget_percent: float | None = None
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     kappa: float | None = None
@@ -221,12 +232,13 @@ class HumanLabel(Record):
 class FinalClaims(Record):
     """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt.
 
-    ``samples``: the sampled answers behind it (m).
+    ``samples``: the sampled answers behind it (m). ``budget_percent``: as in ``FinalText``.
     """
 
     question_id: str
     method: FinalMethod
     samples: int = Field(ge=1)
+    budget_percent: float | None = None
     claims: tuple[str, ...] = ()
     failure: str | None = None
 

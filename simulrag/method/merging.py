@@ -30,7 +30,7 @@ async def merge_claims(
     ``chain``: one set after another into the growing one, m - 1 calls that wait for one another.
     ``tree``: neighbours in pairs, then the unions in pairs, log2(m) rounds rounded up. Both keep
     the order of first appearance; a model need not judge alike over the two, since it compares
-    other lists (``simulrag.evaluation.agreement`` measures by how much).
+    other lists (``simulrag.metrics.run_agreement`` measures by how much).
     """
     return await unite(*await merge_but_last(answer_claims, ask, merging), ask)
 

@@ -40,8 +40,10 @@ class ModelSettings(BaseModel):
     # A key pasted into the wrong field must not come back in the error text.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Name = Field(
-        default="offline", description="offline, openai, anthropic, local, or a plugin's name"
+    provider: Name = Field(description="openai, anthropic, local, or a plugin's name")
+    replay: bool = Field(
+        default=False,
+        description="calls are only replayed, from what is stored; a call that is not is an error",
     )
     endpoint: Name = Field(default="default", description="a name for the server, part of the key")
     model: str = Field(
@@ -80,8 +82,6 @@ class ModelSettings(BaseModel):
             raise ValueError(
                 "base_url must start with http:// or https:// and hold no user, password or query"
             )
-        if self.base_url is not None and self.provider == "offline":
-            raise ValueError("the offline provider has no base_url; leave it out")
         return self
 
     def chosen_wire(self) -> dict[str, JsonValue]:

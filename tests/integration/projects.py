@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from flows.lineage import lineage
+from flows.cli.lineage import lineage
 from flows.project import Project
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,7 +86,7 @@ def dvc(project: Path, *arguments: str) -> str:
 
 def stats(project: Path) -> dict[str, Any]:
     """``simulrag cache stats --json``."""
-    done = run(project, sys.executable, "-m", "flows.cli", "cache", "stats", "--json")
+    done = run(project, sys.executable, "-m", "flows.cli.app", "cache", "stats", "--json")
     parsed: dict[str, Any] = json.loads(done.stdout)
     return parsed
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.models.anthropic import DEFAULT_MAX_TOKENS, OFFICIAL_URL, AnthropicProvider
+from simulrag.models.providers.anthropic import DEFAULT_MAX_TOKENS, OFFICIAL_URL, AnthropicProvider
 from simulrag.models.base import Message, Sampling
 from simulrag.models.parsing import reply_schema
 from simulrag.models.replies import ToolCalls, Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import Act, LoopbackServer, canned
+from simulrag.testing.loopback import Act, LoopbackServer, canned
 
 MESSAGES = (
     Message(role="system", content="You know a handbook."),

@@ -29,11 +29,11 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.pending import Batch, PendingCalls, PendingStore
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import (
+from simulrag.testing.loopback import (
     CUT_OFF,
     HANG,
     MODEL_VERSION,

@@ -11,7 +11,7 @@ import pytest
 from simulrag.models.batch.rounds import fetch, submit
 from simulrag.models.pending import PendingStore
 from tests.integration.projects import copy_project, dvc, run
-from tests.servers.loopback import LoopbackServer, offline_answers
+from simulrag.testing.loopback import LoopbackServer, offline_answers
 
 pytestmark = pytest.mark.slow
 SMALL = {
@@ -28,7 +28,7 @@ ROUNDS = 5
 
 
 def simulrag(project: Path, *arguments: str) -> tuple[int, str]:
-    done = run(project, sys.executable, "-m", "flows.cli", *arguments, check=False)
+    done = run(project, sys.executable, "-m", "flows.cli.app", *arguments, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -47,7 +47,7 @@ def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
         code, said = simulrag(project, "run")
         assert (code, server.requests) == (75, []), said
         assert "calls pending" in said
-        stage = [sys.executable, "-m", "flows.answer", "--domain", "urban"]
+        stage = [sys.executable, "-m", "flows.stages.answer", "--domain", "urban"]
         assert simulrag(project, "batch", "submit")[1].startswith("6 calls sent as batch-")
         assert "6 sent" in simulrag(project, "batch", "status")[1]
         code, said = simulrag(project, "batch", "import", "--json")

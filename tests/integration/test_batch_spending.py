@@ -17,12 +17,12 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.pending import BatchReply, PendingCall, PendingCalls, PendingStore
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import Act, LoopbackServer, canned, fails
+from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})

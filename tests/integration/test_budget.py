@@ -22,14 +22,14 @@ from simulrag.calls import (
 from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
-from simulrag.models.payment import is_paid, reply_limit
+from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
-from tests.servers.loopback import CUT_OFF, Act, LoopbackServer, canned, refuses
+from simulrag.testing.loopback import CUT_OFF, Act, LoopbackServer, canned, refuses
 from tests.servers.places import place, redis_place, redis_program
 
 __all__ = ["place", "redis_place", "redis_program"]

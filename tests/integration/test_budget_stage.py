@@ -11,7 +11,7 @@ import yaml
 from simulrag.calls import cache_stats
 from simulrag.records import Question
 from tests.integration.projects import copy_project, run
-from tests.servers.loopback import LoopbackServer, fails, offline_answers
+from simulrag.testing.loopback import LoopbackServer, fails, offline_answers
 
 KEY = "sk-planted-4f1d9b7c2e"
 
@@ -53,7 +53,7 @@ def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
         file = folder / "questions.jsonl"
         file.write_text(question.model_dump_json() + "\n")
         command = (
-            *(sys.executable, "-m", "flows.answer", "--domain", "urban"),
+            *(sys.executable, "-m", "flows.stages.answer", "--domain", "urban"),
             *("--benchmark", str(file), "--out", "out"),
         )
         set_budget(folder, usd=1.0, tokens=12_000)

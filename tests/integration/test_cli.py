@@ -30,7 +30,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def simulrag(
     project: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return run(project, sys.executable, "-m", "flows.cli", *arguments, check=False, **environment)
+    return run(project, sys.executable, "-m", "flows.cli.app", *arguments, check=False, **environment)
 
 
 def simulator_runs(project: Path) -> int:
@@ -137,7 +137,7 @@ def test_a_benchmark_file_that_lacks_a_field(project: Path, tmp_path: Path) -> N
     file.write_text('{"question_id": "urban-1", "domain": "urban"}\n')
     done = run(
         project,
-        *(sys.executable, "-m", "flows.answer", "--domain", "urban"),
+        *(sys.executable, "-m", "flows.stages.answer", "--domain", "urban"),
         *("--benchmark", str(file), "--simulator", "replay", "--out", str(tmp_path / "out")),
         check=False,
     )
@@ -180,7 +180,7 @@ def test_files_that_do_not_belong_together(project: Path, tmp_path: Path) -> Non
 def test_an_out_folder_that_cannot_be_made_costs_nothing(project: Path, tmp_path: Path) -> None:
     done = run(
         project,
-        *(sys.executable, "-m", "flows.cli", "import-official", "folder", "--out"),
+        *(sys.executable, "-m", "flows.cli.app", "import-official", "folder", "--out"),
         "/proc/nope/x.jsonl",
         check=False,
     )
@@ -273,7 +273,7 @@ def test_sumo_missing(project: Path, tmp_path: Path) -> None:
 
 def test_help_is_quick_to_import() -> None:
     """``simulrag --help`` imports none of the heavy packages."""
-    code = "import sys, flows.cli; print([m for m in %r if m in sys.modules])"
+    code = "import sys, flows.cli.app; print([m for m in %r if m in sys.modules])"
     heavy = ["prefect", "dvc", "torch", "polars", "openai", "anthropic", "networkx", "sklearn"]
     done = subprocess.run(
         [sys.executable, "-c", code % heavy], capture_output=True, text=True, check=True

@@ -42,7 +42,7 @@ def copy_with(folder: Path, **changes: object) -> Path:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project after its stages ran in one process each."""
     project = copy_with(tmp_path_factory.mktemp("threads") / "project")
-    run(project, sys.executable, "-m", "flows.simulator", "--domain", "urban")
+    run(project, sys.executable, "-m", "flows.stages.simulators", "--domain", "urban")
     for name in STAGES:
         stage(project, name)
     return project
@@ -72,7 +72,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_the_outs_are_the_same_byte_for_byte(alone: Path, tmp_path: Path) -> None:
     project = copy_with(tmp_path / "project", **{"operations.runner": "dask"})
-    run(project, sys.executable, "-m", "flows.simulator", "--domain", "urban")
+    run(project, sys.executable, "-m", "flows.stages.simulators", "--domain", "urban")
     for name in STAGES:
         done = stage(project, name)
     assert "2 Dask workers with 2 threads" in done.stderr
@@ -124,7 +124,7 @@ def test_interrupted_with_workers(alone: Path, tmp_path: Path) -> None:
     project = copy_with(tmp_path / "project", **{"operations.runner": "dask"})
     run(project, "cp", "-r", f"{alone}/data/benchmark", "data/")
     process = subprocess.Popen(
-        [sys.executable, "-m", "flows.answer", "--domain", "urban"],
+        [sys.executable, "-m", "flows.stages.answer", "--domain", "urban"],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(project)},
         stderr=subprocess.PIPE,

@@ -20,8 +20,8 @@ from tests.integration.test_watched_faults import (
     wait_for_requests,
     watched_project,
 )
-from tests.servers.loopback import LoopbackServer
-from tests.servers.traffic import traffic
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import traffic
 
 pytest.importorskip("distributed", reason="needs the extra 'cluster'")
 pytestmark = pytest.mark.slow

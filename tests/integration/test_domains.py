@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.files import read_records, read_table
-from simulrag.benchmark.published import read_questions
+from simulrag.questions.published import read_questions
 from simulrag.records import Answer, Label, ToolCall
 from tests.integration.projects import copy_project, run
 
@@ -30,7 +30,7 @@ def test_a_domain_goes_through_every_stage(tmp_path: Path, domain: str, question
     )
     for stage in STAGES:
         run(project, sys.executable, "-m", f"flows.{stage}", "--domain", domain)
-    run(project, sys.executable, "-m", "flows.metrics")
+    run(project, sys.executable, "-m", "flows.stages.metrics")
 
     data = project / "data"
     asked = {item.question_id: item for item in read_questions(data / f"benchmark/{domain}.jsonl")}

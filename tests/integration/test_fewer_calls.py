@@ -10,9 +10,9 @@ import pytest
 from benchmarks.calls import longest_chain
 from benchmarks.stub_runs import PER_CLAIM, answer, method
 from simulrag.records import Answer
-from tests.servers.loopback import LoopbackServer
-from tests.servers.traffic import traffic
-from tests.servers.wires import Body, schema_name
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import traffic
+from simulrag.testing.wires import Body, schema_name
 
 QUESTIONS = 3
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from simulrag.calls import cache_stats
 from simulrag.records import Question
 from tests.integration.projects import copy_project
-from tests.servers.loopback import HANG, Act, LoopbackServer, canned
+from simulrag.testing.loopback import HANG, Act, LoopbackServer, canned
 
 KEY = "sk-planted-4f1d9b7c2e"
 SAMPLES = 4
@@ -52,7 +52,7 @@ def test_interrupted_in_flight(tmp_path: Path) -> None:
         server.script(*[Act()] * PAID, HANG)
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "flows.answer", "--domain", "urban"),
+                *(sys.executable, "-m", "flows.stages.answer", "--domain", "urban"),
                 *("--benchmark", str(file), "--out", "out"),
             ],
             cwd=folder,

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 KILL_AFTER = """
 import os, signal, sys
-from flows import answer
+from flows.stages import answer
 from simulrag.calls.cache import CallCache
 
 left = int(sys.argv.pop())
@@ -46,13 +46,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "operations.prefect": "off",
         },
     )
-    run(folder, sys.executable, "-m", "flows.simulator", "--domain", "urban")
-    run(folder, sys.executable, "-m", "flows.benchmark", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.simulators", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.benchmark", "--domain", "urban")
     return folder
 
 
 def test_no_stored_call_is_repeated(project: Path) -> None:
-    answer = (sys.executable, "-m", "flows.answer", "--domain", "urban")
+    answer = (sys.executable, "-m", "flows.stages.answer", "--domain", "urban")
     kept = project / ".cache-before"
     shutil.copytree(project / ".cache", kept)
     run(project, *answer)

@@ -19,8 +19,8 @@ import pytest
 from simulrag.calls import verify_cache
 from tests.integration.projects import copy_project, dvc, outs
 from tests.integration.test_watched_faults import wait_for_requests
-from tests.servers.loopback import LoopbackServer
-from tests.servers.traffic import traffic
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import traffic
 
 pytestmark = pytest.mark.slow
 QUESTIONS = 4

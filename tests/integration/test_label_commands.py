@@ -15,14 +15,14 @@ import yaml
 
 from flows.files import read_records, write_records, write_table
 from flows.project import Project
-from simulrag.evaluation.human.labels import in_order
-from simulrag.evaluation.human.store import LabelStore
+from simulrag.judging.people.labels import in_order
+from simulrag.judging.people.store import LabelStore
 from simulrag.records import HumanLabel, Label
 from tests.integration.projects import ROOT, run
-from tests.unit.evaluation.people import annotation, given
-from tests.unit.evaluation.synthetic import study
+from tests.unit.metrics.people import annotation, given
+from tests.unit.metrics.synthetic import study
 
-COMMAND = (sys.executable, "-m", "flows.cli", "label")
+COMMAND = (sys.executable, "-m", "flows.cli.app", "label")
 
 
 @pytest.fixture

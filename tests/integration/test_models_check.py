@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.projects import copy_project, run
-from tests.servers.loopback import Act, LoopbackServer, canned
+from simulrag.testing.loopback import Act, LoopbackServer, canned
 
 KEY = "sk-planted-4f1d9b7c2e"
 ANSWERS = canned({"Verbalized": '{"probability": 1.0}'})
@@ -28,7 +28,7 @@ REFUSED = Act(
 
 
 def checked(folder: Path, code: int, **environment: str) -> tuple[list[dict[str, Any]], str]:
-    command = (sys.executable, "-m", "flows.cli", "models", "check", "--json")
+    command = (sys.executable, "-m", "flows.cli.app", "models", "check", "--json")
     done = run(folder, *command, check=False, **environment)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

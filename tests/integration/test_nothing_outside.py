@@ -48,7 +48,7 @@ class Watched:
         self.said = project.parent / "said"
         with self.said.open("wb") as said:
             self.ui = subprocess.Popen(
-                [sys.executable, "-m", "flows.server", "--port", str(self.port)],
+                [sys.executable, "-m", "flows.watch.server", "--port", str(self.port)],
                 cwd=project,
                 env=self.environment,
                 stdout=said,
@@ -113,8 +113,8 @@ def test_a_watched_run_speaks_to_loopback_alone(watched: Watched) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Prefect" not in done.stderr
     events = watched.events()
-    server = [said for said in events if "flows.guarded" in said[2]]
-    stage = [said for said in events if "flows.benchmark" in said[2]]
+    server = [said for said in events if "flows.watch.guarded" in said[2]]
+    stage = [said for said in events if "flows.stages.benchmark" in said[2]]
     assert server
     assert ("socket.connect", "127.0.0.1") in {said[:2] for said in stage}
     assert [said for said in events if not _is_here(said[1])] == []
@@ -148,7 +148,7 @@ def test_it_prints_its_address_alone(watched: Watched) -> None:
 
 
 def test_a_port_in_use_is_named(watched: Watched) -> None:
-    command = (sys.executable, "-m", "flows.server", "--port", str(watched.port))
+    command = (sys.executable, "-m", "flows.watch.server", "--port", str(watched.port))
     second = run(watched.project, *command, check=False)
     assert second.returncode == 2
     assert f"port {watched.port} of 127.0.0.1 is in use; choose another" in second.stderr

@@ -12,11 +12,11 @@ from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
-from tests.servers.loopback import Act, LoopbackServer, canned
+from simulrag.testing.loopback import Act, LoopbackServer, canned
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 KEY = "sk-planted-4f1d9b7c2e"

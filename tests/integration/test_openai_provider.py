@@ -15,17 +15,17 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
 from simulrag.models.base import Message, Sampling
-from simulrag.models.credentials import NO_KEY
+from simulrag.models.providers.credentials import NO_KEY
 from simulrag.models.gateway import Gateway
-from simulrag.models.openai import OFFICIAL_URL, OpenAIProvider
+from simulrag.models.providers.openai import OFFICIAL_URL, OpenAIProvider
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Boundary, Decomposition, ToolCalls, Verbalized
 from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import (
+from simulrag.testing.loopback import (
     CUT_OFF,
     FILTERED,
     HANG,

@@ -12,13 +12,13 @@ from simulrag.calls import CallCache
 from simulrag.errors import InputError
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.gateway import Gateway
-from simulrag.models.openai import OpenAIProvider
+from simulrag.models.providers.openai import OpenAIProvider
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Boundary
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import Act, LoopbackServer, canned
+from simulrag.testing.loopback import Act, LoopbackServer, canned
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 MESSAGES = (Message(role="system", content="Be brief."), Message(role="user", content="Well?"))

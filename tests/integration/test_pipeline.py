@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows import server
+from flows.watch import server
 from tests.integration.projects import copy_project, dvc, outs, run, stats
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,7 @@ def test_a_failed_question_is_shown_and_retried(project: Path) -> None:
     broken = json.loads(lines[0]) | {"failure": {"step": "verify", "reason": "the server hung up"}}
     path.unlink()  # it is a link into DVC's cache, which must stay as it is
     path.write_text("\n".join([json.dumps(broken), *lines[1:]]) + "\n")
-    done = run(project, sys.executable, "-m", "flows.cli", "retry")
+    done = run(project, sys.executable, "-m", "flows.cli.app", "retry")
     assert "again: answer@urban" in done.stderr
     healed = path.read_text().splitlines()
     assert healed == lines

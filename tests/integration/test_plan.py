@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.projects import copy_project, run
-from tests.servers.loopback import LoopbackServer, canned
+from simulrag.testing.loopback import LoopbackServer, canned
 
 SAMPLES = 2
 QUESTIONS = 3
@@ -37,12 +37,12 @@ def project(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) ->
             "domains": ["urban"],
         },
     )
-    run(folder, sys.executable, "-m", "flows.benchmark", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.benchmark", "--domain", "urban")
     return folder
 
 
 def planned(project: Path) -> dict[str, Any]:
-    done = run(project, sys.executable, "-m", "flows.cli", "plan", "--json")
+    done = run(project, sys.executable, "-m", "flows.cli.app", "plan", "--json")
     parsed: dict[str, Any] = json.loads(done.stdout)
     return parsed
 
@@ -73,8 +73,8 @@ def test_the_first_level_is_known_and_later_ones_are_estimated(project: Path) ->
 @pytest.mark.parametrize(
     "command",
     [
-        ("flows.answer", "--domain", "urban"),
-        ("flows.cli", "run"),
+        ("flows.stages.answer", "--domain", "urban"),
+        ("flows.cli.app", "run"),
     ],
 )
 def test_without_a_budget_the_plan_is_printed_and_no_call_made(
@@ -101,9 +101,9 @@ def test_work_that_is_stored_is_no_longer_planned(tmp_path: Path) -> None:
             "domains": ["urban"],
         },
     )
-    run(folder, sys.executable, "-m", "flows.benchmark", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.benchmark", "--domain", "urban")
     before = by_task(planned(folder), "answer")
-    run(folder, sys.executable, "-m", "flows.answer", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.answer", "--domain", "urban")
     plan = planned(folder)
     after = by_task(plan, "answer")
     assert all(row["calls"] == 0 for row in after.values())
@@ -114,5 +114,5 @@ def test_work_that_is_stored_is_no_longer_planned(tmp_path: Path) -> None:
     label = by_task(plan, "label")
     assert label["evaluation_decompose"]["calls"] <= finals
     assert label["evaluation_decompose"]["known"] > 4
-    run(folder, sys.executable, "-m", "flows.label", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.label", "--domain", "urban")
     assert sum(row["calls"] for row in planned(folder)["tasks"]) == 0

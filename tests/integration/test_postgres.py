@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import server
+from flows.watch import server
 from tests.integration.projects import copy_project, dvc, run
 from tests.servers.postgres import PASSWORD, PostgresProgram, needs_postgres
 
@@ -23,7 +23,7 @@ def test_a_run_is_recorded_in_postgres(tmp_path: Path, monkeypatch: pytest.Monke
     with PostgresProgram() as program:
         setting = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": program.url}
         try:
-            run(project, sys.executable, "-m", "flows.server", "--background", **setting)
+            run(project, sys.executable, "-m", "flows.watch.server", "--background", **setting)
             repro = (sys.executable, "-m", "dvc", "repro", "benchmark@urban")
             done = run(project, *repro, **setting)
             runs = program.query("select name, state_type from flow_run")

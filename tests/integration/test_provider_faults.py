@@ -15,13 +15,13 @@ from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ProviderDown
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.retry import DOWN_AFTER, RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Question
 from tests.integration.projects import copy_project, run
-from tests.servers.loopback import (
+from simulrag.testing.loopback import (
     HANG,
     NO_JSON_BODY,
     RESET,
@@ -122,7 +122,7 @@ def test_a_stage_whose_provider_is_down_ends_with_one_line(tmp_path: Path) -> No
     file.write_text("".join(question.model_dump_json() + "\n" for question in questions))
     done = run(
         project,
-        *(sys.executable, "-m", "flows.answer", "--domain", "urban"),
+        *(sys.executable, "-m", "flows.stages.answer", "--domain", "urban"),
         *("--benchmark", str(file), "--out", "out"),
         check=False,
     )

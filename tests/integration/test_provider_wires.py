@@ -16,11 +16,11 @@ from simulrag.models.base import Message, Provider, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Boundary, Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.servers.loopback import (
+from simulrag.testing.loopback import (
     CUT_OFF,
     FILTERED,
     MODEL_VERSION,

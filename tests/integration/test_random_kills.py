@@ -23,7 +23,7 @@ import pytest
 from simulrag.calls.inspection import read_calls
 from simulrag.records import Answer, Question
 from tests.integration.projects import copy_project
-from tests.servers.loopback import (
+from simulrag.testing.loopback import (
     CUT_OFF,
     NO_JSON_BODY,
     RESET,
@@ -32,7 +32,7 @@ from tests.servers.loopback import (
     LoopbackServer,
     fails,
 )
-from tests.servers.traffic import question, traffic
+from simulrag.testing.traffic import question, traffic
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ class Weather:
 
 def start(project: Path) -> subprocess.Popen[str]:
     """The answer stage as a process of its own."""
-    command = [sys.executable, "-m", "flows.answer", "--domain", "urban"]
+    command = [sys.executable, "-m", "flows.stages.answer", "--domain", "urban"]
     return subprocess.Popen(
         [*command, "--benchmark", "questions.jsonl", "--out", "out"],
         cwd=project,

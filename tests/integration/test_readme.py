@@ -31,7 +31,7 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize("command", commands())
 def test_a_command_works(project: Path, command: str) -> None:
     _, *arguments = shlex.split(command)
-    done = run(project, sys.executable, "-m", "flows.cli", *arguments)
+    done = run(project, sys.executable, "-m", "flows.cli.app", *arguments)
     assert done.stdout.strip()
     assert "Traceback" not in done.stderr
 

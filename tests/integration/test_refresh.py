@@ -21,8 +21,8 @@ import psutil
 import pytest
 import yaml
 
-from flows import server
-from flows.periods import moment_of, seed_of
+from flows.watch import server
+from flows.refresh.periods import moment_of, seed_of
 from tests.integration.projects import ROOT, copy_project, dvc, run
 
 pytestmark = pytest.mark.slow
@@ -64,14 +64,14 @@ class Served:
         self.project = project
         self.process: subprocess.Popen[bytes] | None = None
         self.log = project.parent / "serve.log"
-        run(project, sys.executable, "-m", "flows.server", "--background")
+        run(project, sys.executable, "-m", "flows.watch.server", "--background")
         until(lambda: "up" if self._up() else None)
 
     def start(self) -> None:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "flows.serve"],
+                [sys.executable, "-m", "flows.refresh.serve"],
                 cwd=self.project,
                 env={**kept, "PYTHONPATH": str(self.project), "OMP_NUM_THREADS": "1"},
                 stdout=log,

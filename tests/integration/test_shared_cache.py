@@ -23,8 +23,8 @@ from tests.servers.redis_server import RedisProgram, needs_redis
 
 pytestmark = pytest.mark.slow
 
-ANSWER = (sys.executable, "-m", "flows.answer", "--domain", "urban")
-CACHE = (sys.executable, "-m", "flows.cli", "cache")
+ANSWER = (sys.executable, "-m", "flows.stages.answer", "--domain", "urban")
+CACHE = (sys.executable, "-m", "flows.cli.app", "cache")
 LOG = "runs.jsonl"
 SMALL = {
     "benchmark.questions": 3,
@@ -43,8 +43,8 @@ PASSWORD = "a-password-for-this-test"
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Benchmark and answers, made with a cache folder."""
     folder = copy_project(tmp_path_factory.mktemp("shared") / "project", **SMALL)
-    run(folder, sys.executable, "-m", "flows.simulator", "--domain", "urban")
-    run(folder, sys.executable, "-m", "flows.benchmark", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.simulators", "--domain", "urban")
+    run(folder, sys.executable, "-m", "flows.stages.benchmark", "--domain", "urban")
     (folder / LOG).unlink()
     run(folder, *ANSWER)
     return folder

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from flows import server
+from flows.watch import server
 from simulrag.calls import cache_stats
 from simulrag.records import Question
 from tests.integration.projects import ROOT, copy_project
-from tests.servers.loopback import HANG, Act, LoopbackServer
-from tests.servers.traffic import question, traffic
+from simulrag.testing.loopback import HANG, Act, LoopbackServer
+from simulrag.testing.traffic import question, traffic
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def watched_project(folder: Path, url: str, **changes: Any) -> Path:
 
 def start(project: Path, out: str) -> subprocess.Popen[str]:
     """The answer stage as a process of its own."""
-    command = [sys.executable, "-m", "flows.answer", "--domain", "urban"]
+    command = [sys.executable, "-m", "flows.stages.answer", "--domain", "urban"]
     return subprocess.Popen(
         [*command, "--benchmark", "questions.jsonl", "--out", out],
         cwd=project,
@@ -169,7 +169,7 @@ def test_the_time_of_day_may_jump_and_nobody_is_left_behind(
     while any(Path(f"/proc/{pid}").exists() for pid in others):
         assert time.monotonic() < deadline, "the server outlived its supervisor"
         time.sleep(0.1)
-    command = [sys.executable, "-m", "flows.server", "--root", str(tmp_path), "--port", "0"]
+    command = [sys.executable, "-m", "flows.watch.server", "--root", str(tmp_path), "--port", "0"]
     idle = subprocess.Popen([*command, "--idle", "1"], env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert idle.wait(60) == 0
 

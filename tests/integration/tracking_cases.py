@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from flows import server
-from flows.tracking import Tracker, tracked
+from flows.watch import server
+from flows.watch.tracking import Tracker, tracked
 from simulrag.errors import InputError
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from simulrag.evaluation.ranking import Ranked, measure
+from simulrag.metrics.ranking import Ranked, measure
 from simulrag.method.confidence import claim_confidence
 
 FILE = (

@@ -17,11 +17,11 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from simulrag.evaluation.claim_level import claim_level
-from simulrag.evaluation.pool import ClaimPool, label_lookup, pool_of
-from simulrag.evaluation.settings import MetricSettings
+from simulrag.metrics.claim_level import claim_level
+from simulrag.metrics.pool import ClaimPool, label_lookup, pool_of
+from simulrag.metrics.settings import MetricSettings
 from simulrag.records import Answer, Claim, Label
-from tests.unit.evaluation.synthetic import answer, claim, label
+from tests.unit.metrics.synthetic import answer, claim, label
 
 TRUE, SHIFT, DECIDED, INSIDE = 0.4, 1.0, 0.7, 0.6
 BUDGET = 25

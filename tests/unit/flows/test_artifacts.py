@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.artifacts import cost_rows
+from flows.watch.artifacts import cost_rows
 from simulrag.records import Usage
 
 

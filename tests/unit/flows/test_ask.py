@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.ask import show
+from flows.cli.ask import show
 from simulrag.records import Answer, Claim, Verdict
 
 

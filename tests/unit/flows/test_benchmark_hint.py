@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flows.benchmark import check_made
-from simulrag.benchmark.generate import BenchmarkSummary
+from flows.stages.benchmark import check_made
+from simulrag.questions.open.generation import BenchmarkSummary
 from simulrag.errors import CoverageFailed
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from flows.cli import app
+from flows.cli.app import app
 
 
 def _commands(command: object, name: str) -> Iterator[tuple[str, object]]:

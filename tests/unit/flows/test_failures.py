@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flows.pipeline import holds_failure
+from flows.cli.run import holds_failure
 from simulrag.records import Answer, FinalText
-from tests.unit.evaluation.synthetic import answer, claim, failed
+from tests.unit.metrics.synthetic import answer, claim, failed
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.history import RefreshRecord, add_rows, file_of, page, reasons_of
+from flows.refresh.history import RefreshRecord, add_rows, file_of, page, reasons_of
 from flows.params import Operations, load_params
 from flows.project import Project
-from flows.reasons import REASONS, listening
-from flows.stage import check_coverage, exits
+from flows.stages.reasons import REASONS, listening
+from flows.stages.bench import check_coverage, exits
 from simulrag.errors import InputError
-from simulrag.evaluation.drift import Change
+from simulrag.metrics.drift import Change
 
 DROP = Change(
     domain="urban",

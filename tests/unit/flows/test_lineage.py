@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.lineage import stage_deps
+from flows.cli.lineage import stage_deps
 from flows.params import load_params
 from flows.project import Project
 from simulrag.errors import InputError
@@ -20,7 +20,7 @@ def test_deps_are_the_import_closure_the_prompts_and_the_outs_before() -> None:
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     expected = stage_deps(project, load_params(project.params).domains)
     for stage, deps in expected.items():
-        assert stages[stage]["deps"] == deps, f"{stage}: run python -m flows.lineage"
+        assert stages[stage]["deps"] == deps, f"{stage}: run python -m flows.cli.lineage"
 
 
 def test_the_closure_holds_what_a_reader_expects() -> None:

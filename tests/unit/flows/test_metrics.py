@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from flows.files import write_records, write_table
-from flows.metrics import measure
+from flows.stages.metrics import measure
 from flows.project import Results
-from simulrag.evaluation.settings import MetricSettings
+from simulrag.metrics.settings import MetricSettings
 from simulrag.models.prices import read_prices
 from simulrag.records import HumanLabel, Label, claim_hash
-from tests.unit.evaluation.synthetic import study
+from tests.unit.metrics.synthetic import study
 
 PRICES = Path(__file__).resolve().parents[3] / "prices.yaml"
 FAST = MetricSettings(bootstrap=100, random_seeds=2)

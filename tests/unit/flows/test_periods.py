@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from flows.params import load_params
-from flows.periods import fires, last_fire, moment_of, name_of, owed, seed_of
+from flows.refresh.periods import fires, last_fire, moment_of, name_of, owed, seed_of
 from flows.project import find_project
-from flows.refresh_params import RefreshParams
-from flows.serve import prefect_yaml
+from flows.refresh.params import RefreshParams
+from flows.refresh.serve import prefect_yaml
 from simulrag.errors import InputError
 
 WEEKLY = RefreshParams(cron="0 3 * * 1")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.reference import reference
+from flows.cli.reference import reference
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert page == reference(), "run python -m flows.reference"
+    assert page == reference(), "run python -m flows.cli.reference"
 
 
 def test_every_command_says_what_it_does() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from flows.params import load_params
 from flows.project import Project
-from flows.refresh_clone import (
+from flows.refresh.clone import (
     branch_tip,
     budget_values,
     pasts,

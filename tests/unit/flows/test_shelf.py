@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flows.files import write_records
-from flows.shelf import Shelf
-from flows.work import State
+from flows.stages.shelf import Shelf
+from flows.stages.work import State
 from simulrag.errors import EnvironmentFault
 from simulrag.records import Answer, Claim, Failure, Question, Usage, Verdict
 

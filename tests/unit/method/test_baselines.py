@@ -13,7 +13,7 @@ from simulrag.method.selection import candidates_of
 from simulrag.models.base import Completion
 from simulrag.models.replies import ClaimPairs, DecomposedClaim, Decomposition
 from simulrag.records import Answer, Claim, FinalText, Retrieval, Usage, Verdict
-from tests.unit.evaluation.synthetic import evidence
+from tests.unit.metrics.synthetic import evidence
 
 
 class Scripted:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulrag.models.credentials import NO_KEY, scrub
-from simulrag.models.openai import key_variable
+from simulrag.models.providers.credentials import NO_KEY, scrub
+from simulrag.models.providers.openai import key_variable
 from simulrag.models.settings import ModelSettings
 
 

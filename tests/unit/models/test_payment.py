@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulrag.models.payment import costs_money, is_paid, reply_limit
-from simulrag.models.providers import make_provider
+from simulrag.models.providers.payment import costs_money, is_paid, reply_limit
+from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
 

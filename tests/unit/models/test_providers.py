@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.models import providers
+from simulrag.models.providers import registry as providers
 from simulrag.models.settings import ModelSettings
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from simulrag.models import replies
 from simulrag.models.parsing import reply_schema
-from simulrag.models.strictness import strict_schema
+from simulrag.models.providers.strictness import strict_schema
 
 
 class Open(BaseModel):

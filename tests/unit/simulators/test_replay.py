@@ -11,7 +11,7 @@ import pytest
 from flows.files import write_records
 from simulators.base import ArgumentError, Simulator, validate_call
 from simulators.replay import ReplaySimulator
-from simulrag.benchmark.published import read_published
+from simulrag.questions.published import read_published
 
 OFFICIAL = Path("../shared/official")
 

@@ -1,0 +1,174 @@
+"""``simulrag batch``: calls that wait in mode deferred, to a provider's batches and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simulrag.models.batch.results import ImportedReplies
+    from simulrag.models.batch.rounds import Standing
+    from simulrag.models.batch.spending import BatchBudget
+    from simulrag.models.pending import PendingStore
+
+batch_app = typer.Typer(
+    no_args_is_help=True, help="Calls that wait in mode deferred: the half-price path."
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SHOWN_REFUSALS = 10
+
+
+@batch_app.command("export")
+def batch_export(
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder (default: batches/ beside the cache, .cache/ for Redis)."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the waiting calls as batch files, one for each model, within its provider's limits."""
+    from simulrag.models.batch.rounds import export
+
+    with _store() as (store, batches):
+        written = export(store, out or batches)
+    if as_json:
+        _print_json([item.model_dump() for item in written])
+        return
+    for item in written:
+        typer.echo(f"{item.requests} calls, {item.size_bytes / 1e6:.1f} MB -> {item.path}")
+    if not written:
+        typer.echo("no call waits to be sent")
+
+
+@batch_app.command("submit")
+def batch_submit(
+    again: Annotated[
+        bool, typer.Option("--again", help="Send the calls of an interrupted submission anew.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Send the waiting calls to their providers as batches."""
+    from simulrag.models.batch.rounds import submit
+
+    sent = []
+    with _store() as (store, _), _budget() as budget:
+        for item in submit(store, budget.check, again=again):
+            sent.append(item.model_dump())
+            if not as_json:
+                typer.echo(f"{item.requests} calls sent as {item.provider_id} ({item.name})")
+    if as_json:
+        _print_json(sent)
+    elif not sent:
+        typer.echo("no call waits to be sent")
+
+
+@batch_app.command("status")
+def batch_status(as_json: Json = False) -> None:
+    """Ask the providers how far the batches are."""
+    from simulrag.models.batch.rounds import counts, status
+
+    with _store() as (store, _):
+        standings = status(store)
+        found = counts(store.calls())
+    if as_json:
+        _print_json({"calls": found, "batches": [item.model_dump() for item in standings]})
+        return
+    typer.echo(", ".join(f"{n} {state}" for state, n in found.items()))
+    _show(standings)
+
+
+@batch_app.command("import")
+def batch_import(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Result files; none: ask the providers.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring replies: of the batches that have ended, or from files."""
+    from simulrag.errors import InputError
+    from simulrag.models.batch.rounds import fetch, read_files
+
+    standings: list[Standing] = []
+    with _store() as (store, _):
+        if files:
+            report = read_files(store, files)
+        else:
+            report, standings = fetch(store)
+    if as_json:
+        _print_json(report.model_dump())
+    else:
+        _tell(report)
+        _show([item for item in standings if item.state is None or not item.state.ended])
+    if report.refused:
+        raise InputError(
+            f"{len(report.refused)} replies belong to no pending call and were refused (the first: "
+            f"{report.refused[0]}); the others are in"
+        )
+
+
+def _tell(report: ImportedReplies) -> None:
+    failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
+    typer.echo(f"{report.answered} calls answered{failed}, {report.present} were before")
+    if report.again:
+        typer.echo(f"{report.again} calls without a reply wait to be sent again")
+    for line in report.refused[:SHOWN_REFUSALS]:
+        typer.echo(f"  refused: {line}")
+
+
+def _show(standings: list[Standing]) -> None:
+    for item in standings:
+        batch, state = item.batch, item.state
+        if state is None:
+            typer.echo(f"  {batch.name}: submission was interrupted, see `simulrag batch submit`")
+            continue
+        problem = f": {state.problem}" if state.problem else ""
+        total = state.total or batch.size
+        done = f"{state.status}, {state.done} of {total}{problem}"
+        typer.echo(f"  {batch.name} ({batch.provider_id}): {done}")
+
+
+@contextmanager
+def _store() -> Iterator[tuple[PendingStore, Path]]:
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.stages.bench import cache_place
+    from simulrag.models.pending import PendingStore
+
+    project = find_project()
+    cache = cache_place(project, load_params(project.params).operations)
+    beside = cache.parent if isinstance(cache, Path) else project.root / ".cache"
+    store = PendingStore(cache)
+    try:
+        yield store, beside / "batches"
+    finally:
+        store.close()
+
+
+@contextmanager
+def _budget() -> Iterator[BatchBudget]:
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.stages.bench import cache_place
+    from simulrag.calls import CallCache
+    from simulrag.models.batch.spending import BatchBudget
+    from simulrag.models.budget import Account
+    from simulrag.models.prices import read_prices
+
+    project = find_project()
+    operations = load_params(project.params).operations
+    limits = operations.budget
+    place = cache_place(project, operations)
+    with CallCache(place, stage="batch-submit", mode="replay") as cache:
+        yield BatchBudget(
+            limits, Account(cache.ledger(), read_prices(project.prices), limits.since)
+        )
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

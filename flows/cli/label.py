@@ -1,0 +1,156 @@
+"""``simulrag label``: claims out to people, and their labels back into the project."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from flows.project import Project
+    from simulrag.judging.people.offering import Offer
+    from simulrag.records import HumanLabel
+
+app = typer.Typer(no_args_is_help=True, help="Labels by people, which override the judge's.")
+
+Sample = Annotated[
+    int | None,
+    typer.Option(help="How many claims to offer, the judge's undecided first (default: all)."),
+]
+Domains = Annotated[
+    list[str] | None, typer.Option("--domain", "-d", help="A domain (default: all of params.yaml).")
+]
+
+
+@app.command("export")
+def export(
+    sample: Sample = None,
+    domain: Domains = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write into.")] = None,
+) -> None:
+    """Write the claims as Label Studio tasks, and the labelling interface they belong to."""
+    from flows.files import write_text
+    from flows.project import find_project
+    from simulrag.judging.people import label_studio
+
+    project = find_project()
+    offered = _offers(project, sample, domain)
+    folder = project.results.label_studio if out is None else out
+    shown = folder.relative_to(project.root) if out is None else folder
+    tasks = json.dumps(label_studio.tasks(offered), indent=1, ensure_ascii=False)
+    write_text(folder / "tasks.json", tasks + "\n")
+    write_text(folder / "config.xml", label_studio.config())
+    typer.echo(f"{len(offered)} claims -> {shown}/tasks.json, their interface -> config.xml")
+
+
+@app.command("serve")
+def serve(
+    sample: Sample = None,
+    domain: Domains = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8765,
+) -> None:
+    """A page for labelling, on this machine alone; every click is saved. End it with Ctrl-C."""
+    from flows.files import check_folder
+    from flows.project import find_project
+    from simulrag.judging.people.server import LabelServer
+    from simulrag.judging.people.session import Session
+    from simulrag.judging.people.store import LabelStore
+
+    project = find_project()
+    offered = _offers(project, sample, domain)
+    path = project.results.human_store
+    check_folder(path.parent)
+    with LabelServer(Session(offered, LabelStore(path)), port) as server:
+        typer.echo(f"{len(offered)} claims to label: {server.address}")
+        typer.echo(f"Ctrl-C ends it; then: simulrag label import {path.relative_to(project.root)}")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("every label is saved")
+
+
+@app.command("import")
+def import_labels(
+    files: Annotated[list[Path], typer.Argument(help="Label Studio's JSON, or serve's file.")],
+    drop_unknown: Annotated[
+        bool, typer.Option("--drop-unknown", help="Leave out labels of claims that nobody made.")
+    ] = False,
+) -> None:
+    """Replace data/labels/human.jsonl by the labels of these files, whole or not at all."""
+    from flows.files import write_records
+    from flows.project import find_project
+    from simulrag.judging.people.labels import in_order, settle
+
+    project = find_project()
+    given = [label for file in files for label in _read(file)]
+    labels = _known(project, given, drop_unknown)
+    settled = settle(labels)
+    path = project.results.human_labels
+    write_records(path, in_order(labels))
+    open_ones = sum(one.disputed and one.adjudication is None for one in settled.values())
+    typer.echo(
+        f"{len(labels)} labels of {len(settled)} claims -> {path.relative_to(project.root)}; "
+        f"{len(given) - len(labels)} left out; {open_ones} claims wait for an adjudication"
+    )
+
+
+def _offers(project: Project, sample: int | None, domains: list[str] | None) -> list[Offer]:
+    from flows.files import read_records, read_table
+    from flows.params import load_params, unknown
+    from simulrag.questions.published import read_questions
+    from simulrag.errors import InputError
+    from simulrag.judging.people.offering import offers
+    from simulrag.records import Answer, Label
+
+    params = load_params(project.params)
+    chosen = domains or params.domains
+    place = project.results
+    for name in chosen:
+        if name not in params.domains:
+            raise InputError(unknown("domain", name, params.domains))
+    return offers(
+        [question for name in chosen for question in read_questions(place.benchmark(name))],
+        [answer for name in chosen for answer in read_records(place.answers(name), Answer)],
+        [label for name in chosen for label in read_table(place.labels(name), Label)],
+        sample=sample,
+        seed=params.metrics.seed,
+    )
+
+
+def _read(file: Path) -> list[HumanLabel]:
+    from simulrag.errors import InputError
+    from simulrag.judging.people.label_studio import read_export
+    from simulrag.judging.people.store import LabelStore, is_store
+
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from None
+    return LabelStore(file).labels() if is_store(content) else read_export(content, str(file))
+
+
+def _known(project: Project, labels: list[HumanLabel], drop: bool) -> list[HumanLabel]:
+    """The labels of claims that the judge was shown; others are an error unless dropped."""
+    from flows.files import read_table
+    from flows.params import load_params
+    from simulrag.errors import InputError
+    from simulrag.records import Label
+
+    judged = {
+        (label.question_id, label.claim_hash)
+        for domain in load_params(project.params).domains
+        for label in read_table(project.results.labels(domain), Label)
+    }
+    known = [label for label in labels if (label.question_id, label.claim_hash) in judged]
+    strangers = [label for label in labels if (label.question_id, label.claim_hash) not in judged]
+    if strangers and not drop:
+        first = strangers[0]
+        raise InputError(
+            f"{len(strangers)} of {len(labels)} labels are of claims that these answers do not "
+            f"have, the first: '{first.text[:60]}' of question '{first.question_id}' by "
+            f"'{first.annotator}'. Import them into the project they were made in, or leave them "
+            "out with --drop-unknown"
+        )
+    return known

@@ -1,0 +1,25 @@
+"""The table at the end of ``make run``, from the metrics that are there."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from flows.stages.metrics import read_tables
+from flows.params import load_stage_params
+from flows.project import find_project
+from flows.stages.bench import exits
+from simulrag.report.terminal import terminal_table
+
+
+def main() -> None:
+    """``python -m flows.cli.table``."""
+    project = find_project()
+    params = load_stage_params(project, "metrics")
+    console = Console()
+    console.print(terminal_table(read_tables(project.results.metrics, params.metrics)))
+    report = project.results.report.relative_to(project.root)
+    console.print(f"Report: {report}", highlight=False)
+
+
+if __name__ == "__main__":
+    raise SystemExit(exits(main))

@@ -1,0 +1,1 @@
+"""What is left to do and what it will cost."""

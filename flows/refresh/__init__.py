@@ -1,0 +1,1 @@
+"""New questions on a schedule."""

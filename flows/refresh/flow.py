@@ -1,0 +1,89 @@
+"""The deployment's flow: the refreshes that are due, as states and an artifact of Prefect.
+
+Prefect's environment is set by whoever starts this (``flows.refresh.serve``, a worker), before the import.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, runtime
+from prefect.artifacts import create_markdown_artifact
+from prefect.states import Completed, Failed
+
+from flows.refresh.history import Status
+from flows.params import load_params
+from flows.refresh.periods import last_fire, name_of
+from flows.project import Project, find_project
+from flows.refresh.refresh import alone, done_periods, page_file, refresh_period, unfinished
+from flows.refresh.clone import home
+from simulrag.errors import CallsPending, SimulRAGError
+
+PROJECT = "SIMULRAG_PROJECT"
+"""Environment variable: the project's folder, where it is not the working directory."""
+
+STATES: dict[Status, str] = {
+    "regressed": "Regressed",
+    "coverage_failed": "CoverageFailed",
+    "out_of_budget": "OutOfBudget",
+    "failed": "PipelineFailed",
+}
+"""Names of the states that a refresh fails in, for automations to watch."""
+
+
+@flow(name="refresh", flow_run_name="refresh", persist_result=False)
+def refresh(period: str | None = None, again: bool = False) -> Any:
+    """Refresh a period: the scheduled one, unless one is named. One done already is left alone.
+
+    A refresh that was killed before its end is gone on with first. ``again``: also where it is
+    done; what was paid for is not paid again.
+    """
+    project = find_project(Path(os.environ.get(PROJECT, Path.cwd())))
+    states: list[Any] = []
+    with alone(project) as lock:
+        left = unfinished(project)
+        if left is not None and left[0] != period:
+            states.append(_one(project, left[0], lock, left[1]))
+        wanted, why_not = _wanted(project, period, again)
+        if why_not:
+            states.append(Completed(name="Skipped", message=why_not))
+        elif left is None or left[0] != wanted or left[0] == period:
+            states.append(
+                _one(project, wanted, lock, left[1] if left and left[0] == wanted else None)
+            )
+    return next((state for state in states if state.is_failed()), states[-1])
+
+
+def _wanted(project: Project, period: str | None, again: bool) -> tuple[str, str]:
+    """The period of this run, and why it is not to be run, or nothing."""
+    params = load_params(project.params).operations.refresh
+    latest = name_of(last_fire(params, datetime.now(UTC)))
+    wanted = period
+    if wanted is None:
+        due = runtime.flow_run.scheduled_start_time or datetime.now(UTC)
+        wanted = name_of(last_fire(params, due))
+    if wanted in done_periods(project) and not again:
+        return wanted, f"period {wanted} is done already"
+    if period is None and wanted < latest and params.missed != "all":
+        return wanted, f"period {wanted} was missed: {latest} has begun (missed: {params.missed})"
+    return wanted, ""
+
+
+def _one(project: Project, period: str, lock: int, source: str | None) -> Any:
+    try:
+        record = refresh_period(project, period, lock, source)
+    except CallsPending as error:
+        return Failed(name="CallsPending", message=str(error))
+    except SimulRAGError as error:
+        sys.stderr.write(f"error: refresh {period}: {error}\n")
+        return Failed(name="RefreshFailed", message=f"refresh {period}: {error}")
+    text = page_file(Project(home(project) / "work")).read_text(encoding="utf-8")
+    create_markdown_artifact(markdown=text, key="refresh", description=f"Refresh {period}")
+    if record.status == "completed":
+        return Completed(message=f"refresh {period}: no metric fell significantly")
+    why = "; ".join(record.reasons) or "the pipeline failed; see the log of whoever serves"
+    return Failed(name=STATES[record.status], message=f"refresh {period}: {why}"[:2000])

@@ -1,0 +1,163 @@
+"""Stage ``benchmark``: templates, sampled scenarios run on the simulator, checked questions.
+
+A domain whose simulator replays published evidence takes its questions from the imported file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from flows.watch.artifacts import stage_costs
+from flows.files import write_records, write_text
+from flows.params import StageParams, load_stage_params
+from flows.watch.progress import console
+from flows.project import Project, find_project
+from flows.stages.bench import cache_place, exits, load_simulator, run_stage, workbench
+from flows.watch.tracking import Tracker
+from simulators.base import Simulator
+from simulrag.questions.open.generation import BenchmarkSummary, generate
+from simulrag.questions.published import read_questions
+from simulrag.calls import CallCache
+from simulrag.errors import CoverageFailed, InputError
+from simulrag.models.replies import Template
+from simulrag.records import Question
+
+Made = tuple[list[Template], list[Question], BenchmarkSummary]
+
+
+def run(project: Project, params: StageParams, domain: str, simulator: Simulator) -> Made:
+    """Generate a domain's benchmark; writes questions, templates, summary and calls."""
+    name = f"benchmark-{domain}"
+    wanted = params.benchmark
+
+    async def body(tracker: Tracker) -> Made:
+        made: list[Made] = []
+        export = project.results.calls(name)
+        async with workbench(
+            project, params, name, "benchmark", simulator=simulator, export=export
+        ) as bench:
+            tracker.expect(wanted.questions)
+
+            async def draw() -> None:
+                made.append(
+                    await generate(
+                        bench.gateway,
+                        bench.runs,
+                        domain,
+                        n=wanted.questions,
+                        seed=wanted.seed,
+                        template_count=wanted.templates,
+                        concurrency=params.operations.concurrency,
+                        simulator_seed=params.simulator(domain).seed,
+                        accepted=tracker.advance,
+                    )
+                )
+
+            await tracker.step(f"generate {wanted.questions}", draw)
+            _write(project, domain, *made[0])
+        summary = made[0][2]
+        await tracker.markdown(name, stage_table(summary))
+        counts = {"questions made": (summary.accepted, summary.requested)}
+        rows = stage_costs(project, bench.gateway, counts)
+        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
+        return made[0]
+
+    tags = [f"domain:{domain}", f"model:{params.model('benchmark').model}"]
+    return run_stage(project, params, "benchmark", f"{name}-{wanted.questions}q", tags, body=body)
+
+
+def copy_published(project: Project, params: StageParams, domain: str) -> Made:
+    """The imported questions of a replayed domain, under the domain's own name."""
+    settings = params.simulator(domain).settings
+    if "benchmark" not in settings:
+        raise InputError(
+            f"simulators.{domain}.settings needs 'benchmark', the file of imported questions"
+        )
+    source = project.root / str(settings["benchmark"])
+    questions = [q.model_copy(update={"domain": domain}) for q in read_questions(source)]
+    summary = BenchmarkSummary(
+        domain=domain,
+        requested=len(questions),
+        accepted=len(questions),
+        templates=0,
+        scenarios=len({question.scenario_id for question in questions}),
+        rejected=0,
+        rejected_by_reason={},
+        simulator_failures=0,
+        exhausted=True,
+    )
+    _write(project, domain, [], questions, summary)
+    with CallCache(cache_place(project, params.operations), stage=f"benchmark-{domain}") as cache:
+        cache.export(
+            project.results.calls(f"benchmark-{domain}")
+        )  # no call was made: an empty table
+    return [], questions, summary
+
+
+def stage_table(summary: BenchmarkSummary) -> str:
+    """The stage as Markdown: questions made, and what was rejected and why."""
+    lines = [f"## benchmark {summary.domain}", "", "| what | count |", "| --- | --- |"]
+    lines += [
+        f"| {field} | {getattr(summary, field)} |"
+        for field in ("requested", "accepted", "scenarios", "rejected", "simulator_failures")
+    ]
+    lines += [f"| rejected for {k} | {n} |" for k, n in summary.rejected_by_reason.items()]
+    return "\n".join(lines)
+
+
+def check_made(summary: BenchmarkSummary, min_coverage: float) -> None:
+    """Raise CoverageFailed, with the reasons, where too few questions were made."""
+    made, wanted = summary.accepted, summary.requested
+    if wanted == 0 or made / wanted >= min_coverage:
+        return
+    reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
+    hints = [f"rejected: {reasons}"] if reasons else []
+    if summary.exhausted:
+        hints.append(
+            f"the {summary.templates} templates have {summary.scenarios} distinct scenarios and no "
+            "more: lower benchmark.questions, or raise benchmark.templates with a model that "
+            "writes others"
+        )
+    raise CoverageFailed(
+        f"benchmark-{summary.domain}: {made} of {wanted} came through, below "
+        f"operations.min_coverage {min_coverage:g}; {'; '.join(hints)}"
+    )
+
+
+def _write(
+    project: Project,
+    domain: str,
+    templates: list[Template],
+    questions: list[Question],
+    summary: BenchmarkSummary,
+) -> None:
+    write_records(project.results.benchmark(domain), questions)
+    plain = [template.model_dump(mode="json") for template in templates]
+    _write_json(project.results.templates(domain), plain)
+    _write_json(project.results.benchmark_summary(domain), summary.model_dump(mode="json"))
+
+
+def _write_json(path: Path, value: object) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    """``python -m flows.stages.benchmark --domain urban``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--domain", required=True)
+    domain = parser.parse_args().domain
+    project = find_project()
+    params = load_stage_params(project, "benchmark")
+    simulator = load_simulator(project, params, domain)
+    if simulator.oracle:
+        _, _, summary = copy_published(project, params, domain)
+    else:
+        _, _, summary = run(project, params, domain, simulator)
+    console.print(stage_table(summary), markup=False)
+    check_made(summary, params.operations.min_coverage)
+
+
+if __name__ == "__main__":
+    raise SystemExit(exits(main))

@@ -1,0 +1,1 @@
+"""What Prefect and the terminal show of a stage."""

@@ -1,1 +1,0 @@
-"""Benchmarks: generated from a simulator and checked, or imported from published files."""

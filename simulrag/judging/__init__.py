@@ -1,0 +1,1 @@
+"""Claims labelled by the reference: by a model, and by people."""

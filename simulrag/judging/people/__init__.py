@@ -1,0 +1,1 @@
+"""Labels by people, which override the judge's."""

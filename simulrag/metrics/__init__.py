@@ -1,0 +1,1 @@
+"""What answers and labels say, as numbers with their intervals."""

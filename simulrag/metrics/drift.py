@@ -1,0 +1,149 @@
+"""Two evaluations on different questions: did a metric move by more than chance allows.
+
+Each refresh draws new scenarios from the same sampler, so no question of one has a partner in the
+other and the paired tests of the other tables do not apply. The scenarios of either side are
+resampled by themselves, and a difference is that of two independent resamples: the two-sample
+bootstrap (Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 8). Scenarios that
+both sides happen to share make the two sides alike, so the test is then too careful, not too bold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from simulrag.metrics.answer_level import final_answer_values
+from simulrag.metrics.claim_level import OURS, plan_of, ranked_claims
+from simulrag.judging.people.labels import settle
+from simulrag.metrics.intervals import Floats, estimate, holm, scenario_weights, two_sided_p
+from simulrag.metrics.pool import label_lookup, pool_of
+from simulrag.metrics.ranking import measure
+from simulrag.metrics.settings import MetricSettings
+from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Record
+
+CLAIM_LEVEL = ("f1", "aupr", "auroc")
+ANSWER_LEVEL = ("informativeness", "factuality")
+METRICS = (*CLAIM_LEVEL, *ANSWER_LEVEL)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The records of one evaluation of one domain."""
+
+    answers: Sequence[Answer]
+    labels: Sequence[Label]
+    finals: Sequence[FinalClaims]
+    scenario_of: Mapping[str, str]
+    human: Sequence[HumanLabel] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A side's metrics: the value itself, then one a resample; NaN where undefined."""
+
+    scenarios: int
+    values: Mapping[str, Floats]
+
+
+class Change(Record):
+    """One metric of one domain, after minus before; None where undefined, with the reason."""
+
+    domain: str
+    metric: str
+    before: float | None
+    after: float | None
+    difference: float | None
+    lower_95: float | None
+    upper_95: float | None
+    p: float | None
+    p_holm: float | None
+    drop: bool
+    reason: str
+
+
+def resamples_for(domains: int, alpha: float, least: int) -> int:
+    """Resamples that resolve ``alpha`` after Holm's correction over all tests, ten times over."""
+    return max(least, ceil(20 * domains * len(METRICS) / alpha))
+
+
+def sample(
+    domain: str, side: Sides, settings: MetricSettings, *, resamples: int, stream: str
+) -> Sample:
+    """UE+SBA at the headline budget, and SimulRAG's final answers.
+
+    ``stream`` tells the draws of two sides apart: with one name for both they would be paired.
+    """
+    settled = {key: one.label for key, one in settle(side.human).items()}
+    labels = {**label_lookup(side.labels), **settled}
+    pool = pool_of(domain, side.answers, labels, side.scenario_of)
+    weights = scenario_weights(pool.scenarios, resamples, settings.seed, stream)
+    candidates = pool.candidates(settings.centrality)
+    (line,) = (
+        line
+        for line in plan_of(pool, candidates, settings)
+        if (line.method, line.budget_percent) == (OURS, settings.headline_budget)
+    )
+    values: dict[str, Floats] = {}
+    if not line.reason:
+        ranked = ranked_claims(
+            pool,
+            candidates.confidence,
+            line.chosen[0],
+            settings.undecided,
+            settings.all_selected_one,
+        )
+        found = measure(ranked, weights)
+        values = {name: found[name] for name in CLAIM_LEVEL}
+    finals = final_answer_values(
+        side.answers,
+        side.finals,
+        labels,
+        side.scenario_of,
+        weights=weights,
+        undecided=settings.undecided,
+    )
+    return Sample(pool.scenarios, values | {name: finals[name] for name in ANSWER_LEVEL})
+
+
+def compare(
+    before: Mapping[str, Sample], after: Mapping[str, Sample], alpha: float
+) -> list[Change]:
+    """Every metric of the domains that both sides have; Holm's correction runs over all of them.
+
+    ``drop``: the value fell, and the two-sided p after correction is below ``alpha``.
+    """
+    pairs = [
+        (domain, metric, before[domain], after[domain])
+        for domain in after
+        if domain in before
+        for metric in METRICS
+        if metric in before[domain].values and metric in after[domain].values
+    ]
+    gaps = [new.values[metric] - old.values[metric] for _, metric, old, new in pairs]
+    raw = [
+        two_sided_p(gap) if min(old.scenarios, new.scenarios) > 1 else None
+        for gap, (_, _, old, new) in zip(gaps, pairs, strict=True)
+    ]
+    changes: list[Change] = []
+    for (domain, metric, old, new), gap, p, adjusted in zip(
+        pairs, gaps, raw, holm(raw), strict=True
+    ):
+        result = estimate(gap, min(old.scenarios, new.scenarios), "undefined for one of the two")
+        fell = result.value is not None and result.value < 0
+        changes.append(
+            Change(
+                domain=domain,
+                metric=metric,
+                before=estimate(old.values[metric], 1, "").value,
+                after=estimate(new.values[metric], 1, "").value,
+                difference=result.value,
+                lower_95=result.lower_95,
+                upper_95=result.upper_95,
+                p=p,
+                p_holm=adjusted,
+                drop=fell and adjusted is not None and adjusted < alpha,
+                reason=result.reason,
+            )
+        )
+    return changes

@@ -1,0 +1,166 @@
+"""What an official SDK's error means. OpenAI's and Anthropic's name their errors alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
+from simulrag.models.providers.credentials import scrub
+from simulrag.models.providers.retry_after import retry_after_s
+from simulrag.records import Usage
+
+CONNECT_TIMEOUT_S = 10.0
+
+ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError)
+"""What reading an answer of another shape raises: the SDKs do not validate what servers send."""
+
+_OVERLOADED = 529  # Anthropic: all customers together are too many
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
+_FIELDS = frozenset({"temperature", "top_p", "seed", "reasoning_effort", "max_tokens"}) | {
+    *("max_output_tokens", "max_completion_tokens")
+}
+# "`temperature` is deprecated for this model", "max_tokens: 99999 > 8192, which is the maximum".
+_FIELD_NAMED = re.compile(
+    r"\b(temperature|top_p|reasoning_effort)\b"
+    r"|\b(max_tokens|max_output_tokens|max_completion_tokens): \d+ > \d+"
+)
+_OVERFLOW = re.compile(r"context (?:length|window|limit)|prompt is too long|maximum context", re.I)
+_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
+
+
+@dataclass(frozen=True)
+class Server:
+    """Who is called, for the text of errors. ``wire`` is the interface that it should speak."""
+
+    base_url: str
+    model: str
+    key_variable: str | None
+    wire: str
+
+    def failure(self, error: Any, sdk: ModuleType, key: str) -> SimulRAGError:
+        """An SDK's APIError as an error of ours, without the key.
+
+        ModelError (refused, unavailable, timeout); EnvironmentFault for a key that is not accepted
+        and an account without credit; InputError for an unknown model or sampling field.
+        """
+        if isinstance(error, sdk.APITimeoutError):
+            return ModelError(
+                f"{self.base_url} could not be reached in {CONNECT_TIMEOUT_S:g} s",
+                kind="timeout",
+                cause="unreachable",
+            )
+        if isinstance(error, sdk.APIConnectionError):
+            cause = error.__cause__
+            return ModelError(
+                f"no connection to {self.base_url} ({scrub(str(cause or error), key)}); is "
+                "base_url right?",
+                kind="unavailable",
+                # By name: which HTTP library raises it is the SDK's affair and has changed.
+                cause="unreachable" if type(cause).__name__ == "ConnectError" else None,
+            )
+        said = scrub(error.message, key)
+        if not isinstance(error, sdk.APIStatusError):
+            return ModelError(f"{self.base_url} sent no usable answer: {said}", kind="unavailable")
+        mendable = self._users_to_mend(error, said)
+        if mendable is not None:
+            return mendable
+        return self._status_failure(error.status_code, said, retry_after_s(error.response.headers))
+
+    def no_json(self) -> ModelError:
+        """A body that no SDK can read."""
+        return ModelError(
+            f"{self.base_url} sent a body that is no JSON; is it a {self.wire} server?",
+            kind="unavailable",
+        )
+
+    def odd_shape(self) -> ModelError:
+        """A body of JSON that is no answer: fields are missing or of other types."""
+        return ModelError(
+            f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?",
+            kind="unavailable",
+        )
+
+    def _users_to_mend(self, error: Any, said: str) -> SimulRAGError | None:
+        status = error.status_code
+        codes = {getattr(error, "code", None), getattr(error, "type", None)}
+        if status == 402 or codes & _NO_CREDIT:
+            return EnvironmentFault(
+                f"the account at {self.base_url} has no credit left ({status}): {said}; "
+                "everything paid for is kept"
+            )
+        if status in {401, 403}:
+            variable = self.key_variable or "api_key_env (none is named)"
+            return EnvironmentFault(
+                f"{self.base_url} does not accept the key of {variable} ({status}): {said}"
+            )
+        if status == 404:
+            return InputError(
+                f"{self.base_url} knows no model '{self.model}', or base_url is wrong (404): {said}"
+            )
+        field = _refused_field(error, said) if status == 400 else None
+        if field is None and status == 400 and codes & _UNSUPPORTED:
+            field = getattr(error, "param", None) or "a sampling field"
+        if field is not None:
+            return InputError(
+                f"the model '{self.model}' does not take {field} as it is set (400): {said}; "
+                "change or leave out that field of its sampling in params.yaml"
+            )
+        return None
+
+    def _status_failure(self, status: int, said: str, wait_s: float | None) -> ModelError:
+        if status in {429, _OVERLOADED}:
+            return ModelError(
+                f"{self.base_url} takes no more calls now, for the rate limit or the account's "
+                f"quota ({status}): {said}; run again later to go on from here",
+                kind="unavailable",
+                cause="throttled",
+                retry_after_s=wait_s,
+            )
+        if status in {408, 409} or status >= 500:
+            return ModelError(
+                f"{self.base_url} failed ({status}): {said}; run again to go on from here",
+                kind="unavailable",
+                retry_after_s=wait_s,
+            )
+        return ModelError(f"{self.base_url} refused the request ({status}): {said}", kind="refused")
+
+
+def _refused_field(error: Any, said: str) -> str | None:
+    """The sampling field that a bad request is about, by its name or in the server's words.
+
+    Not where a prompt is too long: that is one question's fault, whatever field it names.
+    """
+    if _OVERFLOW.search(said):
+        return None
+    named = str(getattr(error, "param", None) or "").replace(".", "_")
+    if named in _FIELDS:
+        return named
+    found = _FIELD_NAMED.search(said)
+    return None if found is None else found[1] or found[2]
+
+
+def count(usage: Any, field: str) -> int:
+    """A count of tokens as a server sent it; 0 where it is none (compatible servers send any)."""
+    value = getattr(usage, field, None)
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def cut_off(limit: int | None, usage: Usage) -> ModelError:
+    """A reply that met the limit of output tokens."""
+    return ModelError(
+        f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
+        "raise sampling.max_output_tokens or the server's limit",
+        kind="truncated",
+        usage=usage.model_dump(),
+    )
+
+
+def schema_title(schema: dict[str, Any]) -> str:
+    """The name of a schema as the wires take it."""
+    title = str(schema.get("title", "Reply"))
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in title)[:64]

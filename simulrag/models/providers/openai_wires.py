@@ -1,0 +1,168 @@
+"""OpenAI's two interfaces: Chat Completions, which all servers speak, and Responses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulrag.errors import ModelError
+from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.providers.credentials import scrub, without_key
+from simulrag.models.providers.faults import count, cut_off, schema_title
+from simulrag.models.providers.strictness import strict_schema
+from simulrag.records import Usage
+
+
+def chat_body(
+    model: str,
+    messages: Sequence[Message],
+    schema: dict[str, JsonValue] | None,
+    sampling: Sampling,
+    *,
+    sample_index: int,
+    official: bool,
+) -> dict[str, Any]:
+    """The request of Chat Completions. What the sampling leaves open is not sent."""
+    body = _common(model, sampling)
+    body["messages"] = [{"role": item.role, "content": item.content} for item in messages]
+    if sampling.reasoning_effort is not None:
+        body["reasoning_effort"] = sampling.reasoning_effort
+    if sampling.seed is not None:
+        body["seed"] = sampling.seed + sample_index
+    if sampling.max_output_tokens is not None:
+        # OpenAI renamed the field; many compatible servers know the old name alone.
+        field = "max_completion_tokens" if official else "max_tokens"
+        body[field] = sampling.max_output_tokens
+    if schema is not None:
+        body["response_format"] = {"type": "json_schema", "json_schema": _format(schema)}
+    return body
+
+
+def responses_body(
+    model: str,
+    messages: Sequence[Message],
+    schema: dict[str, JsonValue] | None,
+    sampling: Sampling,
+) -> dict[str, Any]:
+    """The request of the Responses API; the provider is asked to keep no copy of the reply."""
+    body = _common(model, sampling)
+    body["input"] = [{"role": item.role, "content": item.content} for item in messages]
+    body["store"] = False
+    if sampling.reasoning_effort is not None:
+        body["reasoning"] = {"effort": sampling.reasoning_effort}
+    if sampling.max_output_tokens is not None:
+        body["max_output_tokens"] = sampling.max_output_tokens
+    if schema is not None:
+        body["text"] = {"format": {"type": "json_schema", **_format(schema)}}
+    return body
+
+
+def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
+    """The reply of Chat Completions. Raises ModelError (refused, truncated, unavailable)."""
+    # The SDK does not validate what compatible servers send: any field may be missing.
+    choices = getattr(response, "choices", None) or [None]
+    usage = _usage(getattr(response, "usage", None), "prompt_tokens", "completion_tokens")
+    message = getattr(choices[0], "message", None)
+    if message is None:
+        raise ModelError(
+            "the server's answer holds no choice; is it a Chat Completions server?",
+            kind="unavailable",
+        )
+    finish = getattr(choices[0], "finish_reason", None)
+    if getattr(message, "refusal", None):
+        raise _refused(message.refusal, key, usage)
+    if finish == "content_filter":
+        raise _filtered(usage)
+    if finish == "length":
+        raise cut_off(sampling.max_output_tokens, usage)
+    if not isinstance(message.content, str | None):
+        raise TypeError("content is no text")
+    return ProviderReply(
+        text=without_key(message.content or "", key),
+        usage=usage,
+        model_version=_version(response, key),
+    )
+
+
+def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
+    """The reply of the Responses API. Raises ModelError (refused, truncated, unavailable)."""
+    output = getattr(response, "output", None)
+    if not isinstance(output, list):
+        raise ModelError(
+            "the server's answer holds no output; does it speak the Responses API (else set "
+            "api: chat)?",
+            kind="unavailable",
+        )
+    usage = _usage(getattr(response, "usage", None), "input_tokens", "output_tokens")
+    status = getattr(response, "status", None)
+    if status == "incomplete":
+        reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
+        if reason == "content_filter":
+            raise _filtered(usage)
+        raise cut_off(sampling.max_output_tokens, usage)
+    if status == "failed":
+        said = getattr(getattr(response, "error", None), "message", "")
+        raise ModelError(f"the provider failed: {scrub(str(said), key)}", kind="unavailable")
+    parts = [
+        part
+        for item in output
+        if getattr(item, "type", None) == "message"
+        for part in (getattr(item, "content", None) or [])
+    ]
+    for part in parts:
+        if getattr(part, "type", None) == "refusal":
+            raise _refused(part.refusal, key, usage)
+    text = "".join(part.text for part in parts if getattr(part, "type", None) == "output_text")
+    return ProviderReply(
+        text=without_key(text, key),
+        usage=usage,
+        model_version=_version(response, key),
+    )
+
+
+def _common(model: str, sampling: Sampling) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": model}
+    if sampling.temperature is not None:
+        body["temperature"] = sampling.temperature
+    if sampling.top_p is not None:
+        body["top_p"] = sampling.top_p
+    return body
+
+
+def _format(schema: dict[str, JsonValue]) -> dict[str, Any]:
+    strict = strict_schema(schema)
+    return {
+        "name": schema_title(schema),
+        "schema": schema if strict is None else strict,
+        "strict": strict is not None,
+    }
+
+
+def _refused(said: str, key: str, usage: Usage) -> ModelError:
+    return ModelError(
+        f"the model refused: {scrub(str(said), key)}", kind="refused", usage=usage.model_dump()
+    )
+
+
+def _filtered(usage: Usage) -> ModelError:
+    return ModelError(
+        "the provider's content filter stopped the reply", kind="refused", usage=usage.model_dump()
+    )
+
+
+def _version(response: Any, key: str) -> str:
+    return without_key(str(getattr(response, "model", None) or ""), key)
+
+
+def _usage(usage: Any, sent: str, written: str) -> Usage:
+    if usage is None:
+        return Usage(calls=1)
+    details = getattr(usage, f"{sent}_details", None)
+    return Usage(
+        calls=1,
+        input_tokens=count(usage, sent),
+        output_tokens=count(usage, written),
+        cached_input_tokens=count(details, "cached_tokens"),
+    )

@@ -1,0 +1,1 @@
+"""Where questions come from: generated from a simulator, or published files."""

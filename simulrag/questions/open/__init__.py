@@ -1,0 +1,1 @@
+"""Open questions: templates, sampled scenarios, runs, writing, check."""

@@ -1,0 +1,146 @@
+"""Benchmark generation from end to end: templates, scenarios, runs, questions and their check."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from simulators.base import ArgumentError, RunError
+from simulrag.questions.open.check import Problem
+from simulrag.questions.open.writing import Rejection, rejection, write_question
+from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.open.templates import draw_templates
+from simulrag.errors import CallsPending, InputError
+from simulrag.method.simulation import Simulations
+from simulrag.models.base import Asker
+from simulrag.models.replies import Template
+from simulrag.records import Question, Record
+
+
+class BenchmarkSummary(Record):
+    """What generation asked for and got.
+
+    ``scenarios``: how many were drawn. ``rejected_by_reason`` counts, for each kind of problem, the
+    rejected scenarios that show it (one may show several). ``simulator_failures``: scenarios whose
+    run failed; they are rejections too. ``exhausted``: every combination of the templates' ranges
+    was drawn.
+    """
+
+    domain: str
+    requested: int
+    accepted: int
+    templates: int
+    scenarios: int
+    rejected: int
+    rejected_by_reason: dict[str, int]
+    simulator_failures: int
+    exhausted: bool
+    rejections: tuple[Rejection, ...] = ()
+
+
+async def generate(
+    ask: Asker,
+    simulations: Simulations,
+    domain: str,
+    *,
+    n: int,
+    seed: int,
+    template_count: int,
+    templates: list[Template] | None = None,
+    draws_per_question: int = 3,
+    concurrency: int = 16,
+    simulator_seed: int = 0,
+    accepted: Callable[[], None] = lambda: None,
+) -> tuple[list[Template], list[Question], BenchmarkSummary]:
+    """``n`` checked questions, or fewer where the summary says why.
+
+    ``templates`` None: the model draws them. Scenarios come from one stream, in batches of what
+    is still missing, until ``n`` are accepted or ``draws_per_question`` x ``n`` were drawn; the
+    questions are in the stream's order, so a larger ``n`` keeps the smaller one's questions.
+    ``accepted`` is called after each question that passed its check.
+    """
+    if n < 1 or template_count < 1:
+        raise InputError(
+            f"a benchmark needs at least one question and one template, not {n} and "
+            f"{template_count}; see the benchmark section of params.yaml"
+        )
+    if templates is None:
+        templates = await draw_templates(ask, simulations.simulator, template_count)
+    by_id = {template.template_id: template for template in templates}
+    slots = asyncio.Semaphore(concurrency)
+
+    async def one(scenario: SampledScenario) -> Question | Rejection:
+        async with slots:
+            try:
+                evidence = await run_scenario(simulations, scenario, simulator_seed)
+            except (ArgumentError, RunError) as error:
+                return rejection(
+                    scenario, "simulator", Problem(kind="simulator", detail=str(error))
+                )
+            result = await write_question(
+                ask, by_id[scenario.template_id], scenario, evidence, domain
+            )
+            if isinstance(result, Question):
+                accepted()
+            return result
+
+    stream = scenario_stream(templates, seed, domain)
+    results: list[Question | Rejection] = []
+    missing, left, exhausted = n, n * draws_per_question, False
+    while missing and left and not exhausted:
+        wanted = min(missing, left)
+        batch = _take(stream, wanted)
+        exhausted = len(batch) < wanted
+        results += await _all([asyncio.create_task(one(scenario)) for scenario in batch])
+        missing = n - sum(isinstance(result, Question) for result in results)
+        left -= len(batch)
+    questions = [result for result in results if isinstance(result, Question)]
+    rejections = [result for result in results if isinstance(result, Rejection)]
+    summary = BenchmarkSummary(
+        domain=domain,
+        requested=n,
+        accepted=len(questions),
+        templates=len(templates),
+        scenarios=len(results),
+        rejected=len(rejections),
+        rejected_by_reason=_by_reason(rejections),
+        simulator_failures=sum(item.step == "simulator" for item in rejections),
+        exhausted=exhausted,
+        rejections=tuple(rejections),
+    )
+    return templates, questions, summary
+
+
+async def _all(
+    tasks: list[asyncio.Task[Question | Rejection]],
+) -> list[Question | Rejection]:
+    """Every result in order; the first error stops the rest. What waits for a batch stops none."""
+
+    async def arrived(task: asyncio.Task[Question | Rejection]) -> Question | Rejection | None:
+        try:
+            return await task
+        except CallsPending:
+            return None
+
+    try:
+        results = await asyncio.gather(*(arrived(task) for task in tasks))
+        for task, result in zip(tasks, results, strict=True):
+            if result is None:
+                task.result()
+        return [result for result in results if result is not None]
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _take(stream: Iterator[SampledScenario], count: int) -> list[SampledScenario]:
+    return list(islice(stream, count))
+
+
+def _by_reason(rejections: list[Rejection]) -> dict[str, int]:
+    kinds = Counter(
+        kind for item in rejections for kind in sorted({problem.kind for problem in item.problems})
+    )
+    return dict(sorted(kinds.items()))

@@ -1,0 +1,197 @@
+"""First stage: templates for questions, proposed by a model from the handbook and checked."""
+
+from __future__ import annotations
+
+import string
+from itertools import pairwise
+from typing import Any
+
+from simulators.base import ArgumentError, Simulator, Tool, validate_call
+from simulrag.questions.open.filling import fill_runs, grid, grid_value
+from simulrag.models.base import Asker
+from simulrag.models.replies import Ask, Placeholder, Template, Templates
+
+
+async def draw_templates(ask: Asker, simulator: Simulator, count: int) -> list[Template]:
+    """At most ``count`` templates whose every call the simulator accepts.
+
+    A reply with a problem goes back to the model once, by the gateway; ModelError after that.
+    """
+
+    def check(reply: Any) -> None:
+        problems = template_problems(reply.templates, simulator)
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    completion = await ask.ask(
+        "benchmark_templates", Templates, check=check, handbook=simulator.handbook(), count=count
+    )
+    reply: Templates = completion.parsed
+    return reply.templates[:count]
+
+
+def template_problems(templates: list[Template], simulator: Simulator) -> list[str]:
+    """Everything that keeps the templates from being sampled and asked, in words; [] if nothing."""
+    problems: list[str] = []
+    seen: set[str] = set()
+    for template in templates:
+        found = [] if template.template_id not in seen else ["the template_id is used twice"]
+        seen.add(template.template_id)
+        found += _situation_problems(template) + _run_problems(template, simulator)
+        if all(run.tool in simulator.tools for run in template.runs):
+            for ask in template.asks:
+                found += _ask_problems(ask, template, simulator)
+        asked = [f"{ask.output} (run {ask.run}, {ask.against})" for ask in template.asks]
+        found += _repeats(asked, "the output", "asked about")
+        problems += [f"{template.template_id}: {text}" for text in found]
+    return problems
+
+
+def _situation_problems(template: Template) -> list[str]:
+    declared = [item.name for item in template.placeholders]
+    declared += [choice.name for choice in template.choices]
+    problems = _repeats(declared, "the name", "declared")
+    try:
+        fields = _fields(template.situation)
+        for run in template.runs:
+            fields += [field for field in _fields(run.words) if field not in fields]
+    except ValueError as error:
+        return [f"the braces of the situation or of a run's words do not pair up ({error})"]
+    problems += [f"write {{{name}}} without a format" for name, formatted in fields if formatted]
+    named = list(dict.fromkeys(name for name, _ in fields))
+    problems += [
+        f"{{{name}}} is neither a placeholder nor a choice"
+        for name in named
+        if name not in declared
+    ]
+    shown = {name for name, _ in _fields(template.situation)}
+    problems += [f"'{name}' is not in the situation" for name in declared if name not in shown]
+    used = {name.partition(".")[0] for run in template.runs for name in run.uses}
+    problems += [f"no run uses '{name}'" for name in declared if name not in used]
+    return problems
+
+
+def _fields(text: str) -> list[tuple[str, bool]]:
+    """The fields of a text in braces, and whether each has a format of its own."""
+    return [
+        (name, bool(spec or conversion))
+        for _, name, spec, conversion in string.Formatter().parse(text)
+        if name is not None
+    ]
+
+
+def _run_problems(template: Template, simulator: Simulator) -> list[str]:
+    """Unknown tools, names and arguments; then what the tools say of the ends and the options."""
+    arguments = {item.name: [item.argument] for item in template.placeholders}
+    for choice in template.choices:
+        arguments[choice.name] = sorted(
+            {item.argument for option in choice.options for item in option.settings}
+        )
+        arguments |= {f"{choice.name}.{name}": [name] for name in arguments[choice.name]}
+    problems: list[str] = []
+    for number, run in enumerate(template.runs, start=1):
+        tool = simulator.tools.get(run.tool)
+        if tool is None:
+            known = ", ".join(sorted(simulator.tools))
+            problems.append(f"there is no tool '{run.tool}' (tools: {known})")
+            continue
+        problems += [
+            f"run {number} uses '{name}', which is neither a placeholder nor a choice"
+            for name in run.uses
+            if name not in arguments
+        ]
+        taken = [item.argument for item in run.fixed]
+        taken += [argument for name in run.uses for argument in arguments.get(name, [])]
+        problems += _repeats(taken, f"run {number}: the argument", "set")
+        problems += [
+            f"{tool.name} has no argument '{name}'"
+            for name in dict.fromkeys(taken)
+            if name not in tool.arguments.model_fields
+        ]
+    words = [run.words for run in template.runs]
+    problems += _repeats(words, "the words of a run", "given") if len(words) > 1 else []
+    for placeholder in template.placeholders:
+        problems += _range_problems(placeholder)
+    return problems or _refusals(template, simulator)
+
+
+def _refusals(template: Template, simulator: Simulator) -> list[str]:
+    """What the tools refuse: at both ends of every range, and for every option."""
+    ends = [
+        {item.name: grid_value(item, grid(item)[end]) for item in template.placeholders}
+        for end in (0, -1)
+    ]
+    first = {choice.name: 0 for choice in template.choices}
+    cases = [(values, first) for values in ends]
+    cases += [
+        (ends[0], {**first, choice.name: index})
+        for choice in template.choices
+        for index in range(1, len(choice.options))
+    ]
+    problems: list[str] = []
+    for values, options in cases:
+        for call in fill_runs(template, values, options):
+            try:
+                validate_call(simulator, call.tool, call.arguments)
+            except ArgumentError as error:
+                problems.append(str(error))
+    return list(dict.fromkeys(problems))
+
+
+def _range_problems(placeholder: Placeholder) -> list[str]:
+    name = placeholder.name
+    if len(grid(placeholder)) < 2:
+        return [
+            f"placeholder '{name}': {placeholder.low} to {placeholder.high} holds fewer than two "
+            f"values of {placeholder.decimals} decimals"
+        ]
+    if (
+        placeholder.wording == "percent_reduction"
+        and not 0 <= placeholder.low < placeholder.high < 1
+    ):
+        return [f"placeholder '{name}': a percent_reduction needs a factor from 0 to below 1"]
+    if placeholder.wording == "percent_increase" and placeholder.low <= 1:
+        return [f"placeholder '{name}': a percent_increase needs a factor above 1"]
+    return []
+
+
+def _ask_problems(ask: Ask, template: Template, simulator: Simulator) -> list[str]:
+    if max(ask.run, ask.against) > len(template.runs) or ask.run == ask.against:
+        return [f"output '{ask.output}': run {ask.run} against {ask.against} is no comparison"]
+    runs = [template.runs[number - 1] for number in (ask.run, ask.against) if number]
+    problems: list[str] = []
+    for run in runs:
+        problems += _output_problems(ask, simulator.tools[run.tool])
+    if ask.scale == "percent" and not ask.against:
+        problems.append(f"output '{ask.output}': percent needs a run to be compared with")
+    if problems or not ask.classes:
+        return list(dict.fromkeys(problems))
+    starts = [item.from_magnitude for item in ask.classes]
+    if len(ask.classes) == 1:
+        problems.append(f"output '{ask.output}': one class alone tells nothing, give two or more")
+    if starts[0] != 0:
+        problems.append(f"output '{ask.output}': the first class starts at {starts[0]:g}, not at 0")
+    if any(after <= before for before, after in pairwise(starts)):
+        problems.append(f"output '{ask.output}': from_magnitude does not ascend")
+    names = [item.name.casefold() for item in ask.classes]
+    return problems + _repeats(names, f"output '{ask.output}': the class", "named")
+
+
+def _output_problems(ask: Ask, tool: Tool) -> list[str]:
+    schema = tool.outputs.model_json_schema()["properties"].get(ask.output)
+    if schema is None:
+        return [f"{tool.name} has no output '{ask.output}'"]
+    words = schema.get("enum", [])
+    if words and not ask.against and not ask.classes:
+        known = ", ".join(words)
+        wrong = sorted(ask.answers) != sorted(words)
+        return [f"output '{ask.output}': answers must be {known}"] if wrong else []
+    kinds = {part.get("type") for part in [schema, *schema.get("anyOf", [])]}
+    if words or not kinds & {"number", "integer"}:
+        return [f"output '{ask.output}' is not a number"]
+    return [f"output '{ask.output}' is a number: leave answers empty"] if ask.answers else []
+
+
+def _repeats(names: list[str], what: str, done: str) -> list[str]:
+    repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
+    return [f"{what} '{name}' is {done} twice" for name in repeated]

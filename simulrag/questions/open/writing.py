@@ -1,0 +1,110 @@
+"""Third stage: the open question, its reference answer and claims, out of the runs' evidence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Literal
+
+from simulrag.questions.open.check import Problem, check_reference
+from simulrag.questions.open.scenarios import SampledScenario
+from simulrag.errors import ModelError
+from simulrag.models.base import Asker
+from simulrag.models.replies import BenchmarkQuestion, ReferenceClaims, Template
+from simulrag.records import Evidence, Question, Record, ReferenceClaim
+
+
+class Rejection(Record):
+    """A scenario that gave no question, and every reason."""
+
+    scenario_id: str
+    template_id: str
+    step: Literal["simulator", "question", "check"]
+    problems: tuple[Problem, ...]
+
+
+async def write_question(
+    ask: Asker,
+    template: Template,
+    scenario: SampledScenario,
+    evidence: tuple[Evidence, ...],
+    domain: str,
+) -> Question | Rejection:
+    """One checked question, or why there is none.
+
+    A reply that stays malformed, or that the model refuses, rejects the scenario. A provider that
+    cannot be reached raises ModelError: a benchmark must not depend on the network's weather.
+    """
+    try:
+        written = await ask.ask(
+            "benchmark_question",
+            BenchmarkQuestion,
+            situation=scenario.situation,
+            asks=json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False),
+            context=_context(scenario, evidence),
+        )
+        question: BenchmarkQuestion = written.parsed
+        tagged = await ask.ask(
+            "reference_claims",
+            ReferenceClaims,
+            question=question.question,
+            reference=question.reference_answer,
+        )
+    except ModelError as error:
+        if error.kind not in ("invalid_reply", "refused", "truncated"):
+            raise
+        return rejection(scenario, "question", Problem(kind=error.kind, detail=str(error)))
+    reply: ReferenceClaims = tagged.parsed
+    claims = tuple(ReferenceClaim(text=item.claim, kind=item.kind) for item in reply.claims)
+    problems = check_reference(
+        question.question,
+        question.reference_answer,
+        claims,
+        template=template,
+        scenario=scenario,
+        evidence=evidence,
+    )
+    if problems:
+        return rejection(scenario, "check", *problems)
+    # The reference is part of the id: what people said of a claim by another reference is no label
+    # of this question, and simulators change their results under the same words.
+    content = scenario.scenario_id, question.question, question.reference_answer
+    return Question(
+        question_id=f"{domain}-{_digest(*content)}",
+        domain=domain,
+        text=question.question,
+        reference_answer=question.reference_answer,
+        reference_claims=claims,
+        scenario_id=scenario.scenario_id,
+        calls=tuple(item.call for item in evidence),
+        evidence=evidence,
+        source="generated",
+        template_id=template.template_id,
+    )
+
+
+def rejection(
+    scenario: SampledScenario, step: Literal["simulator", "question", "check"], *problems: Problem
+) -> Rejection:
+    """The record of a scenario that gave no question."""
+    return Rejection(
+        scenario_id=scenario.scenario_id,
+        template_id=scenario.template_id,
+        step=step,
+        problems=problems,
+    )
+
+
+def _context(scenario: SampledScenario, evidence: tuple[Evidence, ...]) -> str:
+    """The text of the runs; where there are several, each under its number and words."""
+    if len(evidence) == 1:
+        return evidence[0].text
+    parts = zip(scenario.words, evidence, strict=True)
+    return "\n\n".join(
+        f"Run {number} ({words}):\n{item.text}"
+        for number, (words, item) in enumerate(parts, start=1)
+    )
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]

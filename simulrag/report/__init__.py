@@ -1,0 +1,1 @@
+"""The report: one HTML page of tables, figures and traces."""

@@ -1,0 +1,159 @@
+"""One question's whole way, as data for the report's question browser."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from simulrag.metrics.answer_level import METHOD_NAMES
+from simulrag.records import Answer, Claim, Label, Question, claim_hash
+
+Labels = Mapping[tuple[str, str], Label]
+
+BLOCK = 20
+"""Questions in one compressed block: enough to compress well, few enough to open at once."""
+
+
+def labels_by_claim(labels: Sequence[Label]) -> Labels:
+    """Labels by question and claim hash, a human's before the judge's."""
+    ordered = sorted(labels, key=lambda label: label.source == "human")
+    return {(label.question_id, label.claim_hash): label for label in ordered}
+
+
+def trace(question: Question, answer: Answer, labels: Labels, centrality: str) -> dict[str, Any]:
+    """Everything that a reader needs to see why the answer says what it says."""
+    retrieval = answer.retrieval
+    failure = answer.failure
+    return {
+        "id": question.question_id,
+        "domain": question.domain,
+        "scenario": question.scenario_id,
+        "question": question.text,
+        "reference": question.reference_answer,
+        "failure": None if failure is None else {"step": failure.step, "reason": failure.reason},
+        "retrieval": None
+        if retrieval is None
+        else {"status": retrieval.status, "problems": list(retrieval.problems)},
+        "evidence": [
+            {
+                "call": f"{item.simulator}.{item.call.tool}",
+                "arguments": json.dumps(item.call.arguments, sort_keys=True, ensure_ascii=False),
+                "seed": item.seed,
+                "text": item.text,
+            }
+            for item in (retrieval.evidence if retrieval is not None else ())
+        ],
+        "closed_book": list(answer.closed_book),
+        "claims": [
+            _claim(claim, index, answer, labels, centrality)
+            for index, claim in enumerate(answer.claims)
+        ],
+        "final": answer.final,
+        "others": [
+            {
+                "method": METHOD_NAMES[text.method],
+                "samples": text.samples,
+                "text": text.text,
+                "failure": text.failure,
+            }
+            for text in answer.baselines
+        ],
+        "verified": answer.verified,
+        "calls": sum(usage.calls for usage in answer.usage.values()),
+    }
+
+
+def blocks(traces: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The traces in order, ``BLOCK`` at a time: a JSON list, deflated (RFC 1950), in base64."""
+    part: list[dict[str, Any]] = []
+    for item in traces:
+        part.append(item)
+        if len(part) == BLOCK:
+            yield _block(part)
+            part = []
+    if part:
+        yield _block(part)
+
+
+def _block(part: list[dict[str, Any]]) -> str:
+    text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
+def index_entry(question: Question, answer: Answer) -> dict[str, Any]:
+    """What the list of questions shows and filters by."""
+    verdicts = {claim.verdict.status for claim in answer.claims if claim.verdict is not None}
+    failed = answer.failure is not None or "error" in verdicts
+    return {
+        "id": question.question_id,
+        "domain": question.domain,
+        "text": question.text,
+        "verdicts": sorted(verdicts),
+        "failed": failed,
+        "verified": answer.verified,
+    }
+
+
+def _claim(
+    claim: Claim, index: int, answer: Answer, labels: Labels, centrality: str
+) -> dict[str, Any]:
+    verdict = claim.verdict
+    confidence = claim.confidence.get(centrality)
+    return {
+        "text": claim.text,
+        "support": [int(supports) for supports in claim.support],
+        "confidence": None if confidence is None else round(confidence, 4),
+        "verbalized": claim.verbalized,
+        "boundary": claim.boundary,
+        "selected": index in answer.selected,
+        "kept": index in answer.kept,
+        "verdict": None if verdict is None else verdict.status,
+        "reason": None if verdict is None else verdict.reason,
+        "edit": word_diff(claim.text, claim.updated_text)
+        if claim.updated_text != claim.text
+        else None,
+        "before": _label(labels.get((answer.question_id, claim_hash(claim.text)))),
+        "after": _label(labels.get((answer.question_id, claim_hash(claim.updated_text)))),
+    }
+
+
+def _label(label: Label | None) -> dict[str, str]:
+    if label is None:
+        return {"label": "missing", "reason": "never judged"}
+    if label.label is None:
+        return {"label": "missing", "reason": label.failure or "the judge failed"}
+    return {"label": label.label, "reason": label.reason}
+
+
+def word_diff(before: str, after: str) -> list[tuple[str, str]]:
+    """Runs of words that stay, go and come: ("same" | "removed" | "added", text).
+
+    The kept and removed runs joined are ``before``; the kept and added ones are ``after``, where
+    white space is the same in both.
+    """
+    old, new = re.findall(r"\S+\s*", before), re.findall(r"\S+\s*", after)
+    bare_old, bare_new = [word.strip() for word in old], [word.strip() for word in new]
+    runs: list[tuple[str, str]] = []
+    matcher = difflib.SequenceMatcher(None, bare_old, bare_new, autojunk=False)
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        if kind == "equal":
+            runs.append(("same", "".join(old[i1:i2])))
+            continue
+        if i2 > i1:
+            runs.append(("removed", "".join(old[i1:i2])))
+        if j2 > j1:
+            runs.append(("added", "".join(new[j1:j2])))
+    return runs
+
+
+def script_json(value: object) -> str:
+    """JSON that may stand inside a script element: no character that could end it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

@@ -1,0 +1,152 @@
+"""Conformal kappa: the bound worked by hand, and its guarantee on simulated studies."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from simulrag.metrics.conformal import NONE, conformal_kappa, kept_shares
+from simulrag.metrics.ranking import Ranked
+from simulrag.report.calibration import conformal_view
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.tables import evaluate
+from tests.unit.metrics.synthetic import answer, claim, label, study
+
+FAST = MetricSettings(bootstrap=100, random_seeds=3)
+
+
+def ranked(*questions: list[tuple[float, bool]], scenario: list[int] | None = None) -> Ranked:
+    """Each question a list of (score, true)."""
+    rows = [(q, score, true) for q, claims in enumerate(questions) for score, true in claims]
+    places = scenario or list(range(len(questions)))
+    return Ranked(
+        scores=np.array([score for _, score, _ in rows]),
+        true=np.array([true for *_, true in rows]),
+        scenario=np.array([places[q] for q, *_ in rows]),
+        question=np.array([q for q, *_ in rows]),
+    )
+
+
+def test_losses_worked_by_hand() -> None:
+    first = [(0.9, True), (0.7, False), (0.5, True), (0.3, True)]
+    second = [(0.7, True), (0.5, True), (0.3, False)]
+    shares = kept_shares(ranked(first, second))
+    assert shares.thresholds.tolist() == [0.9, 0.7, 0.5, 0.3]
+    assert shares.false_share.tolist() == [[0, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 1 / 3]]
+    _, losses = shares.unit_loss()
+    # A lower threshold may lower the share of false claims; the loss stays at its highest.
+    assert losses.tolist() == [[0, 1 / 2, 1 / 2, 1 / 2], [0, 0, 0, 1 / 3]]
+    units, losses = kept_shares(ranked(first, second, scenario=[4, 4])).unit_loss()
+    assert units.tolist() == [4]
+    assert losses[0] == pytest.approx([0, 1 / 4, 1 / 4, 5 / 12])
+
+
+def test_kappa_worked_by_hand() -> None:
+    thresholds = np.array([0.9, 0.7, 0.5])
+    losses = np.zeros((9, 3))
+    losses[0, 1:] = 0.5
+    losses[:, 2] = 1.0
+    # (sum of losses + 1) / 10 is 0.1, 0.15 and 1.
+    assert conformal_kappa(losses, thresholds, 0.09) is None
+    assert conformal_kappa(losses, thresholds, 0.1) == 0.9
+    assert conformal_kappa(losses, thresholds, 0.2) == 0.7
+    assert conformal_kappa(losses, thresholds, 0.999) == 0.7
+
+
+def simulated(rng: np.random.Generator, scenarios: int, skill: float) -> Ranked:
+    """Scenarios of differing difficulty, 1 to 3 questions each, 2 to 12 claims a question.
+
+    Truth follows the score as far as ``skill`` goes; a fifth of the scores tie at 1.
+    """
+    rows: list[tuple[float, bool, int, int]] = []
+    question = itertools.count()
+    for scenario in range(scenarios):
+        ease = rng.normal(0, 1)
+        for _ in range(rng.integers(1, 4)):
+            number = next(question)
+            for _ in range(rng.integers(2, 13)):
+                score = 1.0 if rng.random() < 0.2 else rng.random()
+                chance = 1 / (1 + np.exp(-(ease + skill * (score - 0.4))))
+                rows.append((score, bool(rng.random() < chance), scenario, number))
+    scores, true, places, numbers = map(np.array, zip(*rows, strict=True))
+    return Ranked(scores, true, places, numbers)
+
+
+def risk_and_kept(claims: Ranked, kappa: float | None) -> tuple[float, float]:
+    """The guaranteed risk by a plain loop, and the share of claims kept."""
+    if kappa is None:
+        return 0.0, 0.0
+    keep = claims.scores >= kappa - 1e-9
+    by_scenario: dict[int, list[float]] = {}
+    for question in np.unique(claims.question):
+        mine = claims.question == question
+        kept = int((mine & keep).sum())
+        false = int((mine & keep & ~claims.true).sum())
+        scenario = int(claims.scenario[mine][0])
+        by_scenario.setdefault(scenario, []).append(false / kept if kept else 0.0)
+    risks = [float(np.mean(values)) for values in by_scenario.values()]
+    return float(np.mean(risks)), float(keep.mean())
+
+
+@pytest.mark.parametrize(
+    ("alpha", "scenarios", "skill", "least_kept"),
+    [(0.1, 40, 8.0, 0.05), (0.2, 40, 8.0, 0.3), (0.2, 15, 8.0, 0.1), (0.3, 40, 0.0, 0.0)],
+)
+def test_the_guarantee_holds_on_new_scenarios(
+    alpha: float, scenarios: int, skill: float, least_kept: float
+) -> None:
+    """The mean false share over many calibrations stays below alpha; it is not kept by nothing."""
+    rng = np.random.default_rng([20265, int(100 * alpha), scenarios])
+    risks, kept, careless = [], [], []
+    for _ in range(150):
+        shares = kept_shares(simulated(rng, scenarios, skill))
+        kappa = conformal_kappa(shares.unit_loss()[1], shares.thresholds, alpha)
+        fresh = simulated(rng, 40, skill)
+        risk, share = risk_and_kept(fresh, kappa)
+        careless.append(risk_and_kept(fresh, 0.0)[0])
+        risks.append(risk)
+        kept.append(share)
+    error = float(np.std(risks)) / np.sqrt(len(risks))
+    assert np.mean(risks) <= alpha + 2.5 * error
+    assert np.mean(kept) >= least_kept
+    # Keeping everything would break it, so it is kappa that keeps it.
+    assert np.mean(careless) > alpha + 0.05
+
+
+def rows_of(tables: Any, method: str, budget: int) -> dict[str, dict[str, Any]]:
+    frame = tables.conformal.filter(
+        (pl.col("method") == method)
+        & (pl.col("budget_percent") == budget)
+        & (pl.col("undecided") == "excluded")
+    )
+    return {row["metric"]: row for row in frame.iter_rows(named=True)}
+
+
+def test_the_table_holds_kappa_and_what_it_does_elsewhere() -> None:
+    data = study(60, failures=2)
+    settings = FAST.model_copy(update={"alpha": 0.3})
+    tables = evaluate(data.answers, data.labels, data.finals, data.scenario_of, settings)
+    rows = rows_of(tables, "UE+SBA", 45)
+    assert 0 < rows["kappa"]["value"] <= 1
+    assert rows["kappa"]["n"] == 29
+    assert rows["held_out_precision"]["value"] > 0.65
+    assert 0 < rows["held_out_kept"]["value"] <= 1
+    assert rows["held_out_precision"]["lower_95"] <= rows["held_out_precision"]["value"]
+    view = conformal_view(tables, "urban")
+    assert "0.7 or more" in view.caption
+    assert len(view.rows) == 6
+
+
+def test_too_few_scenarios_keep_nothing_and_say_so() -> None:
+    record = answer("q", [claim("A."), claim("B.")])
+    labels = [label("q", "A.", "true"), label("q", "B.", "false")]
+    tables = evaluate([record], labels, [], {"q": "s"}, FAST)
+    rows = rows_of(tables, "no-RAG", 0)
+    assert (rows["kappa"]["value"], rows["kappa"]["reason"]) == (None, NONE)
+    assert rows["held_out_precision"]["reason"] == "undefined: one scenario only"
+    lost = evaluate([record], [], [], {"q": "s"}, FAST)
+    assert rows_of(lost, "all-RAG", 100)["kappa"]["reason"] == "undefined: no labelled claim"
