@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
@@ -27,28 +27,47 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
             file.write(record.model_dump_json().encode() + b"\n")
 
 
-def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
-    """The records of a file, or an InputError that names the line and the field."""
+async def write_records_async(
+    path: Path, records: AsyncIterator[Record], check: Callable[[], None] = lambda: None
+) -> None:
+    """``write_records`` from work that goes on; ``check`` may refuse before the file is replaced."""
+    with _replaced(path) as file:
+        async for record in records:
+            file.write(record.model_dump_json().encode() + b"\n")
+        check()
+
+
+def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
+    """The records of a file, one in memory at a time.
+
+    Raises InputError that names the line and the field.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        # newline: replies may hold the other line separators of Unicode.
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _record(path, number, line, kind)
     except OSError as error:
         raise InputError(
             f"{path} cannot be read ({error.strerror}); run `dvc repro` to make it"
         ) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no UTF-8 text; run `dvc repro` to make it again") from None
-    records: list[Kind] = []
-    # Not splitlines(): replies may hold the other line separators of Unicode.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line:
-            continue
-        try:
-            records.append(kind.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "line"
-            raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
-    return records
+        raise InputError(f"{path} is not UTF-8 text; run `dvc repro` to make it again") from None
+
+
+def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
+    """The records of a file, or an InputError that names the line and the field."""
+    return list(record_lines(path, kind))
+
+
+def _record(path: Path, number: int, line: str, kind: type[Kind]) -> Kind:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "line"
+        raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -20,11 +20,10 @@ from flows.project import Project
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.metrics.settings import MetricSettings
-from simulrag.method.merging import Merging
+from simulrag.method.settings import MethodSettings
 from simulrag.models.budget import BudgetLimits
 from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Centrality
 
 
 class Section(BaseModel):
@@ -57,58 +56,14 @@ class BenchmarkParams(Section):
     seed: int = Field(ge=0, description="seed of scenario sampling")
 
 
-class ClaimsPerCall(Section):
-    """How many of a question's claims go into one call at most; 1: each by itself."""
-
-    boundary: int = Field(
-        ge=1, le=200, description="claims in one boundary call, which sends the handbook; 1: each"
-    )
-    verify: int = Field(ge=1, le=200, description="claims in one verification call; 1: each")
-
-
-class AnswerParams(Section):
-    """The method."""
-
-    samples: int = Field(ge=1, le=100, description="m, closed-book answers drawn for each question")
-    max_claims: int = Field(ge=1, le=100, description="atomic claims taken from one answer at most")
-    max_attempts: int = Field(ge=1, le=10, description="attempts at valid tool calls")
-    centrality: Centrality = Field(description="centrality that scores a claim's confidence")
-    merging: Merging = Field(
-        description="chain: claim sets one after another; tree: in pairs, a shorter chain"
-    )
-    claims_per_call: ClaimsPerCall
-    verify: Literal["all", "selected"] = Field(
-        description="verify every claim (experiments: budgets then cost no call) or the selected"
-    )
-    verbalized: bool = Field(description="ask for the verbalized-confidence baseline too")
-    baselines: bool = Field(
-        default=True,
-        description="write closed-book, input-layer and output-layer RAG answers to compare with",
-    )
-    budget_percent: float = Field(
-        ge=0, le=100, description="share of all claims that may be verified for the final answer"
-    )
-    pool: Literal["domain", "question"] = Field(description="what the budget is a share of")
-    tau: float | None = Field(
-        default=None, ge=0, description="select claims of lower confidence instead of by budget"
-    )
-    kappa: float | None = Field(
-        default=None, ge=0, description="keep claims of at least this confidence; else by quantile"
-    )
-    kappa_development: float = Field(
-        ge=0, le=1, description="share of questions, by hash, that kappa's quantile is taken on"
-    )
-    kappa_quantile: float = Field(
-        ge=0, le=1, description="kappa as this quantile of confidence before verification"
-    )
-    seed: int = Field(ge=0, description="seed of ties in selection")
-
-
 class LabelParams(Section):
     """Claim labelling."""
 
     tolerance: Literal["rounding"] | float = Field(
         description="'rounding' (the claim's own) or a tolerance in percent of the reference"
+    )
+    claims_per_call: int = Field(
+        default=1, ge=1, le=200, description="claims of a question in one labelling call; 1: each"
     )
 
     @model_validator(mode="after")
@@ -181,7 +136,7 @@ class Params(Section):
     simulators: dict[str, SimulatorChoice] = Field(description="by domain: simulator and settings")
     llm: LlmParams
     benchmark: BenchmarkParams
-    answer: AnswerParams
+    answer: MethodSettings
     label: LabelParams
     metrics: MetricSettings
     operations: Operations
@@ -259,8 +214,8 @@ class StageParams:
         return section
 
     @property
-    def answer(self) -> AnswerParams:
-        section: AnswerParams = self._section("answer")
+    def answer(self) -> MethodSettings:
+        section: MethodSettings = self._section("answer")
         return section
 
     @property

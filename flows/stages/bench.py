@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,11 @@ from typing import Literal, TypeVar
 from pydantic import JsonValue
 
 from flows.params import Operations, StageParams
-from flows.watch.progress import console
 from flows.project import Project
 from flows.stages.reasons import tell
-from flows.watch.tracking import Tracker, tracked
 from flows.stages.waiting import Waiting, noted, open_pending
+from flows.watch.progress import console
+from flows.watch.tracking import Tracker, tracked
 from simulators.base import ArgumentError, Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
@@ -34,14 +34,15 @@ from simulrag.errors import (
     InputError,
     SimulRAGError,
 )
+from simulrag.method.algorithm import Instruments
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Provider
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
@@ -50,13 +51,12 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Workbench:
+class Bench:
     """What a stage works with."""
 
     cache: CallCache
     gateway: Gateway
     waiting: Waiting
-    handbook: str = ""
     simulations: Simulations | None = None
     seed: int = 0
 
@@ -67,9 +67,18 @@ class Workbench:
             raise LookupError("this stage has no simulator")
         return self.simulations
 
+    @property
+    def instruments(self) -> Instruments:
+        """The model and the simulator, for the method."""
+        return Instruments(self.gateway, self.runs, self.seed)
+
+    def check_waiting(self) -> None:
+        """Raise CallsPending where an item waits for a batch."""
+        self.waiting.check()
+
 
 @asynccontextmanager
-async def workbench(
+async def open_bench(
     project: Project,
     params: StageParams,
     stage: str,
@@ -78,11 +87,11 @@ async def workbench(
     simulator: Simulator | None = None,
     seed: int = 0,
     export: Path | None = None,
-) -> AsyncIterator[Workbench]:
+) -> AsyncIterator[Bench]:
     """Open the cache (importing the stage's exported calls first), the model and the simulator.
 
     In mode deferred, calls that are not stored wait for a batch; the body ends with
-    ``bench.waiting.check()``. On the way out, also after an error, the calls of a stage that ended
+    ``bench.check_waiting()``. On the way out, also after an error, the calls of a stage that ended
     well are exported and the cache and the model are closed. ``stage`` is ``answer-urban``; it
     names the export.
     """
@@ -91,6 +100,7 @@ async def workbench(
     cache = CallCache(place, stage=stage, mode=operations.mode)
     pending: PendingCalls | None = None
     try:
+        _import(cache, project.recorded / f"{stage}.parquet")
         if export is not None:
             _import(cache, export)
         settings = located(project, params.model(role))
@@ -112,10 +122,9 @@ async def workbench(
             simulations = None
             if simulator is not None:
                 simulations = Simulations(simulator, cache, operations.simulator_workers)
-            handbook = simulator.handbook() if simulator is not None else ""
             waiting = Waiting(stage, pending)
             try:
-                yield Workbench(cache, gateway, waiting, handbook, simulations, seed)
+                yield Bench(cache, gateway, waiting, simulations, seed)
             except CallsPending:
                 if pending is not None and export is not None:
                     pending.sweep()
@@ -191,13 +200,6 @@ def simulator_choice(
     if params.operations.run_log is not None and choice.name == "urban":
         settings["run_log"] = params.operations.run_log
     return choice.name, settings
-
-
-def chunks(items: Sequence[Item], size: int) -> Iterator[tuple[str, list[Item]]]:
-    """('1-50', items) and so on."""
-    for start in range(0, len(items), size):
-        part = list(items[start : start + size])
-        yield f"{start + 1}-{start + len(part)}", part
 
 
 def run_stage(

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from pydantic import JsonValue
 
 from flows.params import Operations, StageParams
-from flows.watch.progress import console
 from flows.project import Project
-from flows.stages.bench import Workbench, cache_place, workbench
+from flows.stages.bench import Bench, cache_place, open_bench
+from flows.watch.progress import console
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 CONNECT_S = 10
 START_S = 120
-ChunkWork = Callable[[Workbench], Awaitable[Result]]
+ChunkWork = Callable[[Bench], Awaitable[Result]]
 """Work over one chunk, given a workbench: a module's function with its arguments bound."""
 
 
@@ -68,7 +68,7 @@ class Workers:
     """The workers of one stage, seen from its own process; ``threads`` of them, all together."""
 
     def __init__(
-        self, client: Client, place: Place, bench: Workbench, token: str, threads: int
+        self, client: Client, place: Place, bench: Bench, token: str, threads: int
     ) -> None:
         self.threads = threads
         self._client = client
@@ -96,7 +96,7 @@ class Workers:
 
 
 @asynccontextmanager
-async def workers(place: Place, bench: Workbench) -> AsyncIterator[Workers | None]:
+async def workers(place: Place, bench: Bench) -> AsyncIterator[Workers | None]:
     """The stage's workers, or None where its chunks stay in this process.
 
     They stay in modes refresh and deferred, where what was called or postponed is known within one
@@ -144,7 +144,7 @@ def work_there(place: Place, token: str, work: ChunkWork[Result]) -> Done[Result
 
 async def _work(place: Place, work: ChunkWork[Result]) -> Done[Result]:
     simulator = None if place.simulator is None else load(*place.simulator)
-    async with workbench(
+    async with open_bench(
         place.project, place.params, place.stage, place.role, simulator=simulator, seed=place.seed
     ) as bench:
         result = await work(bench)

@@ -15,20 +15,20 @@ from rich.console import Console
 
 from flows.files import read_records, read_table, write_bytes, write_text
 from flows.params import StageParams, load_stage_params
-from flows.watch.progress import console
 from flows.project import Project, Results, find_project
 from flows.stages.bench import exits, run_stage
+from flows.watch.progress import console
 from flows.watch.tracking import Tracker
-from simulrag.questions.published import read_questions
 from simulrag.errors import InputError
 from simulrag.metrics.money import stage_costs
 from simulrag.metrics.names import FIGURE_METRICS
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.summary import Summary, headline
 from simulrag.metrics.tables import COLUMNS, Tables, column_types, curves, evaluate
-from simulrag.report.terminal import terminal_table
 from simulrag.models.prices import PriceTable, read_prices
+from simulrag.questions.published import read_questions
 from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
+from simulrag.report.terminal import terminal_table
 
 CSV = tuple(COLUMNS)
 CALLING = ("benchmark", "answer", "label")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 from flows.files import check_folder, read_records, read_table
-from flows.stages.metrics import chosen, read_tables, stage_table
 from flows.params import StageParams, load_stage_params
-from flows.watch.progress import console
 from flows.project import Project, Results, find_project
 from flows.stages.bench import exits, run_stage
+from flows.stages.metrics import chosen, read_tables, stage_table
+from flows.watch.progress import console
 from flows.watch.tracking import Tracker
 from simulrag.metrics.published import (
     PAPER_METRICS,
@@ -22,8 +22,8 @@ from simulrag.metrics.published import (
     read_published,
     read_published_benchmark,
 )
-from simulrag.report.page import RunSummary, write_report
 from simulrag.records import Answer, Label, Question
+from simulrag.report.page import RunSummary, write_report
 
 Role = Literal["benchmark", "answer", "judge"]
 ROLES: tuple[Role, ...] = ("benchmark", "answer", "judge")

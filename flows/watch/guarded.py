@@ -55,7 +55,9 @@ class Guard:
 
 def main() -> None:
     """``python -m flows.watch.guarded --port N``, in the environment that ``flows.watch.server`` makes."""
-    parser = argparse.ArgumentParser(description="Prefect's server, as flows.watch.server starts it.")
+    parser = argparse.ArgumentParser(
+        description="Prefect's server, as flows.watch.server starts it."
+    )
     parser.add_argument("--port", type=int, required=True)
     port: int = parser.parse_args().port
     import uvicorn

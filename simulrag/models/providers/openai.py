@@ -12,7 +12,12 @@ from simulrag.errors import InputError, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.providers.credentials import known_key, read_key
 from simulrag.models.providers.faults import CONNECT_TIMEOUT_S, ODD_SHAPE, Server
-from simulrag.models.providers.openai_wires import chat_body, chat_reply, responses_body, responses_reply
+from simulrag.models.providers.openai_wires import (
+    chat_body,
+    chat_reply,
+    responses_body,
+    responses_reply,
+)
 from simulrag.models.providers.payment import costs_money
 from simulrag.models.settings import ModelSettings
 

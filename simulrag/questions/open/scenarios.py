@@ -11,9 +11,9 @@ from math import prod
 
 import numpy as np
 
-from simulrag.questions.open.filling import fill_runs, grid, grid_value
 from simulrag.method.simulation import Simulations
 from simulrag.models.replies import Choice, Placeholder, Template
+from simulrag.questions.open.filling import fill_runs, grid, grid_value
 from simulrag.records import Evidence, Record, ToolCall
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from simulators.base import ArgumentError, Simulator, Tool, validate_call
-from simulrag.questions.open.filling import fill_runs, grid, grid_value
 from simulrag.models.base import Asker
 from simulrag.models.replies import Ask, Placeholder, Template, Templates
+from simulrag.questions.open.filling import fill_runs, grid, grid_value
 
 
 async def draw_templates(ask: Asker, simulator: Simulator, count: int) -> list[Template]:
