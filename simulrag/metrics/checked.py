@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from simulrag.method.selection import select_by_budget
 from simulrag.metrics.claim_level import OURS, ranked_claims
 from simulrag.metrics.pool import PARTLY_VERIFIED, ClaimPool
 from simulrag.metrics.ranking import Ranked
 from simulrag.metrics.settings import UNDECIDED, MetricSettings, Undecided
-from simulrag.method.selection import select_by_budget
 
 BEFORE = "no-RAG"
 AFTER_ALL = "all-RAG"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulrag.method.selection import Candidates, Selection, SelectionMethod, select_by_budget
 from simulrag.metrics.intervals import (
     Floats,
     estimate,
@@ -19,7 +20,6 @@ from simulrag.metrics.intervals import (
 from simulrag.metrics.pool import PARTLY_VERIFIED, ClaimPool
 from simulrag.metrics.ranking import METRICS, Ranked, measure
 from simulrag.metrics.settings import UNDECIDED, MetricSettings, Undecided
-from simulrag.method.selection import Candidates, Selection, SelectionMethod, select_by_budget
 
 Row = dict[str, object]
 

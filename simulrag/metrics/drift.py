@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from simulrag.judging.people.labels import settle
 from simulrag.metrics.answer_level import final_answer_values
 from simulrag.metrics.claim_level import OURS, plan_of, ranked_claims
-from simulrag.judging.people.labels import settle
 from simulrag.metrics.intervals import Floats, estimate, holm, scenario_weights, two_sided_p
 from simulrag.metrics.pool import label_lookup, pool_of
 from simulrag.metrics.ranking import measure

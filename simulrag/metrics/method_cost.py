@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from simulrag.method.selection import Selection
 from simulrag.metrics.answer_level import METHOD_NAMES
 from simulrag.metrics.claim_level import OURS, VERBALIZED_BY_CENTRALITY, Setting
 from simulrag.metrics.pool import ClaimPool
-from simulrag.method.selection import Selection
 from simulrag.records import Answer, FinalText, Usage
 
 Row = dict[str, object]

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from simulrag.method.selection import Candidates
 from simulrag.metrics.claim_level import Setting, ranked_claims, ranking_scores
 from simulrag.metrics.pool import ClaimPool
 from simulrag.metrics.ranking import score_levels
 from simulrag.metrics.settings import MetricSettings
-from simulrag.method.selection import Candidates
 
 Row = dict[str, object]
 

@@ -11,9 +11,9 @@ import polars as pl
 from simulrag.errors import InputError
 from simulrag.metrics.claim_level import BUDGETED, OURS
 from simulrag.metrics.names import FIGURE_METRICS
-from simulrag.report.tables import TableView
 from simulrag.metrics.tables import Tables
 from simulrag.records import Answer, Question
+from simulrag.report.tables import TableView
 
 _COLUMNS = ("domain", "metric", "method", "model", "budget_percent", "value")
 _BENCHMARK_COLUMNS = (

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import polars as pl
 
 from simulrag.errors import InputError
+from simulrag.judging.people.agreement import agreement, human_rows
+from simulrag.judging.people.labels import settle
 from simulrag.metrics.answer_level import answer_level
 from simulrag.metrics.benchmark_statistics import benchmark_statistics
 from simulrag.metrics.calibration import calibration
 from simulrag.metrics.checked import checked_sets
 from simulrag.metrics.claim_level import BUDGETED, claim_level, plan_of
 from simulrag.metrics.conformal import conformal
-from simulrag.judging.people.agreement import agreement, human_rows
-from simulrag.judging.people.labels import settle
 from simulrag.metrics.method_cost import answer_level_cost, claim_level_cost
 from simulrag.metrics.pool import ClaimPool, LabelLookup, label_lookup, pool_of
 from simulrag.metrics.precision_recall import precision_recall

@@ -6,11 +6,11 @@ import polars as pl
 
 from simulrag.metrics.checked import AFTER_ALL, BEFORE, STATED
 from simulrag.metrics.claim_level import OURS
+from simulrag.metrics.tables import Tables
 from simulrag.report.drawing import Chart, Point, Style, chart
 from simulrag.report.figures import STYLES
 from simulrag.report.findings import interval
 from simulrag.report.tables import TableView, why
-from simulrag.metrics.tables import Tables
 
 RELIABILITY_CAPTION = (
     "Share of true claims against confidence, in ten bins. Bars: 95 % intervals. Dotted: a "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from simulrag.report.findings import interval
 from simulrag.metrics.published import published_field
-from simulrag.report.tables import TableView, why
 from simulrag.metrics.tables import Tables
+from simulrag.report.findings import interval
+from simulrag.report.tables import TableView, why
 
 _STATISTICS = {
     "answer_words": "words of the reference answer",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from simulrag.report.tables import TableView
 from simulrag.metrics.tables import Tables
+from simulrag.report.tables import TableView
 
 COUNTS = {
     "calls": "Calls",

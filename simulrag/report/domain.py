@@ -8,6 +8,23 @@ from dataclasses import dataclass
 import polars as pl
 
 from simulrag.metrics.claim_level import OURS
+from simulrag.metrics.names import FIGURE_METRICS
+from simulrag.metrics.published import (
+    PAPER_METRICS,
+    PAPER_STATISTICS,
+    Replayed,
+    published_view,
+)
+from simulrag.metrics.settings import UNDECIDED
+from simulrag.metrics.tables import Tables
+from simulrag.report.calibration import (
+    RELIABILITY_CAPTION,
+    calibration_view,
+    conformal_view,
+    reliability_figure,
+    reliability_text,
+)
+from simulrag.report.checks import benchmark_view, retrieval_view
 from simulrag.report.cost_tables import cost_view, method_cost_view, spending_view
 from simulrag.report.drawing import Chart
 from simulrag.report.figures import (
@@ -20,21 +37,6 @@ from simulrag.report.figures import (
     figure_text,
     precision_recall_figure,
 )
-from simulrag.metrics.names import FIGURE_METRICS
-from simulrag.metrics.published import (
-    PAPER_METRICS,
-    PAPER_STATISTICS,
-    Replayed,
-    published_view,
-)
-from simulrag.report.calibration import (
-    RELIABILITY_CAPTION,
-    calibration_view,
-    conformal_view,
-    reliability_figure,
-    reliability_text,
-)
-from simulrag.report.checks import benchmark_view, retrieval_view
 from simulrag.report.people import agreement_view, people_view
 from simulrag.report.tables import (
     TableView,
@@ -44,8 +46,6 @@ from simulrag.report.tables import (
     comparison_view,
     gain_view,
 )
-from simulrag.metrics.settings import UNDECIDED
-from simulrag.metrics.tables import Tables
 
 _LEADING = "auroc"
 

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from simulrag.metrics.claim_level import BUDGETED, OURS
-from simulrag.report.drawing import BLUE, GREY, OCHRE, RED, Chart, Point, Style, chart
-from simulrag.report.findings import interval
 from simulrag.metrics.names import BOUNDARY_SHARES, FIGURE_METRICS
 from simulrag.metrics.tables import Tables
+from simulrag.report.drawing import BLUE, GREY, OCHRE, RED, Chart, Point, Style, chart
+from simulrag.report.findings import interval
 
 STYLES: dict[str, Style] = {
     "Random": GREY,

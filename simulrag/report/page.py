@@ -14,14 +14,15 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.errors import InputError
+from simulrag.metrics.published import replayed
+from simulrag.metrics.tables import Tables
+from simulrag.records import Answer, Label, Question
 from simulrag.report.domain import Picture, Published, domain_figures, domain_tables
 from simulrag.report.findings import findings
-from simulrag.metrics.published import replayed
-from simulrag.report.rendering import figure_files, inline_svg
 from simulrag.report.people import people_labels
-from simulrag.report.tables import TableView
+from simulrag.report.rendering import figure_files, inline_svg
 from simulrag.report.table_files import latex, markdown
-from simulrag.metrics.tables import Tables
+from simulrag.report.tables import TableView
 from simulrag.report.traces import (
     BLOCK,
     blocks,
@@ -30,7 +31,6 @@ from simulrag.report.traces import (
     script_json,
     trace,
 )
-from simulrag.records import Answer, Label, Question
 
 _SCRIPTS = ("report-figures.js", "report-graph.js", "report.js")
 

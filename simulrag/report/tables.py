@@ -12,9 +12,9 @@ from simulrag.metrics.answer_level import METHOD_NAMES
 from simulrag.metrics.answer_level import METRICS as ANSWER_METRICS
 from simulrag.metrics.answer_level import OURS as OUR_METHOD
 from simulrag.metrics.claim_level import BUDGETED, OURS, VERBALIZED_BY_CENTRALITY
-from simulrag.report.findings import interval
 from simulrag.metrics.names import BOUNDARY_SHARES, FIGURE_METRICS
 from simulrag.metrics.tables import Tables
+from simulrag.report.findings import interval
 
 SIMULRAG = METHOD_NAMES[OUR_METHOD]
 CLAIM_COLUMNS = {

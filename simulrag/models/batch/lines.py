@@ -19,8 +19,8 @@ from pydantic import JsonValue
 
 from simulrag.errors import InputError
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.providers.faults import Server
 from simulrag.models.pending import PendingCall, Target
+from simulrag.models.providers.faults import Server
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from simulrag.errors import ModelError, SimulRAGError
 from simulrag.models.batch.lines import Part, provider_of
+from simulrag.models.pending import Target
 from simulrag.models.providers.credentials import read_key, scrub
 from simulrag.models.providers.faults import CONNECT_TIMEOUT_S
-from simulrag.models.pending import Target
 from simulrag.records import Record
 
 READ_TIMEOUT_S = 600.0

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from simulrag.calls.stored import parse_json
 from simulrag.errors import ModelError
 from simulrag.models.batch.lines import body_of, provider_of, sampling_of
-from simulrag.models.providers.credentials import known_key, without_key
 from simulrag.models.pending import BATCH, BatchReply, PendingCall, PendingStore
+from simulrag.models.providers.credentials import known_key, without_key
 from simulrag.records import Record, Usage
 
 FILE = "file"

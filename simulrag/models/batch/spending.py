@@ -13,9 +13,9 @@ from simulrag.models.base import Message, Provider
 from simulrag.models.batch.lines import Part, sampling_of
 from simulrag.models.budget import Account, Amount, BudgetLimits
 from simulrag.models.counting import longest_prompt
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.pending import BATCH, PendingCall, PendingStore, Target
 from simulrag.models.prices import no_longest_reply, no_price
+from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 

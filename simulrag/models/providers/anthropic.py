@@ -20,8 +20,8 @@ from simulrag.models.providers.faults import (
     schema_title,
 )
 from simulrag.models.providers.payment import costs_money
-from simulrag.models.settings import ModelSettings, Structured
 from simulrag.models.providers.strictness import strict_schema
+from simulrag.models.settings import ModelSettings, Structured
 from simulrag.records import Usage
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import islice
 from math import prod
 
 import numpy as np
@@ -31,13 +30,6 @@ class SampledScenario(Record):
     words: tuple[str, ...]
     situation: str
     shown: dict[str, float]
-
-
-def sample_scenarios(
-    templates: Sequence[Template], n: int, seed: int, domain: str
-) -> list[SampledScenario]:
-    """The first ``n`` scenarios of the stream, or as many as the templates' ranges hold."""
-    return list(islice(scenario_stream(templates, seed, domain), n))
 
 
 def scenario_stream(
