@@ -6,6 +6,7 @@ The judge sees question, reference and claim alone: no evidence, no method, no v
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from simulrag.errors import ModelError
 from simulrag.method.batches import ask_in_batches, batches
@@ -86,7 +87,7 @@ async def label_claims(
 async def _judged(
     question: Question, texts: Sequence[str], ask: Asker, tolerance: str | float, *, batched: bool
 ) -> list[Label]:
-    shown = {
+    shown: dict[str, Any] = {
         "question": question.text,
         "reference": question.reference_answer,
         "tolerance": tolerance,

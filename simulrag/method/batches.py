@@ -22,7 +22,7 @@ async def ask_in_batches(
     ask: Asker,
     *,
     claims_per_call: int,
-    **values: object,
+    **values: Any,
 ) -> list[Any]:
     """The reply to each claim, in order: ``schema.claims`` of as few calls as the size allows.
 
