@@ -22,7 +22,11 @@ class EnvironmentFault(SimulRAGError):  # noqa: N818 EnvironmentError is a name 
 
 
 class CacheError(SimulRAGError):
-    """A stored call is corrupt, or replay mode met a call that is not stored."""
+    """The call cache or one of its rows is corrupt, or cannot answer."""
+
+
+class NotStored(CacheError):  # noqa: N818 it says what is so, not that something broke
+    """A call that is not in the cache was wanted where nothing may be called."""
 
 
 class ModelError(SimulRAGError):

@@ -34,7 +34,6 @@ def make_plan(project: Project) -> Plan:
         with CallCache(place, stage="plan", mode="replay") as cache:
             account = Account(cache.ledger(), prices, params.operations.budget.since)
             account.update()
-            account.ledger.close()
             _import_exports(project, params, cache)
             tasks = asyncio.run(_all(project, params, cache, prices))
     finally:

@@ -136,8 +136,6 @@ async def open_bench(
                 raise
             raise budget.stopped() from None  # now all calls that it left out are counted
         finally:
-            if budget is not None:
-                budget.close()
             if gateway.failures:
                 counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
                 console.print(f"  attempts that the model's provider failed: {counts}")
@@ -172,7 +170,6 @@ def open_budget(
         account,
         (settings.provider, settings.endpoint, settings.model),
         max_output=reply_limit(provider),
-        timeout_s=operations.call_timeout_s,
     )
 
 

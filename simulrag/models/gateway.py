@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from simulrag.calls import CallCache, CallResult, call_key
+from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, InputError, ModelError
 from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request
-from simulrag.models.budget import Budget, CallBill
+from simulrag.models.budget import Budget
 from simulrag.models.counting import longest_prompt
 from simulrag.models.limiter import Limiter
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
@@ -118,10 +118,7 @@ class Gateway:
         from_batch: list[dict[str, JsonValue]] = []
 
         async def call() -> CallResult:
-            if self._budget is None:
-                return await self._call(request, None, from_batch)
-            with self._budget.call(call_key("model", key)) as bill:
-                return await self._call(request, bill, from_batch)
+            return await self._call(request, from_batch)
 
         answer = await self._cache.get_or_call("model", key, call)
         self._forget(from_batch)
@@ -184,19 +181,18 @@ class Gateway:
         """Free the provider's connections. The cache is its owner's to close."""
         await self._provider.close()
 
-    async def _call(
-        self, request: Request, bill: CallBill | None, from_batch: list[dict[str, JsonValue]]
-    ) -> CallResult:
+    async def _call(self, request: Request, from_batch: list[dict[str, JsonValue]]) -> CallResult:
         messages = request.messages
+        arrived: list[ProviderReply] = []
         usage = Usage()
         services: set[str] = set()
         problems: list[str] = []
         for _ in range(_ATTEMPTS):
-            reply = self._arrived(request, messages, from_batch, bill)
+            reply = self._arrived(request, messages, from_batch)
             if reply is None:
-                reply = await self._attempt(request, messages, bill)
-            elif bill is not None:
-                bill.arrived.append(reply)
+                reply = await self._attempt(request, messages)
+            else:
+                arrived.append(reply)
             usage += reply.usage
             services.add(reply.service)
             try:
@@ -205,15 +201,14 @@ class Gateway:
                 problems.append(str(error))
                 messages = self._repair(request.messages, reply.text, problems[-1])
                 continue
+            self._note(arrived)
             return CallResult(
                 response=text,
                 usage=usage.model_dump(),
                 model_version=reply.model_version,
-                paid=bill is not None,
                 service=services.pop() if len(services) == 1 else "",
             )
-        if bill is not None:
-            bill.use_arrived()
+        self._note(arrived)
         self._forget(from_batch)
         raise ModelError(
             f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
@@ -226,7 +221,6 @@ class Gateway:
         request: Request,
         messages: tuple[Message, ...],
         from_batch: list[dict[str, JsonValue]],
-        bill: CallBill | None,
     ) -> ProviderReply | None:
         """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
         if self._pending is None:
@@ -236,20 +230,23 @@ class Gateway:
         try:
             reply = self._pending.reply(request.task, Target.model_validate(chosen), sent)
         except ModelError as error:  # a failure, which is off the list from now on
-            if bill is not None and error.usage is not None:
-                bill.add(Usage.model_validate(error.usage), BATCH)
+            if self._budget is not None and error.usage is not None:
+                self._budget.note(Usage.model_validate(error.usage), BATCH)
             raise
         if reply is not None:
             from_batch.append(sent)
         return reply
 
+    def _note(self, arrived: list[ProviderReply]) -> None:
+        if self._budget is not None:
+            for reply in arrived:
+                self._budget.note(reply.usage, reply.service)
+
     def _forget(self, from_batch: list[dict[str, JsonValue]]) -> None:
         if self._pending is not None and from_batch:
             self._pending.forget(from_batch)
 
-    async def _attempt(
-        self, request: Request, messages: tuple[Message, ...], bill: CallBill | None
-    ) -> ProviderReply:
+    async def _attempt(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
         schema = None if request.schema is None else reply_schema(request.schema)
 
         async def once() -> ProviderReply:
@@ -272,10 +269,18 @@ class Gateway:
                 raise error.retold(f"'{request.task}': {error}") from None
 
         async def metered() -> ProviderReply:
-            if bill is None:
+            if self._budget is None:
                 return await once()
             longest = longest_prompt(messages, schema)
-            return await bill.attempt(once, longest, request.sampling.max_output_tokens)
+            async with self._budget.call(longest, request.sampling.max_output_tokens) as bill:
+                try:
+                    reply = await once()
+                except ModelError as error:
+                    if error.usage is not None:
+                        bill.add(Usage.model_validate(error.usage))
+                    raise
+                bill.add(reply.usage, reply.service)
+                return reply
 
         reply = await self._retries.run(metered)
         _count(self.paid, request.task, reply.usage)

@@ -8,8 +8,8 @@ import pytest
 
 from simulrag.errors import ModelError, ProviderDown
 from simulrag.models.limiter import Limiter
-from simulrag.models.retry import DOWN_AFTER, Retries, RetryPolicy
 from simulrag.models.providers.retry_after import retry_after_s
+from simulrag.models.retry import DOWN_AFTER, Retries, RetryPolicy
 
 QUICK = RetryPolicy(retries=3, backoff_s=0.001, longest_wait_s=0.5)
 BUSY = ModelError("busy", kind="unavailable")

@@ -1,4 +1,4 @@
-"""Calls that wait for a batch, beside the cache in either place."""
+"""Calls that wait for a batch, beside the cache."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CachePlace, cache_stats, parse_place
-from simulrag.errors import CallsPending, EnvironmentFault
+from simulrag.calls import CachePlace, cache_stats
+from simulrag.errors import CallsPending
 from simulrag.models.pending import (
     Batch,
     BatchReply,
@@ -16,10 +16,12 @@ from simulrag.models.pending import (
     Target,
     copy_pending,
 )
-from tests.servers.places import place, redis_place, redis_program
-from tests.servers.redis_server import RedisProgram, needs_redis
 
-__all__ = ["place", "redis_place", "redis_program"]
+
+@pytest.fixture
+def place(tmp_path: Path) -> CachePlace:
+    return tmp_path / "calls"
+
 
 TARGET = Target(provider="openai", endpoint="default", model="m")
 
@@ -45,8 +47,6 @@ def test_a_call_waits_and_is_answered_by_another_process(place: CachePlace) -> N
     assert list(store.calls()) == []
     store.remove_batch("one")
     assert cache_stats(place).entries == 0  # no part of the cache itself
-    if isinstance(place, Path):
-        assert (place / "pending" / "cache.db").is_file()
     stage.close()
     store.close()
 
@@ -70,17 +70,3 @@ def test_waiting_calls_move_and_an_answer_is_never_lost(place: CachePlace, tmp_p
     assert there.call(first.id) == answered
     assert [batch.name for batch in there.batches()] == ["one"]
     assert copy_pending(target, place) == 0
-
-
-def test_waiting_calls_leave_a_redis_that_may_lose_them(tmp_path: Path) -> None:
-    needs_redis()
-    with RedisProgram(tmp_path / "redis") as program:
-        place = parse_place(program.place())
-        with pytest.raises(CallsPending):
-            PendingCalls(place, stage="a", collect=True).reply("verbalized", TARGET, {"n": 1})
-        program.kill()
-        program.settings["appendfsync"] = "everysec"
-        program.start()
-        with pytest.raises(EnvironmentFault, match="may lose"):
-            PendingStore(place)
-        assert copy_pending(place, tmp_path / "target") == 1
