@@ -22,7 +22,6 @@ from simulrag.errors import InputError
 from simulrag.metrics.settings import MetricSettings
 from simulrag.method.settings import MethodSettings
 from simulrag.models.budget import BudgetLimits
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 
 
@@ -117,7 +116,9 @@ class Operations(Section):
         description="auto: a Prefect server on loopback, started when none runs; off: no tracking"
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
-    retry: RetryPolicy = Field(description="what to do when a model's provider fails")
+    retries: int = Field(
+        default=5, ge=0, le=100, description="attempts after a failed one at a model call"
+    )
     budget: BudgetLimits = Field(
         default=BudgetLimits(), description="what calls that cost money may cost, over all stages"
     )

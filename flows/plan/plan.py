@@ -12,12 +12,12 @@ import asyncio
 import json
 import sys
 
-from flows.plan.domain import ROLES, DomainPlan, costs
 from flows.params import Params, load_params
+from flows.plan.domain import ROLES, DomainPlan, costs
 from flows.plan.planned import Plan, TaskPlan, plan_text
-from flows.watch.progress import console
 from flows.project import Project, find_project
 from flows.stages.bench import cache_place, exits
+from flows.watch.progress import console
 from simulrag.calls import CallCache
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, Amount

@@ -36,13 +36,12 @@ from simulrag.errors import (
 )
 from simulrag.method.algorithm import Instruments
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Provider
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers.payment import is_paid, reply_limit
+from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
@@ -111,10 +110,10 @@ async def open_bench(
             provider,
             settings,
             cache,
-            Prompts(project.prompts / "first"),
+            Prompts(project.prompts),
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
-            retry=operations.retry,
+            retries=operations.retries,
             budget=budget,
             pending=pending,
         )
@@ -162,14 +161,14 @@ def open_budget(
 
     Raises InputError for a budget in money and a model without a price.
     """
-    if not is_paid(provider) or cache.mode == "replay":
+    if not provider.paid or cache.mode == "replay":
         return None
     account = Account(cache.ledger(), read_prices(project.prices), operations.budget.since)
     return Budget(
         operations.budget,
         account,
         (settings.provider, settings.endpoint, settings.model),
-        max_output=reply_limit(provider),
+        max_output=provider.max_output_tokens,
     )
 
 

@@ -15,16 +15,12 @@ from typing import TypeVar
 
 from simulrag.calls import CachePlace, Mode
 from simulrag.errors import CallsPending, InputError
-from simulrag.models.base import Provider
-from simulrag.models.batch.lines import BatchProvider
 from simulrag.models.batch.rounds import counts
 from simulrag.models.pending import PendingCalls, PendingStore
+from simulrag.models.providers.base import BatchProvider, Provider
 
 OUTCOMES = "SIMULRAG_OUTCOMES"
 """Environment variable: the file that the stages of one run note their exit codes in."""
-
-LOCAL = frozenset({"local"})
-"""Providers that work on this machine: their calls, like simulator runs, are made at once."""
 
 _BEGAN = "began"
 
@@ -38,7 +34,7 @@ def open_pending(
 
     Raises InputError for mode deferred and a provider that is paid and takes no batches.
     """
-    if mode == "deferred" and provider.name not in LOCAL:
+    if mode == "deferred" and not provider.local:
         if not isinstance(provider, BatchProvider):
             raise InputError(
                 f"mode deferred: provider '{provider.name}' takes no batches (openai and anthropic "

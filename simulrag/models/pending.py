@@ -19,7 +19,7 @@ from simulrag.calls.keys import call_key, canonical_json, plain_request
 from simulrag.calls.places import CachePlace, pending_place
 from simulrag.calls.store import holds_rows, open_store, scan_store
 from simulrag.calls.stored import corrupt, parse_json
-from simulrag.errors import CallsPending, ModelError
+from simulrag.errors import CallsPending, ReplyRefused, ReplyTruncated
 from simulrag.models.base import ProviderReply
 from simulrag.records import Record, Usage
 
@@ -239,10 +239,9 @@ class PendingCalls:
     def _taken(self, call: PendingCall, reply: BatchReply) -> ProviderReply:
         if reply.failure is not None:
             self._store.remove(call.id)
-            raise ModelError(
-                f"'{call.task}': {reply.failure}",
-                kind=reply.failure_kind,
-                usage=reply.usage.model_dump() if reply.usage.calls else None,
+            failed = ReplyTruncated if reply.failure_kind == "truncated" else ReplyRefused
+            raise failed(
+                f"'{call.task}': {reply.failure}", usage=reply.usage if reply.usage.calls else None
             )
         usage = reply.usage.model_copy(update={"calls": 1})
         return ProviderReply(reply.text, usage, reply.model_version, reply.service)
