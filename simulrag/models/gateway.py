@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -197,47 +197,37 @@ class Gateway:
         await self._provider.close()
 
     async def _call(self, request: Request, from_batch: list[dict[str, JsonValue]]) -> CallResult:
-        """At most two replies, the second to what is wrong with the first."""
+        """At most two replies, the second to what is wrong with the first.
+
+        Replies of a batch are noted when the call is over: a call that ends before its reply could
+        be mended leaves them on the list of pending calls, to be used by the next.
+        """
         messages = request.messages
         replies: list[ProviderReply] = []
         problems: list[str] = []
-        async with AsyncExitStack() as stack:
-            bill: Bill | None = None
-            for _ in range(_ATTEMPTS):
-                reply = self._arrived(request, messages, from_batch)
-                if reply is None:
-                    if self._budget is not None and bill is None:
-                        bill = await stack.enter_async_context(self._bill(self._budget, request))
-                    reply = await self._attempt(request, messages, bill)
-                replies.append(reply)
-                try:
-                    text, _parsed = _validated(request, reply.text)
-                except InvalidReply as error:
-                    problems.append(str(error))
-                    messages = self._repair(request.messages, reply.text, problems[-1])
-                    continue
-                return self._result(text, replies)
-            self._wasted(from_batch, replies)
-            raise ReplyInvalid(
-                f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
-                f"{problems[0]}; then {problems[1]}"
+        for _ in range(_ATTEMPTS):
+            reply = self._arrived(request, messages, from_batch)
+            replies.append(reply or await self._asked(request, messages))
+            try:
+                text, _parsed = _validated(request, replies[-1].text)
+            except InvalidReply as error:
+                problems.append(str(error))
+                messages = self._repair(request.messages, replies[-1].text, problems[-1])
+                continue
+            self._note_arrived(replies)
+            services = {reply.service for reply in replies}
+            return CallResult(
+                response=text,
+                usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
+                model_version=replies[-1].model_version,
+                service=services.pop() if len(services) == 1 else "",
             )
-
-    def _result(self, text: str, replies: list[ProviderReply]) -> CallResult:
-        services = {reply.service for reply in replies}
-        return CallResult(
-            response=text,
-            usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
-            model_version=replies[-1].model_version,
-            paid=self._budget is not None,
-            service=services.pop() if len(services) == 1 else "",
+        self._note_arrived(replies)
+        self._forget(from_batch)
+        raise ReplyInvalid(
+            f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
+            f"{problems[0]}; then {problems[1]}"
         )
-
-    def _bill(self, budget: Budget, request: Request) -> AbstractAsyncContextManager[Bill]:
-        """Room in the budget for the call, the repair of its reply included."""
-        schema = None if request.schema is None else reply_schema(request.schema)
-        longest = longest_prompt(request.messages, schema)
-        return budget.call(longest, request.sampling.max_output_tokens)
 
     def _arrived(
         self,
@@ -245,11 +235,7 @@ class Gateway:
         messages: tuple[Message, ...],
         from_batch: list[dict[str, JsonValue]],
     ) -> ProviderReply | None:
-        """The reply that a batch brought, noted in ``from_batch``; None: ask the provider.
-
-        It is billed when the call is over: a call that ends before its reply could be mended
-        leaves it on the list of pending calls, to be used by the next.
-        """
+        """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
         if self._pending is None:
             return None
         sent = self.key(replace(request, messages=messages))
@@ -264,9 +250,8 @@ class Gateway:
             from_batch.append(sent)
         return reply
 
-    def _wasted(self, from_batch: list[dict[str, JsonValue]], replies: list[ProviderReply]) -> None:
-        """Replies of a batch that could not be used are paid for all the same."""
-        self._forget(from_batch)
+    def _note_arrived(self, replies: list[ProviderReply]) -> None:
+        """Others than a batch's were billed when they were made."""
         if self._budget is not None:
             for reply in replies:
                 if reply.service:
@@ -276,51 +261,54 @@ class Gateway:
         if self._pending is not None and from_batch:
             self._pending.forget(from_batch)
 
-    async def _attempt(
-        self, request: Request, messages: tuple[Message, ...], bill: Bill | None
-    ) -> ProviderReply:
+    async def _asked(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
         """The provider's reply, waited for in turn. Raises ModelError and ProviderDown."""
         async with self._places:
             self._outage.check()
             before = self._outage.answered
             try:
-                reply = await self._asked(request, messages)
+                reply = await self._billed(request, messages)
             except (ModelUnavailable, ModelTimeout) as error:
-                raise self._outage.give_up(self._told(request, error, bill), before) from None
-            except ModelError as error:
+                raise self._outage.give_up(error, before) from None
+            except ModelError:
                 self._outage.was_answered()
-                raise self._told(request, error, bill) from None
+                raise
             self._outage.was_answered()
-        used = reply.usage.model_copy(update={"calls": 1})
-        self._count_paid(request, used, bill, reply.service)
-        return replace(reply, usage=used)
+            return reply
 
-    async def _asked(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+    async def _billed(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        """The provider's reply, within the budget; what a failure was billed is counted too."""
         schema = None if request.schema is None else reply_schema(request.schema)
-        try:
-            async with asyncio.timeout(self._provider.deadline_s):
-                return await self._provider.call(
-                    messages, schema, request.sampling, request.sample_index
-                )
-        except TimeoutError:
-            self._failures["timeout"] += 1
-            raise ModelTimeout(
-                f"no reply from {self._named()} within {self._provider.deadline_s:g} s; run again "
-                "to go on from here"
-            ) from None
+        async with AsyncExitStack() as stack:
+            bill: Bill | None = None
+            if self._budget is not None:
+                longest = longest_prompt(messages, schema)
+                room = self._budget.call(longest, request.sampling.max_output_tokens)
+                bill = await stack.enter_async_context(room)
 
-    def _told(self, request: Request, error: ModelError, bill: Bill | None) -> ModelError:
-        """The error with its task, counted where it was billed."""
-        if error.usage is not None:
-            self._count_paid(request, error.usage, bill)
-        return error.retold(f"'{request.task}': {error}")
+            def count(used: Usage, service: str = "") -> None:
+                _count(self.paid, request.task, used)
+                if bill is not None:
+                    bill.add(used, service)
 
-    def _count_paid(
-        self, request: Request, used: Usage, bill: Bill | None, service: str = ""
-    ) -> None:
-        _count(self.paid, request.task, used)
-        if bill is not None:
-            bill.add(used, service)
+            try:
+                async with asyncio.timeout(self._provider.deadline_s):
+                    reply = await self._provider.call(
+                        messages, schema, request.sampling, request.sample_index
+                    )
+            except TimeoutError:
+                self._failures["timeout"] += 1
+                raise ModelTimeout(
+                    f"'{request.task}': no reply from {self._named()} within "
+                    f"{self._provider.deadline_s:g} s; run again to go on from here"
+                ) from None
+            except ModelError as error:
+                if error.usage is not None:
+                    count(error.usage)
+                raise error.retold(f"'{request.task}': {error}") from None
+            used = reply.usage.model_copy(update={"calls": 1})
+            count(used, reply.service)
+            return replace(reply, usage=used)
 
     def _repair(
         self, messages: tuple[Message, ...], bad_reply: str, problem: str

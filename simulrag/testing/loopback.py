@@ -109,7 +109,7 @@ class LoopbackServer:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._http = _Listener(("127.0.0.1", port), self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def url(self) -> str:

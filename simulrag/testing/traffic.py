@@ -178,9 +178,9 @@ def _verdict(claim: str, evidence: str) -> Any:
     return {**verdict, "should_update": True, "updated_claim": _states(subject, abs(change))}
 
 
-def _label(said: list[Message]) -> Any:
+def _label(claim: str, reference: str) -> Any:
     """By the reference's sentence on the same subject; by chance where it has none of ours."""
-    claim, sentences = _part(said, "claim"), _SENTENCE.split(_part(said, "reference"))
+    sentences = _SENTENCE.split(reference)
     subject, stated = _subject(claim), _DECIMAL.findall(claim)
     settling = [text for text in sentences if subject is not None and subject in text]
     if claim in sentences:
@@ -204,9 +204,18 @@ def _each(said: list[Message], judge: Callable[[str], Any]) -> Any:
     return {"claims": [{"index": i, **judge(claim)} for i, claim in enumerate(claims)]}
 
 
-def _verdicts(said: list[Message]) -> Any:
-    evidence = _part(said, "evidence")
-    return _each(said, lambda claim: _verdict(claim, evidence))
+def _stated(claim: str) -> Any:
+    return {"probability": crc32(claim.encode()) % 101 / 100}
+
+
+def _by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
+    """One claim judged by the text of a tag."""
+    return lambda said: judge(_part(said, "claim"), _part(said, tag))
+
+
+def _each_by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
+    """Numbered claims, each judged by the text of a tag."""
+    return lambda said: _each(said, lambda claim: judge(claim, _part(said, tag)))
 
 
 _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
@@ -219,9 +228,11 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "Entailment": _entailment,
     "Boundary": lambda said: _inside(_part(said, "claim")),
     "BoundaryBatch": lambda said: _each(said, _inside),
-    "Verification": lambda said: _verdict(_part(said, "claim"), _part(said, "evidence")),
-    "VerificationBatch": _verdicts,
-    "Verbalized": lambda said: {"probability": crc32(_part(said, "claim").encode()) % 101 / 100},
-    "Judgement": _label,
+    "Verification": _by(_verdict, "evidence"),
+    "VerificationBatch": _each_by(_verdict, "evidence"),
+    "Verbalized": lambda said: _stated(_part(said, "claim")),
+    "VerbalizedBatch": lambda said: _each(said, _stated),
+    "Judgement": _by(_label, "reference"),
+    "JudgementBatch": _each_by(_label, "reference"),
 }
 """By the name of the schema that is asked for."""

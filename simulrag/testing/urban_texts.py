@@ -6,9 +6,11 @@ simulators the double asks no benchmark questions.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 INSIDE = {
@@ -27,7 +29,6 @@ _LINE = re.compile(
     r"(?:.*?a change of (?P<change>[+-]?[\d.]+) %)?.*$",
     re.M,
 )
-_CLASSES = (("minor", 0.0), ("moderate", 10.0), ("significant", 30.0))
 
 
 @dataclass(frozen=True)
@@ -62,37 +63,9 @@ def changes(evidence: str) -> dict[str, float]:
 
 def templates() -> list[dict[str, Any]]:
     """Two templates of one run against the baseline, one that sets two runs side by side."""
-    return [
-        _template(
-            "stub-speed",
-            "Speed limits along the corridor are cut by {cut} %; everything else stays as today.",
-            _placeholder("cut", "speed_factor", 0.5, 0.95, "percent_reduction"),
-            [_run("compare_with_baseline", "limits cut by {cut} %", "cut")],
-            [_change(subject) for subject in list(INSIDE)[:4:2]],
-        ),
-        _template(
-            "stub-demand",
-            "After new housing is built, {growth} % more vehicles drive along the corridor; "
-            "everything else stays as today.",
-            _placeholder("growth", "demand_factor", 1.05, 1.5, "percent_increase"),
-            [_run("compare_with_baseline", "demand up by {growth} %", "growth")],
-            [_change(subject) for subject in list(INSIDE)[1:5]],
-        ),
-        _template(
-            "stub-lanes",
-            "Two corridors carry {growth} % more vehicles than today: one has a single lane in "
-            "each direction, the other three lanes.",
-            _placeholder("growth", "demand_factor", 1.05, 1.5, "percent_increase"),
-            [
-                _run("run_scenario", "a single lane, {growth} % more vehicles", "growth", lanes=1),
-                _run("run_scenario", "three lanes, {growth} % more vehicles", "growth", lanes=3),
-            ],
-            [
-                _ask(2, 1, "travel_time_s", "percent", "difference in average vehicle travel time"),
-                _ask(2, 1, "co2_mg", "percent", "difference in total CO2 emissions"),
-            ],
-        ),
-    ]
+    text = Path(__file__).with_name("urban_templates.json").read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
 
 
 _CUT = re.compile(r"cut by (\d+) %")
@@ -163,47 +136,3 @@ def _class(change: float, classes: Sequence[dict[str, Any]]) -> str:
 
 def _call(tool: str, **arguments: float) -> dict[str, Any]:
     return {"tool": tool, "arguments": arguments}
-
-
-def _template(
-    name: str,
-    situation: str,
-    placeholder: dict[str, Any],
-    runs: list[dict[str, Any]],
-    asks: list[dict[str, Any]],
-) -> dict[str, Any]:
-    return {
-        "template_id": name,
-        "situation": situation,
-        "placeholders": [placeholder],
-        "choices": [],
-        "runs": runs,
-        "asks": asks,
-    }
-
-
-def _placeholder(name: str, argument: str, low: float, high: float, wording: str) -> dict[str, Any]:
-    varied = {"name": name, "argument": argument, "low": low, "high": high}
-    return {**varied, "decimals": 2, "wording": wording}
-
-
-def _run(tool: str, words: str, uses: str, **fixed: int) -> dict[str, Any]:
-    settings = [{"argument": name, "value": value} for name, value in fixed.items()]
-    return {"tool": tool, "words": words, "uses": [uses], "fixed": settings}
-
-
-def _change(subject: str) -> dict[str, Any]:
-    return _ask(1, 0, INSIDE[subject][1], "value", f"change of the {subject}")
-
-
-def _ask(run: int, against: int, output: str, scale: str, words: str) -> dict[str, Any]:
-    return {
-        "run": run,
-        "against": against,
-        "output": output,
-        "scale": scale,
-        "words": words,
-        "classes": [{"name": name, "from_magnitude": start} for name, start in _CLASSES],
-        "answers": [],
-        "better": "lower",
-    }
