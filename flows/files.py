@@ -29,26 +29,32 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
     """The records of a file, or an InputError that names the line and the field."""
+    return list(iter_records(path, kind))
+
+
+def iter_records(path: Path, kind: type[Kind]) -> Iterator[Kind]:
+    """The records of a file one after another, so that a large file is never held whole."""
     try:
-        text = path.read_text(encoding="utf-8")
+        # Not splitlines(): replies may hold the other line separators of Unicode.
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _record(line, kind, f"{path}:{number}")
     except OSError as error:
         raise InputError(
             f"{path} cannot be read ({error.strerror}); run `dvc repro` to make it"
         ) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no UTF-8 text; run `dvc repro` to make it again") from None
-    records: list[Kind] = []
-    # Not splitlines(): replies may hold the other line separators of Unicode.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line:
-            continue
-        try:
-            records.append(kind.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "line"
-            raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
-    return records
+        raise InputError(f"{path} is not UTF-8 text; run `dvc repro` to make it again") from None
+
+
+def _record(line: str, kind: type[Kind], where: str) -> Kind:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "line"
+        raise InputError(f"{where}: {field}: {first['msg']}") from None
 
 
 def write_text(path: Path, text: str) -> None:
