@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import JsonValue
-from scipy.optimize import linear_sum_assignment
 
-from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights
-from simulrag.metrics.settings import MetricSettings
-from simulrag.records import Answer, Question, ToolCall
-
-Row = dict[str, object]
+from simulrag.metrics.data import Asked, DomainData, Retrieved
+from simulrag.metrics.intervals import estimates, ratio
+from simulrag.metrics.registry import metric
+from simulrag.metrics.table import Measurement
+from simulrag.records import ToolCall
 
 ORACLE = "oracle retrieval: the evidence was looked up and no tool was called"
 NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
@@ -22,10 +22,14 @@ _NO_ARGUMENT = "undefined: no argument differs between this benchmark's question
 _NO_ANSWER = "undefined: retrieval was reached for no question"
 
 _RELATIVE = 1e-9
+# Beyond this many calls trying all pairings takes longer than importing scipy.
+_FEW = 5
+
+Name = tuple[str, str, str]
+"""Metric, tool and argument, the latter two "" where they do not apply."""
 
 
-@dataclass(frozen=True)
-class _Counted:
+class _Counted(NamedTuple):
     """One measurement: a question's share is ``top`` by ``bottom``; ``scenario`` its index."""
 
     scenario: int
@@ -33,11 +37,8 @@ class _Counted:
     bottom: float = 1.0
 
 
-def retrieval_accuracy(
-    domain: str,
-    pairs: Sequence[tuple[Question, Answer]],
-    settings: MetricSettings,
-) -> Iterator[Row]:
+@metric("retrieval")
+def retrieval(data: DomainData) -> Iterator[Measurement]:
     """Tool-call accuracy and failures of a domain's questions, with 95 % intervals over scenarios.
 
     Over the questions whose calls are known and whose retrieval came to an end; a call that was
@@ -54,62 +55,55 @@ def retrieval_accuracy(
     ``coverage``: the share of questions with known calls that are counted. Oracle retrieval calls
     no tool, so nothing is measured there.
     """
-    places = list(dict.fromkeys(question.scenario_id for question, _ in pairs))
-    index = {name: place for place, name in enumerate(places)}
-    weights = scenario_weights(len(places), settings.bootstrap, settings.seed, domain)
+    questions = {one.question_id: one for one in data.questions}
+    pairs = [(questions[one.question_id], one) for one in data.answers]
     asked = [(question, answer) for question, answer in pairs if question.calls]
     counted = [
-        (question, answer)
+        (question, answer.retrieved, answer.scenario)
         for question, answer in asked
-        if answer.retrieval is not None and answer.retrieval.status != "oracle"
+        if answer.retrieved is not None and answer.retrieved.status != "oracle"
     ]
-    oracle = any(a.retrieval is not None and a.retrieval.status == "oracle" for _, a in pairs)
+    oracle = any(one.retrieved is not None and one.retrieved.status == "oracle" for _, one in pairs)
     reason = (ORACLE if oracle else NO_CALLS if not asked else _NO_ANSWER) if not counted else ""
-    coverage = len(counted) / len(asked) if asked else None
-    varying = _varying([question for question, _ in asked])
-    measured = _measure(counted, index, varying)
-    for (metric, tool, argument), found in measured.items():
-        result = estimate(_resampled(found, weights), len(places), reason or _NO_ARGUMENT)
-        yield {
-            "domain": domain,
-            "tool": tool,
-            "argument": argument,
-            "metric": metric,
-            "value": result.value,
-            "lower_95": result.lower_95,
-            "upper_95": result.upper_95,
-            "n": round(sum(one.bottom for one in found)),
-            "coverage": coverage,
-            "reason": result.reason,
-        }
-
-
-def _resampled(found: Sequence[_Counted], weights: Floats) -> Floats:
-    return ratio(
-        np.array([one.top for one in found], dtype=float),
-        np.array([one.bottom for one in found], dtype=float),
-        np.array([one.scenario for one in found], dtype=np.int64),
-        weights,
-    )
+    measured = _measure(counted, _varying([question for question, _ in asked]))
+    resampled = [
+        ratio(
+            np.array([one.top for one in found], dtype=float),
+            np.array([one.bottom for one in found], dtype=float),
+            np.array([one.scenario for one in found], dtype=np.int64),
+            data.weights,
+        )
+        for found in measured.values()
+    ]
+    reasons = [reason or _NO_ARGUMENT] * len(measured)
+    results = estimates(resampled, data.scenarios, reasons)
+    for ((name, tool, argument), found), result in zip(measured.items(), results, strict=True):
+        yield Measurement(
+            family="retrieval",
+            domain=data.domain,
+            metric=name,
+            value=result.value,
+            lower_95=result.lower_95,
+            upper_95=result.upper_95,
+            n=round(sum(one.bottom for one in found)),
+            coverage=len(counted) / len(asked) if asked else None,
+            reason=result.reason,
+            tool=tool,
+            argument=argument,
+        )
 
 
 def _measure(
-    counted: Sequence[tuple[Question, Answer]],
-    index: Mapping[str, int],
-    varying: frozenset[tuple[str, str]],
-) -> dict[tuple[str, str, str], list[_Counted]]:
-    """By metric, tool and argument (both "" where they do not apply)."""
+    counted: Sequence[tuple[Asked, Retrieved, int]], varying: frozenset[tuple[str, str]]
+) -> Mapping[Name, list[_Counted]]:
     names = ("tool", "call", "arguments", "failed", "not_applicable", "second_attempt")
-    found: dict[tuple[str, str, str], list[_Counted]] = {(name, "", ""): [] for name in names}
-    single: dict[tuple[str, str, str], list[_Counted]] = {}
-    for question, answer in counted:
-        retrieval = answer.retrieval
-        if retrieval is None:
-            continue
-        place = index[question.scenario_id]
-        made = [evidence.call for evidence in retrieval.evidence]
-        matched = _match(question.calls, made)
-        same_tools = sorted(c.tool for c in question.calls) == sorted(c.tool for c in made)
+    found: dict[Name, list[_Counted]] = {(name, "", ""): [] for name in names}
+    single: dict[Name, list[_Counted]] = {}
+    for question, retrieved, place in counted:
+        matched = _match(question.calls, retrieved.calls)
+        same_tools = sorted(c.tool for c in question.calls) == sorted(
+            c.tool for c in retrieved.calls
+        )
         equal = [
             (known.tool, name, call is not None and _same(value, call.arguments.get(name)))
             for known, call in matched
@@ -125,9 +119,9 @@ def _measure(
         values = {
             "tool": same_tools,
             "call": exact,
-            "failed": retrieval.status == "failed",
-            "not_applicable": retrieval.status == "not_applicable",
-            "second_attempt": retrieval.attempts > 1,
+            "failed": retrieved.status == "failed",
+            "not_applicable": retrieved.status == "not_applicable",
+            "second_attempt": retrieved.attempts > 1,
         }
         for name, value in values.items():
             found[name, "", ""].append(_Counted(place, float(value)))
@@ -142,32 +136,50 @@ def _match(
 ) -> list[tuple[ToolCall, ToolCall | None]]:
     """Each known call with one made with its tool, used once, so that most arguments are equal."""
     # One more for the tool itself, so that a call without an equal argument is a partner too.
-    gain = np.array(
-        [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
-    ).reshape(len(known), len(made))
-    rows, columns = linear_sum_assignment(gain, maximize=True)
-    partner = {int(i): made[j] for i, j in zip(rows, columns, strict=True) if gain[i, j] > 0}
-    return [(call, partner.get(place)) for place, call in enumerate(known)]
+    gain = [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
+    partner = _pairing(gain)
+    return [
+        (call, made[j] if (j := partner.get(i)) is not None and gain[i][j] > 0 else None)
+        for i, call in enumerate(known)
+    ]
+
+
+def _pairing(gain: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Which column each row takes so that the sum is largest; no column is taken twice."""
+    rows, columns = len(gain), len(gain[0]) if gain else 0
+    if max(rows, columns) > _FEW:
+        from scipy.optimize import linear_sum_assignment
+
+        picked = linear_sum_assignment(np.array(gain), maximize=True)
+        return dict(zip(*(part.tolist() for part in picked), strict=True))
+    # Rows beyond the columns take a column that is not there.
+    places = range(max(rows, columns))
+    best = max(
+        permutations(places, rows),
+        key=lambda taken: sum(gain[i][j] for i, j in enumerate(taken) if j < columns),
+        default=(),
+    )
+    return {i: j for i, j in enumerate(best) if j < columns}
 
 
 def _equal_arguments(known: ToolCall, made: ToolCall) -> int:
     return sum(_same(value, made.arguments.get(name)) for name, value in known.arguments.items())
 
 
-def _varying(questions: Sequence[Question]) -> frozenset[tuple[str, str]]:
+def _varying(questions: Sequence[Asked]) -> frozenset[tuple[str, str]]:
     """Tool and argument, where two questions know different values."""
-    values: dict[tuple[str, str], list[JsonValue]] = {}
+    first: dict[tuple[str, str], JsonValue] = {}
+    varying: set[tuple[str, str]] = set()
     for question in questions:
         for call in question.calls:
             for name, value in call.arguments.items():
-                values.setdefault((call.tool, name), []).append(value)
-    return frozenset(
-        key for key, found in values.items() if not all(_same(found[0], one) for one in found)
-    )
+                if not _same(first.setdefault((call.tool, name), value), value):
+                    varying.add((call.tool, name))
+    return frozenset(varying)
 
 
 def _same(one: JsonValue, other: JsonValue) -> bool:
-    """Equal values; numbers to rounding, and True is no number."""
+    """Equal values; numbers to rounding, and True is not a number."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
