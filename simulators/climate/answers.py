@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
-from numpy.typing import ArrayLike
-
+from simulators.base import ToolModel
 from simulators.climate import temperature as many
 from simulators.climate.arguments import (
     Aerosol,
@@ -27,59 +27,13 @@ from simulators.climate.outputs import (
     Surface,
     Temperature,
 )
+from simulators.climate.temperature import Projections
 from simulators.climate.warming import SCENARIOS
 
 DECIMALS = 2
 AEROSOL_DECIMALS = 3
 """Local aerosol effects are hundredths of a degree."""
 GLOBAL_AEROSOL_DECIMALS = 4
-
-
-class Projections(Protocol):
-    """Who projects 2015-2100 at places: the functions of ``temperature``, or the emulator."""
-
-    def future_temperature(
-        self,
-        latitude: ArrayLike,
-        longitude: ArrayLike,
-        year: ArrayLike,
-        scenario: ArrayLike,
-        land: ArrayLike | None = None,
-    ) -> many.Estimate:
-        """The scenario's own."""
-        ...
-
-    def diy_greenhouse(
-        self,
-        latitude: ArrayLike,
-        longitude: ArrayLike,
-        year: ArrayLike,
-        scenario: ArrayLike,
-        *,
-        delta_co2: ArrayLike,
-        delta_ch4: ArrayLike,
-        land: ArrayLike | None = None,
-    ) -> many.Changed:
-        """With changed CO2 and CH4 emissions."""
-        ...
-
-    def diy_aerosol(
-        self,
-        latitude: ArrayLike,
-        longitude: ArrayLike,
-        year: ArrayLike,
-        scenario: ArrayLike,
-        *,
-        delta_so2: ArrayLike,
-        delta_bc: ArrayLike,
-        modify_points: ArrayLike,
-        land: ArrayLike | None = None,
-    ) -> many.Changed:
-        """With changed SO2 and BC emissions around points."""
-        ...
-
-
-PHYSICS: Projections = many
 
 
 @dataclass(frozen=True)
@@ -207,6 +161,34 @@ def global_warming(arguments: Global) -> GlobalWarming:
         change_low_degc=_round(found.change.low[0], DECIMALS),
         change_high_degc=_round(found.change.high[0], DECIMALS),
     )
+
+
+PROJECTED: Mapping[str, Callable[[Any, Projections], ToolModel]] = {
+    "future_temperature": future,
+    "diy_greenhouse": greenhouse,
+    "diy_aerosol": aerosol,
+    "diff_diy_aerosol_mean": aerosol_difference,
+}
+"""Tools that the physics or the emulator answer."""
+
+KNOWN: Mapping[str, Callable[[Any], ToolModel]] = {
+    "query_lat_and_lon": city,
+    "history_temperature": history,
+    "is_land_or_sea": surface,
+    "global_temperature": global_warming,
+}
+"""Tools that the physics always answer."""
+
+
+def answer(tool: str, arguments: ToolModel, *, by_emulator: bool) -> ToolModel:
+    """The outputs of a tool for its validated arguments."""
+    if tool in KNOWN:
+        return KNOWN[tool](arguments)
+    if not by_emulator:
+        return PROJECTED[tool](arguments, many.PHYSICS)
+    from simulators.climate.emulator import emulator
+
+    return PROJECTED[tool](arguments, emulator())
 
 
 def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.Changed:

@@ -22,18 +22,18 @@ from simulators.epidemiology.emulator import (
     load_emulator,
     save_emulator,
 )
-from simulators.epidemiology.emulator_draws import draw, weekly_noise
-from simulators.epidemiology.emulator_evaluation import compare, evaluate
-from simulators.epidemiology.emulator_scenarios import sample_scenarios, simulate
-from simulators.epidemiology.emulator_training import (
+from simulators.epidemiology.emulator.draws import draw, weekly_noise
+from simulators.epidemiology.emulator.network import Context
+from simulators.epidemiology.ensemble import Conditions
+from simulators.epidemiology.training.emulator import (
     PARAMS,
     SECTION,
     main,
     read_params,
     train,
 )
-from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.neural_process import Context
+from simulators.epidemiology.training.evaluation import compare, evaluate
+from simulators.epidemiology.training.scenarios import sample_scenarios, simulate
 
 ONE = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
 CALL = ForecastArguments.model_validate(

@@ -1,4 +1,4 @@
-"""Fit the free constants of the disease: ``python -m simulators.epidemiology.calibrate DIR``.
+"""Fit the disease's constants: ``python -m simulators.epidemiology.training.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. Nelder and Mead's search runs over the constants in
 ``FREE``, on the mean field (the medians of counts are approximated), against the four errors of
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from simulators.base import SimulatorError
 from simulators.epidemiology.disease import DISEASE, Disease
-from simulators.epidemiology.mean_field import expected
+from simulators.epidemiology.emulator.mean_field import expected
 from simulators.epidemiology.places import load_places
 from simulators.epidemiology.summary import GROWTH_DAY, Summary, growth_percent
-from simulators.epidemiology.trend_chances import likely_median, trend_chances
+from simulators.epidemiology.training.trend_chances import likely_median, trend_chances
 from simulators.epidemiology.validate import (
     MEMBERS,
     Published,
@@ -153,7 +153,7 @@ def split_half(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line: prints the constants and their errors as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.calibrate")
+    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.training.calibrate")
     parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
     parser.add_argument("--evaluations", type=int, default=300)
     parser.add_argument("--split", action="store_true", help="check on unseen halves")

@@ -1,5 +1,5 @@
 """Train the emulator and measure it where it was not trained:
-``python -m simulators.climate.emulator_training``.
+``python -m simulators.climate.training.emulator``.
 
 Parameters are the section ``climate_emulator`` of simulators/params.yaml. Writes the weights and
 the held-out errors into simulators/climate/weights/. Same parameters, machine and threads: same
@@ -23,10 +23,8 @@ from torch import Tensor
 
 from simulators.base import ArgumentError, SimulatorError
 from simulators.climate.emulator import METRICS, WEIGHTS, Emulator, save
-from simulators.climate.emulator_data import draw
-from simulators.climate.emulator_evaluation import SETTINGS, evaluate
-from simulators.climate.emulator_inputs import Inputs
-from simulators.climate.emulator_network import (
+from simulators.climate.emulator.inputs import Inputs
+from simulators.climate.emulator.network import (
     HIGH,
     LOW,
     Normal,
@@ -35,8 +33,10 @@ from simulators.climate.emulator_network import (
     apply,
     pooled,
 )
+from simulators.climate.training.evaluation import SETTINGS, evaluate
+from simulators.climate.training.samples import draw
 
-PARAMS = Path(__file__).parents[1] / "params.yaml"
+PARAMS = Path(__file__).parents[2] / "params.yaml"
 SECTION = "climate_emulator"
 SMALL_PART = 1e-3
 """Aerosol changes below this part of the world's count less in training."""
@@ -121,7 +121,7 @@ def read_params(path: Path) -> Training:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.climate.emulator_training")
+    parser = argparse.ArgumentParser(prog="python -m simulators.climate.training.emulator")
     parser.add_argument("--params", type=Path, default=PARAMS)
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
     parser.add_argument("--metrics", type=Path, default=METRICS)

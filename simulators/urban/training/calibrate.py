@@ -1,4 +1,4 @@
-"""Fit the corridor's free constants: ``python -m simulators.urban.calibrate DIR``.
+"""Fit the corridor's free constants: ``python -m simulators.urban.training.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. The search is Nelder and Mead's over driving (speed limit,
 top speed, acceleration, imperfection, spread of drivers) with a given signal; it prints what to
@@ -77,7 +77,7 @@ def search(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line: prints the constants as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.urban.calibrate")
+    parser = argparse.ArgumentParser(prog="python -m simulators.urban.training.calibrate")
     parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, ... averaged over")
     parser.add_argument("--evaluations", type=int, default=100)

@@ -1,4 +1,4 @@
-"""Emulator against model: ``python -m simulators.epidemiology.emulator_curves FILE.png``."""
+"""Emulator against model: ``python -m simulators.epidemiology.training.figures FILE.png``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 without exactly one file name."""
     given = sys.argv[1:] if argv is None else list(argv)
     if len(given) != 1:
-        print("usage: python -m simulators.epidemiology.emulator_curves FILE.png", file=sys.stderr)
+        print("usage: python -m simulators.epidemiology.training.figures FILE.png", file=sys.stderr)
         return 2
     draw(Path(given[0]))
     return 0

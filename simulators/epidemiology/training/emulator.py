@@ -1,5 +1,5 @@
 """Train the emulator and measure it where it was not trained:
-``python -m simulators.epidemiology.emulator_training``.
+``python -m simulators.epidemiology.training.emulator``.
 
 Simulates scenarios with the mechanistic model, fits the neural process to the members' weekly
 moments, writes the weights and the held-out errors into simulators/epidemiology/weights/.
@@ -25,12 +25,12 @@ from torch import Tensor
 
 from simulators.base import ArgumentError, SimulatorError
 from simulators.epidemiology.emulator import ERRORS, WEIGHTS, Emulator, save_emulator
-from simulators.epidemiology.emulator_courses import Courses, courses, spread_of
-from simulators.epidemiology.emulator_evaluation import evaluate
-from simulators.epidemiology.emulator_scenarios import Learned, sample_scenarios, simulate
-from simulators.epidemiology.neural_process import Context, Distribution, NeuralProcess
+from simulators.epidemiology.emulator.network import Context, Distribution, NeuralProcess
+from simulators.epidemiology.training.courses import Courses, courses, spread_of
+from simulators.epidemiology.training.evaluation import evaluate
+from simulators.epidemiology.training.scenarios import Learned, sample_scenarios, simulate
 
-PARAMS = Path(__file__).parents[1] / "params.yaml"
+PARAMS = Path(__file__).parents[2] / "params.yaml"
 SECTION = "epidemiology_emulator"
 FLOOR = 0.01
 """Relative standard deviation added to every likelihood: no gain from hitting the mean closer."""
@@ -157,7 +157,7 @@ def negative_log_likelihood(predicted: Distribution, target: Courses) -> Tensor:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong settings, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.emulator_training")
+    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.training.emulator")
     parser.add_argument("--params", type=Path, default=PARAMS)
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
     parser.add_argument("--metrics", type=Path, default=ERRORS)

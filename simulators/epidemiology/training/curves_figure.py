@@ -1,4 +1,4 @@
-"""Curves of three scenarios: ``python -m simulators.epidemiology.curves FILE.png``."""
+"""Curves of three scenarios: ``python -m simulators.epidemiology.training.figures FILE.png``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 without exactly one file name."""
     given = sys.argv[1:] if argv is None else list(argv)
     if len(given) != 1:
-        print("usage: python -m simulators.epidemiology.curves FILE.png", file=sys.stderr)
+        print("usage: python -m simulators.epidemiology.training.figures FILE.png", file=sys.stderr)
         return 2
     draw(Path(given[0]))
     return 0
