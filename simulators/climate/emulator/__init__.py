@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simulators.base import ArgumentError, MissingEngineError
+from simulators.base import MissingEngineError
 from simulators.climate.emulator import inputs
 from simulators.climate.emulator.inputs import Inputs
 from simulators.climate.grids import Array
@@ -27,12 +27,12 @@ from simulators.climate.temperature import (
     global_aerosol_change,
     global_temperature,
 )
+from simulators.commands import pick_device
 
 if TYPE_CHECKING:
     from simulators.climate.emulator.network import ResidualNeuralProcess
 
 WEIGHTS = Path(__file__).parents[1] / "weights" / "emulator.npz"
-METRICS = WEIGHTS.with_suffix(".json")
 CHUNK = 50_000
 
 
@@ -72,13 +72,10 @@ class Emulator(Projections):
         self, weights: Path = WEIGHTS, device: Literal["auto", "cpu", "cuda"] = "cpu"
     ) -> None:
         try:
-            import torch
+            import torch  # noqa: F401 the message names what is missing
         except ImportError as error:
             raise MissingEngineError(f"the emulator needs torch: {error}") from None
-        there = torch.cuda.is_available()
-        if device == "cuda" and not there:
-            raise ArgumentError("device is cuda, but there is no CUDA device here")
-        self._device = torch.device("cuda" if there and device != "cpu" else "cpu")
+        self._device = pick_device(device)
         self._network = _load(weights).to(self._device)
 
     def predict(self, given: Inputs) -> Predicted:

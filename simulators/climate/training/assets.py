@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulators.base import ArgumentError, SimulatorError
+from simulators.base import ArgumentError
 from simulators.climate.city_names import asset_line, variants
 from simulators.climate.loading import ASSETS, EMISSION_COLUMNS, FINENESS_DEGC
 from simulators.climate.training import asset_fields as fields
@@ -31,6 +31,7 @@ from simulators.climate.training.fair_runs import (
     world_emissions,
 )
 from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, NODES, SCENARIOS
+from simulators.commands import report
 
 COMMAND = "python -m simulators.climate.training.assets WHEELDIR"
 COUNTRY_NAMES = {
@@ -215,7 +216,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("wheeldir", type=Path, help="a folder with the wheels")
     parser.add_argument("--only", choices=["fields", "responses", "cities", "emissions"])
     given = parser.parse_args(argv)
-    try:
+
+    def made() -> object:
         with tempfile.TemporaryDirectory() as folder:
             wheels = Path(folder)
             _unpack(given.wheeldir, wheels)
@@ -231,10 +233,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             if given.only in (None, "responses"):
                 make_responses(wheels)
             write_provenance(given.wheeldir)
-    except SimulatorError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+        return {"made": given.only or "all"}
+
+    return report(made)
 
 
 def _unpack(wheeldir: Path, target: Path) -> None:

@@ -32,8 +32,6 @@ from simulators.epidemiology.ensemble import Conditions
 from simulators.epidemiology.places import load_places
 
 WEIGHTS = Path(__file__).parents[1] / "weights" / "emulator.npz"
-ERRORS = WEIGHTS.with_suffix(".json")
-"""Held-out errors of the weights, written with them."""
 DECIMALS = 5
 """Of the network's outputs that are kept: what a batch's size or a thread changes is cut off."""
 _CONTEXT = "context."

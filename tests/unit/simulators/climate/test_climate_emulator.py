@@ -17,15 +17,16 @@ import torch
 from simulators.base import ArgumentError, MissingEngineError, ToolModel, validate_call
 from simulators.climate import ClimateSimulator
 from simulators.climate import temperature as physics
-from simulators.climate.emulator import METRICS, WEIGHTS, Emulator, save
+from simulators.climate.emulator import WEIGHTS, Emulator, save
 from simulators.climate.emulator.inputs import history
 from simulators.climate.emulator.network import ResidualNeuralProcess
 from simulators.climate.loading import fields
 from simulators.climate.simulator import __file__ as simulator_file
-from simulators.climate.training.emulator import PARAMS, main, read_params
+from simulators.climate.training.emulator import SECTION, Training, main
 from simulators.climate.training.evaluation import PARTS, part_errors
 from simulators.climate.training.samples import HELD_OUT_SCENARIO, draw, held_out_region
 from simulators.climate.warming import SCENARIOS
+from simulators.commands import PARAMS, read_section
 
 SIMULATOR = Path(simulator_file)
 PLACE = {"latitude": 52.52, "longitude": 13.41, "year": 2074, "scenario": "ssp245"}
@@ -51,7 +52,7 @@ def queries(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 @pytest.mark.parametrize("part", PARTS)
 def test_errors_where_it_was_not_trained(emulator: Emulator, part: str) -> None:
     """The committed report says the same of ten times the settings."""
-    report = json.loads(METRICS.read_text(encoding="utf-8"))[part]
+    report = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))[part]
     cheap = part_errors(emulator, PARTS[part], 200, 99)
     for found in (report, cheap):
         assert found["mae_degc"] <= 0.10
@@ -225,7 +226,7 @@ def test_a_short_training_runs_and_repeats(tmp_path: Path, precision: str) -> No
 
 
 def test_wrong_parameters_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert read_params(PARAMS).epochs >= 1
+    assert read_section(PARAMS, SECTION, Training).epochs >= 1
     (tmp_path / "params.yaml").write_text("climate_emulator: {seed: -1}\n", encoding="utf-8")
     assert main(["--params", str(tmp_path / "params.yaml")]) == 2
     assert "climate_emulator cannot be read" in capsys.readouterr().err
