@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulators.climate import warming
-from simulators.climate.emulator_inputs import Inputs, Single, aerosol, history, no_aerosol, place
+from simulators.climate.emulator.inputs import Inputs, Single, aerosol, history, no_aerosol, place
 from simulators.climate.grids import Array
 from simulators.climate.loading import fields, responses
 from simulators.climate.warming import SCENARIOS

@@ -1,4 +1,4 @@
-"""Figures for the documentation: ``python -m simulators.climate.figures DIR``."""
+"""Figures for the documentation: ``python -m simulators.climate.training.figures DIR``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from simulators.climate import temperature as many
 from simulators.climate.emulator import emulator
-from simulators.climate.emulator_data import HELD_OUT_REGIONS
+from simulators.climate.training.samples import HELD_OUT_REGIONS
 from simulators.climate.warming import SCENARIOS
 
 _COLOURS = dict(zip(SCENARIOS, ("#1b6ca8", "#5aa469", "#d89b2b", "#b0413e"), strict=True))
@@ -94,7 +94,7 @@ def emulator_against_physics(path: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.climate.figures")
+    parser = argparse.ArgumentParser(prog="python -m simulators.climate.training.figures")
     parser.add_argument("dir", type=Path, help="where the figures go")
     given = parser.parse_args(argv)
     import matplotlib as mpl

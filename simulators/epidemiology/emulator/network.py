@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from simulators.epidemiology.emulator_features import (
+from simulators.epidemiology.emulator.features import (
     PLACE_FEATURES,
     SCENARIO_FEATURES,
     WEEK_FEATURES,

@@ -17,23 +17,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from simulators.base import MissingEngineError, files_fingerprint
+from simulators.base import MissingEngineError
 from simulators.epidemiology.disease import DISEASE
-from simulators.epidemiology.emulator_draws import draw, memory
-from simulators.epidemiology.emulator_features import (
+from simulators.epidemiology.emulator.draws import draw, memory
+from simulators.epidemiology.emulator.features import (
     place_features,
     scenario_features,
     slopes,
     week_features,
 )
+from simulators.epidemiology.emulator.mean_field import expected
+from simulators.epidemiology.emulator.network import Context, Memory, NeuralProcess
 from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.mean_field import expected
-from simulators.epidemiology.neural_process import Context, Memory, NeuralProcess
 from simulators.epidemiology.places import load_places
 
-WEIGHTS = Path(__file__).parent / "weights" / "emulator.npz"
-ERRORS = WEIGHTS.with_suffix(".json")
-"""Held-out errors of the weights, written with them."""
+WEIGHTS = Path(__file__).parents[1] / "weights" / "emulator.npz"
 DECIMALS = 5
 """Of the network's outputs that are kept: what a batch's size or a thread changes is cut off."""
 _CONTEXT = "context."
@@ -134,13 +132,3 @@ def save_emulator(emulator: Emulator, path: Path) -> None:
     arrays = dict(emulator.network.state_dict())
     arrays |= {_CONTEXT + name: part for name, part in emulator.context._asdict().items()}
     np.savez(path, **{name: arrays[name].cpu().numpy() for name in sorted(arrays)})
-
-
-def weights_hash(path: Path = WEIGHTS) -> str:
-    """For the fingerprint of a simulator that uses the emulator. Raises MissingEngineError."""
-    try:
-        return files_fingerprint([path])
-    except OSError as error:
-        raise MissingEngineError(
-            f"the epidemiology emulator's weights cannot be read: {error}; 'make train' writes them"
-        ) from None

@@ -1,4 +1,4 @@
-"""Fit the corridor's free constants: ``python -m simulators.urban.calibrate DIR``.
+"""Fit the corridor's free constants: ``python -m simulators.urban.training.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. The search is Nelder and Mead's over driving (speed limit,
 top speed, acceleration, imperfection, spread of drivers) with a given signal; it prints what to
@@ -7,15 +7,12 @@ write into ``corridor.py``. Few settings and several seeds keep it from learning
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 
-from simulators.base import SimulatorError
+from simulators.commands import published_parser, report
 from simulators.urban.corridor import CORRIDOR, Corridor
 from simulators.urban.measures import Measures
 from simulators.urban.runs import BASELINE, Setting, Workplace, run_corridor
@@ -77,23 +74,20 @@ def search(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line: prints the constants as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.urban.calibrate")
-    parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser = published_parser("simulators.urban.training.calibrate")
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, ... averaged over")
     parser.add_argument("--evaluations", type=int, default=100)
     parser.add_argument("--every", type=int, default=6, help="use every n-th setting")
     given = parser.parse_args(argv)
-    try:
+
+    def constants() -> object:
         rows = read_published(given.dir)[:: given.every]
         workplace = UrbanSimulator().workplace
         best = search(rows, range(given.seeds), given.evaluations, workplace)
         error = loss(best, rows, range(given.seeds), workplace)
-    except SimulatorError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    constants = {name: getattr(best, name) for name in FREE}
-    print(json.dumps({"constants": constants, "loss": round(error, 3)}, indent=2))
-    return 0
+        return {"constants": {n: getattr(best, n) for n in FREE}, "loss": round(error, 3)}
+
+    return report(constants)
 
 
 def _time(runs: Sequence[Measures]) -> float:

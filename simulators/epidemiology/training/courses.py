@@ -12,19 +12,19 @@ from torch import Tensor
 
 from simulators.epidemiology.disease import DISEASE
 from simulators.epidemiology.emulator import Emulator, predict
-from simulators.epidemiology.emulator_draws import memory, weekly_noise
-from simulators.epidemiology.emulator_features import (
+from simulators.epidemiology.emulator.draws import memory, weekly_noise
+from simulators.epidemiology.emulator.features import (
     WEEK_FEATURES,
     place_features,
     scenario_features,
     slopes,
     week_features,
 )
-from simulators.epidemiology.emulator_scenarios import WEEKS, Learned
+from simulators.epidemiology.emulator.mean_field import expected
+from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.mean_field import expected
-from simulators.epidemiology.neural_process import Context
 from simulators.epidemiology.places import load_places
+from simulators.epidemiology.training.scenarios import WEEKS, Learned
 
 FEW = 0.3
 """People added where a context's logarithms are taken."""

@@ -1,4 +1,4 @@
-"""Fit the free constants of the disease: ``python -m simulators.epidemiology.calibrate DIR``.
+"""Fit the disease's constants: ``python -m simulators.epidemiology.training.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. Nelder and Mead's search runs over the constants in
 ``FREE``, on the mean field (the medians of counts are approximated), against the four errors of
@@ -10,25 +10,22 @@ the fit did not see; ``--seed`` shuffles the queries before they are split.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.base import SimulatorError
+from simulators.commands import published_parser, report
 from simulators.epidemiology.disease import DISEASE, Disease
-from simulators.epidemiology.mean_field import expected
+from simulators.epidemiology.emulator.mean_field import expected
 from simulators.epidemiology.places import load_places
 from simulators.epidemiology.summary import GROWTH_DAY, Summary, growth_percent
-from simulators.epidemiology.trend_chances import likely_median, trend_chances
+from simulators.epidemiology.training.trend_chances import likely_median, trend_chances
 from simulators.epidemiology.validate import (
     MEMBERS,
     Published,
@@ -153,24 +150,20 @@ def split_half(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line: prints the constants and their errors as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.calibrate")
-    parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser = published_parser("simulators.epidemiology.training.calibrate")
     parser.add_argument("--evaluations", type=int, default=300)
     parser.add_argument("--split", action="store_true", help="check on unseen halves")
     parser.add_argument("--seed", type=int, default=0, help="of the split")
     given = parser.parse_args(argv)
-    try:
+
+    def found() -> object:
         published = read_published(given.dir)
-    except SimulatorError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    if given.split:
-        report: object = split_half(published, given.evaluations, given.seed)
-    else:
+        if given.split:
+            return split_half(published, given.evaluations, given.seed)
         best = search(published, given.evaluations)
-        report = {"constants": _constants(best), "errors": score(best, published)}
-    print(json.dumps(report, indent=2))
-    return 0
+        return {"constants": _constants(best), "errors": score(best, published)}
+
+    return report(found)
 
 
 def _constants(disease: Disease) -> dict[str, float]:

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulators.climate.loading import ASSETS
 from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, LAST_YEAR
 
 Array = NDArray[np.float64]
 Emissions = Mapping[str, Mapping[str, Array]]
 """Per gas and scenario: emissions of shape (years, members)."""
 
-MEMBERS = Path(__file__).parent / "assets" / "fair_members.csv"
+MEMBERS = ASSETS / "fair_members.csv"
 EMISSIONS = "fair/SSPs/data/rcmip-emissions-annual-means-5-1-0-ssp-only.csv"
 CONCENTRATIONS = "fair/SSPs/data/rcmip-concentrations-annual-means-5-1-0-ssp-only.csv"
 FORCING = "fair/SSPs/data/rcmip-radiative-forcing-annual-means-5-1-0-ssp-only.csv"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from simulators.climate.emulator_inputs import HISTORY_SIZE, PLACE_SIZE
+from simulators.climate.emulator.inputs import HISTORY_SIZE, PLACE_SIZE
 
 LOW, HIGH = 4, 4
 """Sizes of the two latents."""

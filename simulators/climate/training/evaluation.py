@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from simulators.climate.emulator import Emulator
-from simulators.climate.emulator_data import HELD_OUT_REGIONS, HELD_OUT_SCENARIO, Part, draw
-from simulators.climate.emulator_inputs import Single
+from simulators.climate.emulator.inputs import Single
 from simulators.climate.temperature import Z90
+from simulators.climate.training.samples import HELD_OUT_REGIONS, HELD_OUT_SCENARIO, Part, draw
 from simulators.climate.warming import SCENARIOS
 
 SETTINGS = 2000

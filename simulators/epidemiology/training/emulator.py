@@ -1,5 +1,5 @@
 """Train the emulator and measure it where it was not trained:
-``python -m simulators.epidemiology.emulator_training``.
+``python -m simulators.epidemiology.training.emulator``.
 
 Simulates scenarios with the mechanistic model, fits the neural process to the members' weekly
 moments, writes the weights and the held-out errors into simulators/epidemiology/weights/.
@@ -9,28 +9,24 @@ it as a DVC stage of its own (``simulators/dvc.yaml``). Same parameters and mach
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
 import torch
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor
 
-from simulators.base import ArgumentError, SimulatorError
-from simulators.epidemiology.emulator import ERRORS, WEIGHTS, Emulator, save_emulator
-from simulators.epidemiology.emulator_courses import Courses, courses, spread_of
-from simulators.epidemiology.emulator_evaluation import evaluate
-from simulators.epidemiology.emulator_scenarios import Learned, sample_scenarios, simulate
-from simulators.epidemiology.neural_process import Context, Distribution, NeuralProcess
+from simulators.commands import pick_device, read_section, report, training_parser
+from simulators.epidemiology.emulator import WEIGHTS, Emulator, save_emulator
+from simulators.epidemiology.emulator.network import Context, Distribution, NeuralProcess
+from simulators.epidemiology.training.courses import Courses, courses, spread_of
+from simulators.epidemiology.training.evaluation import evaluate
+from simulators.epidemiology.training.scenarios import Learned, sample_scenarios, simulate
 
-PARAMS = Path(__file__).parents[1] / "params.yaml"
 SECTION = "epidemiology_emulator"
 FLOOR = 0.01
 """Relative standard deviation added to every likelihood: no gain from hitting the mean closer."""
@@ -75,14 +71,6 @@ class Training(BaseModel):
         return self
 
 
-def read_params(path: Path) -> Training:
-    """The parameters. Raises ArgumentError."""
-    try:
-        return Training.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))[SECTION])
-    except (OSError, KeyError, TypeError, yaml.YAMLError, ValidationError) as error:
-        raise ArgumentError(f"{path}: {SECTION} cannot be read: {error}") from None
-
-
 def train(settings: Training) -> Emulator:
     """Simulate and fit. The same settings give the same emulator on the same kind of machine."""
     rng = np.random.default_rng([settings.seed, 0])
@@ -104,7 +92,7 @@ def train(settings: Training) -> Emulator:
 
 def fit(learned: Learned, settings: Training, epochs: int) -> Emulator:
     """Fit a fresh network to the simulated moments by maximum likelihood."""
-    device = torch.device(_device(settings.device))
+    device = pick_device(settings.device)
     torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng([settings.seed, 1])
@@ -157,40 +145,25 @@ def negative_log_likelihood(predicted: Distribution, target: Courses) -> Tensor:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong settings, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.emulator_training")
-    parser.add_argument("--params", type=Path, default=PARAMS)
-    parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    parser.add_argument("--metrics", type=Path, default=ERRORS)
+    parser = training_parser("simulators.epidemiology.training.emulator", WEIGHTS)
     given = parser.parse_args(argv)
-    try:
-        settings = read_params(given.params)
+
+    def errors() -> object:
+        settings = read_section(given.params, SECTION, Training)
         emulator = train(settings)
         given.weights.parent.mkdir(parents=True, exist_ok=True)
         save_emulator(emulator, given.weights)
         rng = np.random.default_rng([settings.seed, 2])
-        report = evaluate(
+        found = evaluate(
             emulator,
             sample_scenarios(settings.held_out, rng),
             members=settings.held_out_members,
             seed=settings.seed * 10**6 + 500_000,
         )
-    except ArgumentError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except SimulatorError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    given.metrics.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(report, indent=2))
-    return 0
+        given.metrics.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        return found
 
-
-def _device(asked: str) -> str:
-    if asked == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if asked == "cuda" and not torch.cuda.is_available():
-        raise ArgumentError("device is cuda, and torch finds no CUDA device: take auto or cpu")
-    return asked
+    return report(errors)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simulators.epidemiology.arguments import METRICS
 from simulators.epidemiology.disease import DISEASE
+from simulators.epidemiology.emulator.mean_field import usual_share_of_own
 from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.mean_field import usual_share_of_own
 from simulators.epidemiology.places import load_places
 
 SCENARIO_FEATURES = 13 + len(METRICS)

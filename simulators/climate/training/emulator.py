@@ -1,5 +1,5 @@
 """Train the emulator and measure it where it was not trained:
-``python -m simulators.climate.emulator_training``.
+``python -m simulators.climate.training.emulator``.
 
 Parameters are the section ``climate_emulator`` of simulators/params.yaml. Writes the weights and
 the held-out errors into simulators/climate/weights/. Same parameters, machine and threads: same
@@ -8,25 +8,19 @@ bytes.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from simulators.base import ArgumentError, SimulatorError
-from simulators.climate.emulator import METRICS, WEIGHTS, Emulator, save
-from simulators.climate.emulator_data import draw
-from simulators.climate.emulator_evaluation import SETTINGS, evaluate
-from simulators.climate.emulator_inputs import Inputs
-from simulators.climate.emulator_network import (
+from simulators.climate.emulator import WEIGHTS, Emulator, save
+from simulators.climate.emulator.inputs import Inputs
+from simulators.climate.emulator.network import (
     HIGH,
     LOW,
     Normal,
@@ -35,8 +29,10 @@ from simulators.climate.emulator_network import (
     apply,
     pooled,
 )
+from simulators.climate.training.evaluation import SETTINGS, evaluate
+from simulators.climate.training.samples import draw
+from simulators.commands import pick_device, read_section, report, training_parser
 
-PARAMS = Path(__file__).parents[1] / "params.yaml"
 SECTION = "climate_emulator"
 SMALL_PART = 1e-3
 """Aerosol changes below this part of the world's count less in training."""
@@ -96,14 +92,6 @@ def train(given: Training) -> ResidualNeuralProcess:
     return network.cpu()
 
 
-def pick_device(wanted: Literal["auto", "cpu", "cuda"]) -> torch.device:
-    """The device asked for. Raises ArgumentError for CUDA where there is none."""
-    there = torch.cuda.is_available()
-    if wanted == "cuda" and not there:
-        raise ArgumentError("device is cuda, but there is no CUDA device here: use auto or cpu")
-    return torch.device("cuda" if there and wanted != "cpu" else "cpu")
-
-
 def to_rows(inputs: Inputs, device: torch.device) -> Rows:
     """The same as tensors."""
     return Rows(
@@ -111,36 +99,21 @@ def to_rows(inputs: Inputs, device: torch.device) -> Rows:
     )
 
 
-def read_params(path: Path) -> Training:
-    """The parameters. Raises ArgumentError."""
-    try:
-        return Training.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))[SECTION])
-    except (OSError, KeyError, TypeError, yaml.YAMLError, ValidationError) as error:
-        raise ArgumentError(f"{path}: {SECTION} cannot be read: {error}") from None
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.climate.emulator_training")
-    parser.add_argument("--params", type=Path, default=PARAMS)
-    parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    parser.add_argument("--metrics", type=Path, default=METRICS)
+    parser = training_parser("simulators.climate.training.emulator", WEIGHTS)
     parser.add_argument("--held-out-settings", type=int, default=SETTINGS)
     given = parser.parse_args(argv)
-    try:
-        network = train(read_params(given.params))
+
+    def errors() -> object:
+        network = train(read_section(given.params, SECTION, Training))
         given.weights.parent.mkdir(parents=True, exist_ok=True)
         save(network, given.weights)
-        report = evaluate(Emulator(given.weights), given.held_out_settings)
-    except ArgumentError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except SimulatorError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    given.metrics.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(report, indent=2))
-    return 0
+        found = evaluate(Emulator(given.weights), given.held_out_settings)
+        given.metrics.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        return found
+
+    return report(errors)
 
 
 def _loss(
