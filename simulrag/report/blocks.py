@@ -85,9 +85,13 @@ def interval(row: Measurement | None, signed: bool = False, places: int = 3) -> 
     if row is None or row.value is None:
         return DASH
     form = f"{'+' if signed else ''}.{places}f"
-    if row.lower_95 is None or row.upper_95 is None:
-        return f"{row.value:{form}}"
-    return f"{row.value:{form}} [{row.lower_95:{form}}, {row.upper_95:{form}}]"
+    # Adding 0.0 turns a rounded negative zero into a plain one.
+    shown = [
+        f"{round(number, places) + 0.0:{form}}"
+        for number in (row.value, row.lower_95, row.upper_95)
+        if number is not None
+    ]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if len(shown) == 3 else shown[0]
 
 
 def percent(share: float | None) -> str:

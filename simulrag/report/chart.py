@@ -92,9 +92,13 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, empty: str) -> str:
     below = _BELOW + (26 if x.slanted else 0)
     height = _TOP + _PLOT + below + _LEGEND_ROW * math.ceil(len(keys) / _LEGEND_COLUMNS)
     if not shown:
-        words = [_text(line, WIDTH / 2, height / 2 + 18 * i) for i, line in enumerate(empty.split("\n"))]
+        words = [
+            _text(line, WIDTH / 2, height / 2 + 18 * i) for i, line in enumerate(empty.split("\n"))
+        ]
         return _svg(height, words)
-    across = _Scale(_span(x, (p[0] for one in shown for p in _xy(one)), 0.06), _LEFT, WIDTH - _RIGHT)
+    across = _Scale(
+        _span(x, (p[0] for one in shown for p in _xy(one)), 0.06), _LEFT, WIDTH - _RIGHT
+    )
     up = _Scale(_span(y, (value for one in shown for value in _ys(one)), 0.05), _TOP + _PLOT, _TOP)
     parts = [*_frame(across, up, x, y)]
     for place, one in enumerate(shown):
@@ -154,7 +158,7 @@ class _Scale:
         """About five round numbers."""
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * 0.999)
+        step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * 0.9)
         places = max(0, -math.floor(math.log10(step) + 1e-9))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [(i * step, f"{i * step:.{places}f}") for i in range(first, last + 1)]
@@ -255,20 +259,18 @@ def _legend(keys: Sequence[Series], places: Sequence[int], height: float) -> Ite
             )  # fmt: skip
         if one.look.marker:
             shape = _SHAPES[one.look.marker]
-            swatch.append(
-                _tag("path", d=shape, transform="translate(14 0)", fill=one.look.color)
-            )
-        yield _tag("g", "".join(swatch), class_="key", data_key=place, transform=f"translate({x} {y})")
+            swatch.append(_tag("path", d=shape, transform="translate(14 0)", fill=one.look.color))
+        yield _tag(
+            "g", "".join(swatch), class_="key", data_key=place, transform=f"translate({x} {y})"
+        )
 
 
 def _svg(height: float, parts: Iterable[str]) -> str:
-    return _tag(
-        "svg", "".join(parts), viewBox=f"0 0 {WIDTH} {height:g}", font_family=_FONT
-    )
+    return _tag("svg", "".join(parts), viewBox=f"0 0 {WIDTH} {height:g}", font_family=_FONT)
 
 
 def _text(
-    words: str, x: float, y: float, anchor: str = "middle", size: int = 13, turn: int = 0
+    words: str, x: float, y: float, *, anchor: str = "middle", size: int = 13, turn: int = 0
 ) -> str:
     turned = f"rotate({turn} {x:.1f} {y:.1f})" if turn else None
     return _tag(
@@ -278,7 +280,7 @@ def _text(
 
 
 def _rule(
-    x1: float, y1: float, x2: float, y2: float, color: str = "currentColor",
+    x1: float, y1: float, x2: float, y2: float, *, color: str = "currentColor",
     width: str = "1", opacity: str | None = None,
 ) -> str:  # fmt: skip
     return _tag(

@@ -113,5 +113,3 @@ def _template() -> jinja2.Template:
 
 def _asset(name: str) -> str:
     return resources.files("simulrag.report").joinpath(name).read_text(encoding="utf-8")
-
-

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
 class RunSummary(BaseModel):
     """What was run, for the first screen.
 
-    ``models``: a line a role, such as {"answer": "openai: gpt-5-mini"}. ``recorded``: how the calls
-    were recorded that this run replayed, as Markdown; "" where the models were called.
+    ``models``: a line a role, such as {"answer": "openai: gpt-5-mini"}. ``replayed``: the roles
+    whose calls were only replayed; ``recorded``: how those were recorded, as Markdown.
     ``params_hash`` names the values of domains, models, answer and metrics.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    models: dict[str, str]
+    models: dict[str, str] = {}
+    replayed: tuple[str, ...] = ()
     simulators: dict[str, str] = {}
     params_hash: str | None = None
     recorded: str = ""
@@ -69,7 +71,9 @@ class DomainTable:
         A tuple stands for any of its values: ``rows("claims", method=("no-RAG", "all-RAG"))``.
         """
         metrics = self.families.get(family, {})
-        found = metrics.get(metric, ()) if metric else chain.from_iterable(metrics.values())
+        found: Iterable[Measurement] = (
+            metrics.get(metric, ()) if metric else chain.from_iterable(metrics.values())
+        )
         for name, wanted in where.items():
             if isinstance(wanted, tuple):
                 found = [row for row in found if getattr(row, name) in wanted]
@@ -85,6 +89,11 @@ class DomainTable:
         """A whole number of the family ``coverage``, 0 where it is not there."""
         row = self.one("coverage", metric=metric)
         return 0 if row is None or row.value is None else round(row.value)
+
+
+def read_domains(folder: Path, names: Iterable[str]) -> tuple[DomainTable, ...]:
+    """The long tables of domains, from ``folder/NAME.csv``; raises InputError as ``read_table``."""
+    return tuple(DomainTable.of(name, read_table(folder / f"{name}.csv")) for name in names)
 
 
 @dataclass(frozen=True)
@@ -106,13 +115,13 @@ class Run:
     ``people``: by domain, the claims that people labelled.
     """
 
-    summary: RunSummary
     settings: MetricSettings
     domains: tuple[DomainTable, ...]
+    summary: RunSummary = field(default_factory=RunSummary)
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
 
     @property
-    def leading(self) -> dict[str, object]:
+    def leading(self) -> dict[str, str]:
         """Where a table has variants: the ones that sentences and figures speak of."""
         return {"centrality": self.settings.centrality, "undecided": self.settings.undecided}

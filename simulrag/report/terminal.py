@@ -60,7 +60,9 @@ def _lines(run: Run, domain: DomainTable) -> list[tuple[str, str, str, str, bool
         beside = informative.get((row.method, row.budget_percent, row.samples))
         claims = DASH if beside is None or beside.value is None else f"{beside.value:.1f}"
         name = _SHORT.get(row.method, row.method) + share
-        lines.append((name, str(row.samples), claims, interval(row, places=2), row.method == SIMULRAG))
+        lines.append(
+            (name, str(row.samples), claims, interval(row, places=2), row.method == SIMULRAG)
+        )
     return lines
 
 

@@ -63,8 +63,7 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         ],
         "closed_book": list(answer.closed_book),
         "claims": [
-            _claim(claim, index, one, centrality)
-            for index, claim in enumerate(answer.claims)
+            _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
         "final": answer.final,
         "budget": answer.budget_percent,

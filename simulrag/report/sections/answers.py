@@ -65,7 +65,9 @@ def blocks(run: Run) -> Iterator[Block]:
 
 def budgets_of(domain: DomainTable) -> list[float | None]:
     """The budgets that the domain's final answers of SimulRAG were made at."""
-    return list(dict.fromkeys(row.budget_percent for row in domain.rows("answers", method=SIMULRAG)))
+    return list(
+        dict.fromkeys(row.budget_percent for row in domain.rows("answers", method=SIMULRAG))
+    )
 
 
 def leading_finals(run: Run, domain: DomainTable, metric: str = "factuality") -> list[Measurement]:
@@ -81,9 +83,7 @@ def line_name(row: Measurement) -> str:
     return f"{row.method}{share}, m = {row.samples}"
 
 
-def finals_table(
-    domain: DomainTable, undecided: str, failures: str, name: str, fold: str
-) -> Table:
+def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
     """Every method's final answers by budget and m."""
     found = domain.rows("answers", undecided=undecided, failures=failures)
     lines: dict[tuple[str, float | None, int | None], dict[str, Measurement]] = {}
@@ -120,9 +120,7 @@ def _figures(run: Run, domain: DomainTable) -> Iterator[Figure]:
             look = {SIMULRAG: RED, CLOSED_BOOK: GREY}.get(row.method, BLUE)
             said = f"{line_name(row)}: {title.lower()} {interval(row)}, {row.n} questions"
             point = (
-                None
-                if row.value is None
-                else Point(row.value, 0, said, row.lower_95, row.upper_95)
+                None if row.value is None else Point(row.value, 0, said, row.lower_95, row.upper_95)
             )
             drawn.append((line_name(row), point, look))
         values = "; ".join(f"{line_name(row)} {interval(row)}" for row in found)

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from simulrag.metrics.published import PAPER_STATISTICS, published_field
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import DASH, Block, Figure, Section, Table, count, interval, percent, why
+from simulrag.report.blocks import (
+    DASH,
+    Block,
+    Figure,
+    Section,
+    Table,
+    count,
+    interval,
+    percent,
+    why,
+)
 from simulrag.report.chart import BLUE, Point, dots
 from simulrag.report.run import DomainTable, Run
 

@@ -28,7 +28,9 @@ def _figure(domain: DomainTable) -> Figure:
         name = BOUNDARY_SHARES[row.metric]
         shown = "undefined" if row.value is None else percent(row.value)
         said = f"{name[:1].upper()}{name[1:]}: {interval(row)}, of {count(row.n)} claims"
-        point = Point(row.value, 0, said, row.lower_95, row.upper_95) if row.value is not None else None
+        point = (
+            Point(row.value, 0, said, row.lower_95, row.upper_95) if row.value is not None else None
+        )
         rows.append((f"{name}: {shown}", point, _LOOKS[row.metric]))
         values.append(f"{name} {shown}")
     return Figure(

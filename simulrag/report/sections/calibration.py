@@ -108,9 +108,7 @@ def _thresholds(run: Run, domain: DomainTable) -> Table:
     """Conformal kappa, and what it does on scenarios that it was not calibrated on."""
     found = domain.rows("conformal", undecided=run.settings.undecided)
     first = [row for row in found if row.metric == "kappa"]
-    by_metric = {
-        (row.method, row.budget_percent, row.centrality, row.metric): row for row in found
-    }
+    by_metric = {(row.method, row.budget_percent, row.centrality, row.metric): row for row in found}
     rows = tuple(
         (
             *(row.method, budget(row), row.centrality),

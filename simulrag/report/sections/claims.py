@@ -86,19 +86,17 @@ def blocks(run: Run) -> Iterator[Block]:
         yield _comparisons(run, domain)
 
 
-def _table(
-    domain: DomainTable, centrality: str, undecided: str, name: str, fold: str
-) -> Table:
+def _table(domain: DomainTable, centrality: str, undecided: str, name: str, fold: str) -> Table:
     found = domain.rows("claims", centrality=centrality, undecided=undecided)
     by_line: dict[tuple[float, str], dict[str, Measurement]] = {}
     for row in found:
         by_line.setdefault((row.budget_percent or 0, row.method), {})[row.metric] = row
-    rows = []
-    for _, method in (keys := sorted(by_line, key=lambda key: (key[0], _LINES.index(key[1])))):
-        by_metric = by_line[keys[len(rows)]]
+    rows: list[tuple[str, ...]] = []
+    for share, method in sorted(by_line, key=lambda line: (line[0], _LINES.index(line[1]))):
+        by_metric = by_line[share, method]
         values = (
-            percent(row.value if row else None) if metric in _SHARES else interval(row)
-            for metric, row in ((metric, by_metric.get(metric)) for metric in _COLUMNS)
+            _share(by_metric.get(metric)) if metric in _SHARES else interval(by_metric.get(metric))
+            for metric in _COLUMNS
         )
         first = by_metric.get("f1", next(iter(by_metric.values())))
         rows.append((budget(first), method, *values, count(first.n)))
@@ -114,6 +112,10 @@ def _table(
         domain=domain.name,
         fold=fold,
     )
+
+
+def _share(row: Measurement | None) -> str:
+    return percent(None if row is None else row.value)
 
 
 def _comparisons(run: Run, domain: DomainTable) -> Table:
@@ -149,8 +151,11 @@ def _pair(row: Measurement) -> tuple[object, ...]:
     return (row.budget_percent, row.baseline, row.metric)
 
 
-def _measured(run: Run, domain: DomainTable, **where: object) -> list[Measurement]:
-    return [row for row in domain.rows("claims", **run.leading, **where) if row.value is not None]
+def _measured(
+    run: Run, domain: DomainTable, metric: str, method: str | tuple[str, ...]
+) -> list[Measurement]:
+    rows = domain.rows("claims", metric, method=method, **run.leading)
+    return [row for row in rows if row.value is not None]
 
 
 def _said(row: Measurement, also: str = "") -> str:
@@ -191,11 +196,11 @@ def _by_budget(run: Run, domain: DomainTable) -> Iterator[Figure]:
     def draw(metric: str) -> list[Series]:
         series = []
         for place, method in enumerate(BUDGETED):
-            rows = _measured(run, domain, metric=metric, method=method)
+            rows = _measured(run, domain, metric, method)
             shift = (place - 1.5) * (high - low) / 60
             points = [_point(row, (row.budget_percent or 0) + shift) for row in rows]
             series.append(Series(method, points, LOOKS[method]))
-        for row in _measured(run, domain, metric=metric, method=(NO_RAG, ALL_RAG)):
+        for row in _measured(run, domain, metric, (NO_RAG, ALL_RAG)):
             value = row.value or 0
             points = [_point(row, float(run.settings.headline_budget))]
             series.append(Series(row.method, points, ENDS, [(low, value), (high, value)], True))
@@ -222,7 +227,7 @@ def by_calls(run: Run, domain: DomainTable) -> Iterator[Figure]:
         series = []
         for method in (*BUDGETED, NO_RAG, ALL_RAG):
             points = []
-            for row in _measured(run, domain, metric=metric, method=method):
+            for row in _measured(run, domain, metric, method):
                 needed = calls.get((row.method, row.budget_percent))
                 if needed is not None:
                     points.append(_point(row, needed, f", {needed:.1f} calls a question"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from simulrag.metrics.names import CLOSED_BOOK, NO_RAG, SIMULRAG, UE_SBA
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import DASH, Block, Facts, Section, Table, Text, interval, percent
+from simulrag.report.blocks import Block, Facts, Section, Table, Text, interval, percent
 from simulrag.report.run import DomainTable, Run
 from simulrag.report.sections.answers import LIKE_WITH_LIKE, budgets_of, leading_finals
 
@@ -80,7 +80,9 @@ def _answer_level(run: Run, domain: DomainTable) -> Iterator[str]:
             "comparisons", level="answer", metric="factuality", unit="difference", method=SIMULRAG,
             budget_percent=budget, samples=line.samples, undecided=run.settings.undecided,
         )  # fmt: skip
-        known = sorted((gap for gap in gaps if gap.value is not None), key=lambda gap: gap.value or 0)
+        known = sorted(
+            (gap for gap in gaps if gap.value is not None), key=lambda gap: gap.value or 0
+        )
         sentence = f"{start}{interval(line)} of {SIMULRAG}'s claims are true"
         if not known:
             yield f"{sentence}; no baseline could be measured."
@@ -119,7 +121,11 @@ def _claim_level(run: Run, domain: DomainTable) -> Iterator[str]:
 
 
 def _baseline(gap: Measurement) -> str:
-    return gap.baseline if gap.baseline_samples is None else f"{gap.baseline} at m = {gap.baseline_samples}"
+    return (
+        gap.baseline
+        if gap.baseline_samples is None
+        else f"{gap.baseline} at m = {gap.baseline_samples}"
+    )
 
 
 def _difference(gap: Measurement) -> str:
@@ -133,9 +139,9 @@ def _difference(gap: Measurement) -> str:
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
     summary = run.summary
-    how = "replayed from recorded calls" if summary.recorded else "called"
     for role, model in summary.models.items():
-        yield f"{role} model, {how}", model
+        replayed = ", replayed from recorded calls" if role in summary.replayed else ""
+        yield f"{role} model", f"{model}{replayed}"
     for domain, simulator in summary.simulators.items():
         yield f"simulator, {domain}", simulator
     yield "confidence", run.settings.centrality
@@ -144,24 +150,23 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _coverage(run: Run) -> Table:
+    counts = {
+        "questions": "Questions",
+        "completed": "Completed",
+        "claims": "Claims",
+        "labels_missing": "Labels missing",
+        "labels_unknown": "Labels of unknown texts",
+    }
     rows = []
     for domain in run.domains:
-        share = domain.one("coverage", metric="completed")
-        rows.append(
-            (
-                domain.name,
-                *(
-                    f"{domain.count(name):,}"
-                    for name in ("questions", "completed", "claims", "labels_missing", "labels_unknown")
-                ),
-                DASH if share is None else percent(share.coverage),
-            )
-        )  # fmt: skip
-    columns = ("Domain", "Questions", "Completed", "Claims", "Labels missing")
+        completed = domain.one("coverage", "completed")
+        share = None if completed is None else completed.coverage
+        numbers = (f"{domain.count(name):,}" for name in counts)
+        rows.append((domain.name, *numbers, percent(share)))
     return Table(
         name="coverage",
         caption="Questions and coverage",
-        columns=(*columns, "Labels of unknown texts", "Coverage"),
+        columns=("Domain", *counts.values(), "Coverage"),
         rows=tuple(rows),
         headers=1,
     )

@@ -51,9 +51,7 @@ def _agreement(domain: DomainTable) -> Table:
 
 def _disagreements(domain: str, labelled: tuple[LabelledByPeople, ...]) -> Table:
     differs = [
-        one
-        for one in labelled
-        if one.how == "disputed" or (one.judge and one.judge != one.human)
+        one for one in labelled if one.how == "disputed" or (one.judge and one.judge != one.human)
     ]
     return Table(
         name="disagreements",
