@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from flows.stages.metrics import read_tables
 from flows.params import load_stage_params
 from flows.project import find_project
 from flows.stages.bench import exits
+from simulrag.report.run import Run, read_domains
 from simulrag.report.terminal import terminal_table
 
 
@@ -16,7 +16,8 @@ def main() -> None:
     project = find_project()
     params = load_stage_params(project, "metrics")
     console = Console()
-    console.print(terminal_table(read_tables(project.results.metrics, params.metrics)))
+    domains = read_domains(project.results.metrics, params.domains)
+    console.print(terminal_table(Run(params.metrics, domains)))
     report = project.results.report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)
 

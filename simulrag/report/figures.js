@@ -1,8 +1,10 @@
 "use strict";
 // Figures that answer: pointing at a point, touching it or moving to it with the arrow keys says its
-// value; a legend's entry hides its series; of alternatives (metric, budget, domain) one is shown.
+// value; a legend's entry hides its series; of alternatives (metric, budget) one is shown; a figure
+// is saved as PNG. Without scripts all figures are there, with titles on their points.
 (() => {
   const reach = 28; // pixels from the pointer to a point
+  const onPaper = "#1b1f24";
 
   function element(tag, className, text) {
     const node = document.createElement(tag);
@@ -21,8 +23,6 @@
     plot.append(tip);
     plot.setAttribute("role", "group");
     plot.setAttribute("aria-label", plot.getAttribute("aria-label") + " Arrow keys move between its points.");
-    svg.removeAttribute("aria-hidden");
-    svg.querySelector("g").setAttribute("aria-hidden", "true");
     marks.forEach((mark, place) => {
       const title = mark.querySelector("title");
       mark.setAttribute("aria-label", title.textContent);
@@ -60,26 +60,27 @@
     }
 
     const focused = () => (marks.includes(document.activeElement) ? document.activeElement : null);
+    const reachable = (mark) => marks.forEach((one) => one.setAttribute("tabindex", one === mark ? "0" : "-1"));
     plot.addEventListener("pointermove", (event) => show(nearest(event) || focused()));
     plot.addEventListener("pointerdown", (event) => show(nearest(event)));
     plot.addEventListener("pointerleave", (event) => {
       if (event.pointerType === "mouse") show(focused()); // a finger that lifts leaves the tip
     });
-    plot.addEventListener("focusin", (event) => show(event.target));
+    plot.addEventListener("focusin", () => show(focused()));
     plot.addEventListener("focusout", () => show(null));
     plot.addEventListener("keydown", (event) => {
-      const next = beside(visible(), document.activeElement, event.key);
+      const next = focused() && beside(visible(), focused(), event.key);
       if (!next) return;
       event.preventDefault();
-      marks.forEach((mark) => mark.setAttribute("tabindex", mark === next ? "0" : "-1"));
+      reachable(next);
       next.focus();
     });
     plot.addEventListener("hidden-series", () => {
-      if (!visible().some((mark) => mark.getAttribute("tabindex") === "0")) {
-        marks.forEach((mark) => mark.setAttribute("tabindex", mark === visible()[0] ? "0" : "-1"));
-      }
+      if (!visible().some((mark) => mark.getAttribute("tabindex") === "0")) reachable(visible()[0]);
     });
   }
+
+  const across = (mark) => mark.transform.baseVal.getItem(0).matrix.e;
 
   // Left and right along a series, up and down to the next series at the nearest place.
   function beside(marks, mark, key) {
@@ -93,35 +94,60 @@
     if (key !== "ArrowUp" && key !== "ArrowDown") return undefined;
     const names = [...new Set(marks.map((other) => other.dataset.series))];
     const step = key === "ArrowDown" ? 1 : -1;
+    if (names.length === 1) return line[place + step];
     const name = names[(names.indexOf(mark.dataset.series) + step + names.length) % names.length];
-    const away = (other) => Math.abs(other.getAttribute("cx") - mark.getAttribute("cx"));
+    const away = (other) => Math.abs(across(other) - across(mark));
     return marks
       .filter((other) => other.dataset.series === name)
       .reduce((best, other) => (away(other) < away(best) ? other : best));
   }
 
-  // Entries become buttons; one hides its series in all alternatives of the figure.
+  // An entry of the legend hides its series in all alternatives of the figure.
   function legend(kind) {
-    const entries = [...kind.querySelectorAll(".legend li")];
-    for (const entry of entries) {
-      const button = element("button", "", "");
-      button.type = "button";
-      button.append(...entry.childNodes);
-      button.setAttribute("aria-pressed", "true");
-      entry.append(button);
-      button.addEventListener("click", () => {
-        const shown = button.getAttribute("aria-pressed") !== "true";
-        const name = button.textContent;
-        for (const other of entries.filter((one) => one.textContent === name)) {
-          other.firstChild.setAttribute("aria-pressed", String(shown));
-          const place = [...other.parentNode.children].indexOf(other);
-          const plot = other.closest("figure").querySelector(".plot");
-          const parts = plot.querySelectorAll(`[data-series="${place}"]`);
-          parts.forEach((part) => part.classList.toggle("off", !shown));
-          plot.dispatchEvent(new Event("hidden-series"));
-        }
+    const keys = [...kind.querySelectorAll(".key")];
+    function toggle(name, shown) {
+      for (const key of keys.filter((one) => one.textContent === name)) {
+        key.setAttribute("aria-pressed", String(shown));
+        const plot = key.closest(".plot");
+        plot.querySelectorAll(`[data-series="${key.dataset.key}"]`)
+          .forEach((part) => part.classList.toggle("off", !shown));
+        plot.dispatchEvent(new Event("hidden-series"));
+      }
+    }
+    for (const key of keys) {
+      key.setAttribute("role", "button");
+      key.setAttribute("tabindex", "0");
+      key.setAttribute("aria-pressed", "true");
+      const press = () => toggle(key.textContent, key.getAttribute("aria-pressed") !== "true");
+      key.addEventListener("click", press);
+      key.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        press();
       });
     }
+  }
+
+  function save(figure) {
+    const svg = figure.querySelector("svg").cloneNode(true);
+    svg.querySelectorAll(".off").forEach((part) => part.remove());
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map((part) => 3 * part);
+    svg.setAttribute("width", width);
+    svg.setAttribute("height", height);
+    svg.setAttribute("color", onPaper);
+    const image = new Image();
+    image.addEventListener("load", () => {
+      const canvas = Object.assign(document.createElement("canvas"), { width, height });
+      const pen = canvas.getContext("2d");
+      pen.fillStyle = "white";
+      pen.fillRect(0, 0, width, height);
+      pen.drawImage(image, 0, 0);
+      const link = element("a", "", "");
+      link.href = canvas.toDataURL("image/png");
+      link.download = `${figure.id}.png`;
+      link.click();
+    });
+    image.src = "data:image/svg+xml," + encodeURIComponent(new XMLSerializer().serializeToString(svg));
   }
 
   function chooser(of, names, chosen, choose) {
@@ -143,29 +169,29 @@
   }
 
   document.querySelectorAll(".plot").forEach(askable);
-  for (const kind of document.querySelectorAll(".kind")) {
-    legend(kind);
-    const alternatives = [...kind.querySelectorAll("figure[data-choice]")];
+  document.querySelectorAll("figure").forEach((figure) => {
+    const button = element("button", "save", "Save as PNG");
+    button.type = "button";
+    button.addEventListener("click", () => save(figure));
+    figure.querySelector("figcaption").append(" ", button);
+  });
+  document.querySelectorAll(".kind").forEach(legend);
+  for (const grid of document.querySelectorAll(".figures")) {
+    const alternatives = [...grid.querySelector(".kind").querySelectorAll("figure[data-choice]")];
     if (alternatives.length < 2) continue;
     const of = alternatives[0].dataset.choice;
-    const leading = kind.querySelector("[data-leading]").dataset.name;
+    const leading = alternatives.find((figure) => "leading" in figure.dataset).dataset.name;
     const names = alternatives.map((figure) => figure.dataset.name);
-    kind.prepend(chooser(of, names, leading, (name) => choose(of, name)));
-    kind.classList.add("one");
+    grid.before(chooser(of, names, leading, (name) => choose(of, name)));
     choose(of, leading);
   }
 
-  const results = [...document.querySelectorAll("section[data-domain]")];
-  if (results.length > 1) {
-    const names = ["all", ...results.map((section) => section.dataset.domain)];
-    const control = chooser("Results of", names, "all", (name) => {
-      results.forEach((section) => { section.hidden = name !== "all" && section.dataset.domain !== name; });
-    });
-    control.classList.add("domains");
-    results[0].before(control);
-    // A link to a hidden domain shows it first.
-    document.querySelectorAll('a[href^="#domain-"]').forEach((link) => link.addEventListener("click", () => {
-      document.querySelector(link.hash).closest("section").hidden = false;
+  const domains = [...new Set([...document.querySelectorAll(".kind")].map((kind) => kind.dataset.domain))];
+  if (domains.length > 1) {
+    document.querySelector(".contents").append(chooser("Show", ["all domains", ...domains], "all domains", (name) => {
+      document.querySelectorAll("[data-domain]").forEach((part) => {
+        part.hidden = name !== "all domains" && part.dataset.domain !== name;
+      });
     }));
   }
 })();

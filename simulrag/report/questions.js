@@ -138,6 +138,8 @@
     return section("Claim graph", ...drawn);
   }
 
+  const verified = (budget) => (budget === null ? "" : `, ${budget} % verified`);
+
   function section(title, ...children) {
     return [make("h4", "", title), ...children];
   }
@@ -170,7 +172,8 @@
     }
     parts.push(...section("Question", make("p", "block", data.question)));
     parts.push(...section(
-      `Final answer${data.verified ? "" : " (unverified)"}`, make("p", "block", data.final || "none"),
+      `Final answer${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
+      make("p", "block", data.final || "none"),
     ));
     parts.push(...section("Reference", make("p", "block", data.reference)));
     parts.push(...section("Evidence", ...evidence(data)));
@@ -183,7 +186,8 @@
     if (data.others.length) {
       const others = make("details", "", make("summary", "", `Other methods' answers (${data.others.length})`));
       data.others.forEach((other) => others.append(
-        make("p", "small", `${other.method}, m = ${other.samples}`),
+        make("p", "small", `${other.method}${verified(other.budget)}, m = ${other.samples}`
+          + (other.budget === null ? "" : `: verified ${other.verified} claims, written from ${other.kept}`)),
         make("p", other.failure ? "block is-error" : "block", other.failure || other.text),
       ));
       parts.push(others);
