@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from flows.project import Project
-from flows.watch.tracking import Cell
 from flows.stages.waiting import LOCAL
+from flows.watch.tracking import Cell
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import Price, read_prices
 from simulrag.records import Usage
