@@ -37,11 +37,9 @@ def ask(
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError
+    from simulrag.library import ask_for
 
-    if not question.strip():
-        raise InputError("the question is empty; give it in quotes")
-    if any("\ud800" <= character <= "\udfff" for character in question):
-        raise InputError("the question is not UTF-8 text")
+    ask_for(question)  # an empty one is the user's to see
     project = find_project()
     params = load_params(project.params)
     if domain is not None:
@@ -155,44 +153,27 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
 
 
 def answer_anew(project: Project, params: Params, text: str, domain: str) -> Answer:
-    """Answer one question; only the selected claims are verified, by budget within the question."""
-    from flows.stages.algorithm import answer_questions
-    from flows.stages.bench import load_simulator, workbench
-    from flows.stages.shelf import Shelf
-    from flows.watch.tracking import Untracked
-    from simulrag.errors import InputError, ModelError
-    from simulrag.records import Question
+    """Answer one question by itself: what is within the simulator's reach is verified."""
+    from flows.stages.bench import load_simulator, open_bench
+    from simulrag.errors import InputError
+    from simulrag.library import ask_for, succeeded
+    from simulrag.method.algorithm import answer_question
 
     simulator = load_simulator(project, params, domain)
-    question = Question(
-        question_id="ask", domain=domain, text=text, reference_answer="", scenario_id="ask"
-    )
-    method = params.answer.model_copy(
-        update={
-            "verify": "selected",
-            "pool": "question",
-            "verbalized": False,
-            "baselines": False,
-            "final_budgets_percent": (max(params.answer.final_budgets_percent),),
-        }
-    )
+    question = ask_for(text).model_copy(update={"domain": domain})
+    method = params.answer.for_one_question()
+    seed = params.simulator(domain).seed
 
     async def answer() -> Answer:
-        seed = params.simulator(domain).seed
-        async with workbench(
+        async with open_bench(
             project, params, "ask", "answer", simulator=simulator, seed=seed
         ) as bench:
-            with Shelf() as shelf:
-                await answer_questions([question], bench, method, Untracked(), shelf, chunk=1)
-                (result,) = shelf.answers()
-            return result
+            return await answer_question(question, bench.instruments, method)
 
     result = asyncio.run(answer())
-    if result.failure is not None:
-        if simulator.oracle and result.failure.step == "retrieve":
-            raise InputError(result.failure.reason)
-        raise ModelError(f"step {result.failure.step}: {result.failure.reason}")
-    return result
+    if simulator.oracle and result.failure is not None and result.failure.step == "retrieve":
+        raise InputError(result.failure.reason)
+    return succeeded(result)
 
 
 def simulate_tool(

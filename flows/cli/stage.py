@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 import typer
 
 Name = Literal["simulators", "benchmark", "answer", "label", "metrics", "report"]
-WITHOUT_DOMAIN = ("simulators", "report")
 
 
 def stage(
@@ -35,7 +34,7 @@ def stage(
 
     with _noted(f"{name}@{domain}" if domain else name):
         try:
-            _run(name, domain, benchmark, out, simulator)
+            _run(name, domain, {"benchmark": benchmark, "out": out, "simulator": simulator})
         except BudgetMissing:
             from flows.plan.plan import show_plan
             from flows.project import find_project
@@ -44,31 +43,33 @@ def stage(
             raise
 
 
-def _run(
-    name: Name,
-    domain: str | None,
-    benchmark: Path | None,
-    out: Path | None,
-    simulator: str | None,
-) -> None:
+TAKES: dict[str, tuple[str, ...]] = {
+    "answer": ("benchmark", "out", "simulator"),
+    "label": ("benchmark", "out"),
+    "metrics": ("benchmark", "out"),
+    "report": ("benchmark", "out"),
+}
+"""The options of stages beside --domain."""
+
+
+def _run(name: Name, domain: str | None, given: dict[str, Path | str | None]) -> None:
     from flows.project import find_project
     from simulrag.errors import InputError
 
-    module = import_module(f"flows.stages.{name}")
     project = find_project()
-    if name == "simulators":
+    options = {key: value for key, value in given.items() if value is not None}
+    others = [f"--{key}" for key in options if key not in TAKES.get(name, ())]
+    if others:
+        raise InputError(f"stage {name} does not take {', '.join(others)}")
+    if ("benchmark" in options) != ("out" in options):
+        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
+    module = import_module(f"flows.stages.{name}")
+    if name == "simulators" or (name == "report" and not options):
         module.run(project)
         return
-    from flows.params import load_params, unknown
-
-    params = load_params(project.params)
-    if (benchmark is None) != (out is None):
-        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
-    if domain is None and (name not in WITHOUT_DOMAIN or out is not None):
-        raise InputError(f"stage {name} needs --domain, one of: {', '.join(params.domains)}")
-    if domain is not None and benchmark is None and domain not in params.simulators:
-        raise InputError(unknown("domain", domain, sorted(params.simulators)))
-    module.run(project, params, domain, benchmark=benchmark, out=out, simulator=simulator)
+    if domain is None:
+        raise InputError(f"stage {name} needs --domain, such as --domain urban")
+    module.run(project, domain, **options)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from flows.stages.algorithm import answer_questions
+from flows.params import Params, StageParams
 from flows.plan.estimates import (
     answer_calls,
     benchmark_calls,
@@ -13,26 +13,26 @@ from flows.plan.estimates import (
     output_tokens,
     prompt_tokens,
 )
-from flows.params import Params, StageParams
 from flows.plan.planned import TaskPlan
-from flows.project import Project
 from flows.plan.rehearsal import Rehearsal, StoredRuns
-from flows.stages.shelf import Shelf
+from flows.project import Project
+from flows.stages.algorithm import answer_questions
 from flows.stages.bench import Workbench, load_simulator, located
-from flows.watch.tracking import Untracked
+from flows.stages.shelf import Shelf
 from flows.stages.waiting import LOCAL, Waiting
+from flows.watch.tracking import Untracked
 from simulators.base import Simulator
-from simulrag.questions.open.generation import generate
-from simulrag.questions.published import read_questions
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.answering import closed_book_answers
-from simulrag.models.providers.payment import is_paid
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers.payment import is_paid
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
+from simulrag.questions.open.generation import generate
+from simulrag.questions.published import read_questions
 from simulrag.records import Answer, FinalText, Question, Usage
 
 ROLES = {"benchmark": "benchmark", "answer": "answer", "label": "judge"}

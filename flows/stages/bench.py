@@ -1,14 +1,12 @@
 """What every stage shares: its parameters, the call cache, a model, a simulator, and its end.
 
-One process and one event loop own them. A stage exits 0 when its coverage is at least
-``operations.min_coverage``, else 1; a user's mistake exits 2.
+One process and one event loop own them. A stage ends well when its coverage is at least
+``operations.min_coverage``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,20 +17,17 @@ from pydantic import JsonValue
 
 from flows.params import Operations, StageParams
 from flows.project import Project
-from flows.stages.reasons import tell
-from flows.stages.waiting import Waiting, noted, open_pending
+from flows.stages.waiting import Waiting, open_pending
 from flows.watch.progress import console
 from flows.watch.tracking import Tracker, tracked
-from simulators.base import ArgumentError, Simulator, SimulatorError
+from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
 from simulrag.errors import (
-    BudgetMissing,
     BudgetSpent,
     CallsPending,
     CoverageFailed,
     InputError,
-    SimulRAGError,
 )
 from simulrag.method.algorithm import Instruments
 from simulrag.method.simulation import Simulations
@@ -44,6 +39,7 @@ from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 
 Item = TypeVar("Item")
@@ -114,7 +110,7 @@ async def open_bench(
             Prompts(project.prompts / "first"),
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
-            retry=operations.retry,
+            retry=RetryPolicy(retries=operations.retries),
             budget=budget,
             pending=pending,
         )
@@ -193,13 +189,7 @@ def simulator_choice(
     project: Project, params: StageParams, domain: str
 ) -> tuple[str, dict[str, JsonValue]]:
     """The name of a domain's simulator and its settings, paths made absolute."""
-    choice = params.simulator(domain)
-    settings = dict(choice.settings)
-    if choice.name == "replay" and "benchmark" in settings:
-        settings["benchmark"] = str(project.root / str(settings["benchmark"]))
-    if params.operations.run_log is not None and choice.name == "urban":
-        settings["run_log"] = params.operations.run_log
-    return choice.name, settings
+    return params.chosen(domain, project.root)
 
 
 def run_stage(
@@ -216,12 +206,7 @@ def run_stage(
     watched = params.operations.prefect == "auto"
     root = project.root if watched else None
     all_tags = [*tags, f"params:{params.digest()}"]
-    try:
-        return asyncio.run(tracked(name, run_name, all_tags, body, root))
-    except BudgetMissing:
-        # By its own process: what estimates the work is no part of what the stages depend on.
-        subprocess.run([sys.executable, "-m", "flows.plan.plan"], cwd=project.root, check=False)
-        raise
+    return asyncio.run(tracked(name, run_name, all_tags, body, root))
 
 
 def check_coverage(stage: str, done: int, total: int, operations: Operations, hint: str) -> None:
@@ -233,38 +218,6 @@ def check_coverage(stage: str, done: int, total: int, operations: Operations, hi
         f"{operations.min_coverage:g}; {hint}. Nothing paid for is lost: `simulrag retry` "
         "makes the failed ones again"
     )
-
-
-def exits(main: Callable[[], None]) -> int:
-    """Run ``main``; a known error becomes one line on stderr and its exit code."""
-    with noted() as note:
-        code = _code(main)
-        note(code)
-    return code
-
-
-def _code(main: Callable[[], None]) -> int:
-    try:
-        main()
-    except ArgumentError as error:
-        return _fail(str(error), 2)
-    except SimulatorError as error:
-        tell(error)
-        return _fail(str(error), 1)
-    except CallsPending as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    except SimulRAGError as error:
-        tell(error)
-        return _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _fail("interrupted; every finished call is kept, run the same command again", 130)
-    return 0
-
-
-def _fail(text: str, code: int) -> int:
-    sys.stderr.write(f"error: {' '.join(text.split())}\n")
-    return code
 
 
 def _import(cache: CallCache, export: Path) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from flows.files import read_records, read_table, write_bytes, write_text
 from flows.params import StageParams, load_stage_params
 from flows.project import Project, Results, find_project
-from flows.stages.bench import exits, run_stage
+from flows.stages.bench import run_stage
 from flows.watch.progress import console
 from flows.watch.tracking import Tracker
 from simulrag.errors import InputError
@@ -164,7 +164,3 @@ def main() -> None:
     params = load_stage_params(project, "metrics")
     tables = run(project, params, *chosen(__doc__ or "", project, params))
     Console().print(terminal_table(tables))
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))

@@ -12,7 +12,7 @@ from typing import Literal
 from flows.files import check_folder, read_records, read_table
 from flows.params import StageParams, load_stage_params
 from flows.project import Project, Results, find_project
-from flows.stages.bench import exits, run_stage
+from flows.stages.bench import run_stage
 from flows.stages.metrics import chosen, read_tables, stage_table
 from flows.watch.progress import console
 from flows.watch.tracking import Tracker
@@ -97,7 +97,3 @@ def main() -> None:
     params = load_stage_params(project, "report")
     path = run(project, params, *chosen(__doc__ or "", project, params))
     console.print(f"report: {path}", markup=False)
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))
