@@ -124,9 +124,6 @@ class Operations(Section):
     refresh: RefreshParams = Field(
         default=RefreshParams(), description="scheduled refreshes of the benchmark"
     )
-    run_log: str | None = Field(
-        default=None, description="file that simulators append a line to for each real run"
-    )
 
 
 Role = Literal["benchmark", "answer", "judge"]
@@ -195,8 +192,6 @@ class Params(Section):
         settings = dict(choice.settings)
         if "benchmark" in settings:
             settings["benchmark"] = str(root / str(settings["benchmark"]))
-        if self.operations.run_log is not None and choice.name == "urban":
-            settings["run_log"] = self.operations.run_log
         return choice.name, settings
 
     def model(self, role: Role) -> ModelSettings:

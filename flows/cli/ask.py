@@ -37,9 +37,9 @@ def ask(
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError
-    from simulrag.library import ask_for
 
-    ask_for(question)  # an empty one is the user's to see
+    if not question.strip():
+        raise InputError("the question is empty; give it in quotes")
     project = find_project()
     params = load_params(project.params)
     if domain is not None:
