@@ -112,7 +112,7 @@ class Operations(Section):
         ge=0, le=1, description="a stage below this share of successes fails"
     )
     prefect: Literal["auto", "off"] = Field(
-        description="auto: stages show themselves where a Prefect server answers (`simulrag ui`); off"
+        description="auto: stages are shown where a Prefect server answers (`simulrag ui`); off"
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
     retries: int = Field(

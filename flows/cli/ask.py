@@ -33,7 +33,10 @@ def ask(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """A question's stored answer; or a new one, claims verified by the simulator, with --model."""
+    """Show a question's stored answer, or answer it anew.
+
+    A question of the benchmark has one (`simulrag questions`); any other needs --model.
+    """
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError
@@ -61,7 +64,7 @@ def ask(
 
 
 def questions(domain: Domain = None, as_json: Json = False) -> None:
-    """The questions of the benchmark, whose answers `simulrag ask` shows."""
+    """List the questions of the benchmark, to ask."""
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError

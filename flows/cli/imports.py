@@ -15,7 +15,10 @@ def import_official(
         Path | None, typer.Option(help="File to write (default: data/imported/DOMAIN.jsonl).")
     ] = None,
 ) -> None:
-    """Read a published benchmark folder (questions.json, simulator_evidence.json)."""
+    """Import a published benchmark folder as questions.
+
+    The folder holds questions.json and simulator_evidence.json.
+    """
     from flows.files import check_folder, write_records
     from simulrag.questions.published import read_published
 

@@ -1,4 +1,4 @@
-"""``simulrag docs reference``: every command and every parameter, from the code that defines them."""
+"""``simulrag docs reference``: every command and parameter, from the code that defines them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def reference() -> str:
         "",
         "## Commands",
         "",
-        "`simulrag COMMAND --help` tells each one's arguments. A mistake of the user's ends with one",
-        "line and exit code 2, a fault of the machine or a failed run with 1, calls that wait for a",
-        "batch with 75, Ctrl-C with 130.",
+        "`simulrag COMMAND --help` tells each one's arguments. A mistake of the user's ends with",
+        "one line and exit code 2, a fault of the machine or a failed run with 1, calls that wait",
+        "for a batch with 75, Ctrl-C with 130.",
         "",
         "| command | what it does |",
         "| --- | --- |",

@@ -23,14 +23,14 @@ def run(
         typer.Argument(help="Stages, such as answer@urban or report (default: all)."),
     ] = None,
 ) -> None:
-    """The whole pipeline: `dvc repro --keep-going`, then the table."""
+    """Run the pipeline (`dvc repro --keep-going`); show the table."""
     from flows.project import find_project
 
     raise typer.Exit(run_pipeline(find_project(), targets or []))
 
 
 def retry() -> None:
-    """Run the stages whose outs hold failures again, then the rest."""
+    """Run stages whose outs hold failures again, then the rest."""
     from flows.params import load_params
     from flows.project import find_project
 
@@ -45,7 +45,7 @@ def retry() -> None:
 
 
 def table() -> None:
-    """The table of the metrics that are there, and where the report is."""
+    """Show the table of the metrics that are there."""
     from flows.project import find_project
 
     _show_table(find_project())

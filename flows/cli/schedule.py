@@ -1,4 +1,4 @@
-"""``simulrag refresh``, ``serve`` and ``ui``: new questions on a schedule, and the server to watch."""
+"""``simulrag refresh``, ``serve`` and ``ui``: new questions on a schedule, and who watches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ def refresh(
         str | None, typer.Option(help="When it began, such as 2026-11-23T0300Z (the current one).")
     ] = None,
 ) -> None:
-    """New questions for a period, the whole pipeline on them, and what moved since the last one."""
+    """Draw new questions for a period, and see what moved.
+
+    It runs the whole pipeline on them; the result is a git branch.
+    """
     from datetime import UTC, datetime
 
     from flows.params import load_params
@@ -41,7 +44,7 @@ def serve(
         bool, typer.Option("--yaml", help="Write prefect.yaml from params.yaml and end.")
     ] = False,
 ) -> None:
-    """Run refreshes on the schedule of params.yaml until stopped."""
+    """Run refreshes on the schedule of params.yaml."""
     from flows.files import write_text
     from flows.params import load_params
     from flows.project import find_project
@@ -59,7 +62,7 @@ def ui(
     port: Port = 4200,
     stop: Annotated[bool, typer.Option("--stop", help="End the server.")] = False,
 ) -> None:
-    """Prefect's server and UI for this project, in the background; stages then show themselves."""
+    """Start Prefect's UI in the background, to watch stages."""
     from flows.project import find_project
     from flows.watch import server
 

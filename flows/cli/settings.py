@@ -19,7 +19,10 @@ def use(
         ),
     ],
 ) -> None:
-    """Answer and judge with a model of your own: writes llm.answer and llm.judge in params.yaml."""
+    """Put a model of your own into params.yaml.
+
+    It writes llm.answer and llm.judge, and says what a run will cost.
+    """
     from simulrag.models.specification import model_settings
 
     from flows.files import write_text
@@ -45,7 +48,7 @@ def use(
 
 
 def plan(as_json: Json = False) -> None:
-    """Calls, tokens and money of the pending work, before anything is spent."""
+    """State calls, tokens and money of what is to be done."""
     from flows.plan.plan import show_plan
     from flows.project import find_project
 
@@ -53,7 +56,7 @@ def plan(as_json: Json = False) -> None:
 
 
 def params(as_json: Json = False) -> None:
-    """What each parameter means, and its value in params.yaml."""
+    """Tell what each parameter means, and its value."""
     from flows.params import describe, load_params
     from flows.project import find_project
 

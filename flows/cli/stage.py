@@ -29,7 +29,7 @@ def stage(
         typer.Option(help="Answer from this simulator; 'replay': the file's published evidence."),
     ] = None,
 ) -> None:
-    """One stage by itself, without DVC; with --benchmark and --out over files of your own."""
+    """Run one stage without DVC, also over files of your own."""
     from simulrag.errors import BudgetMissing
 
     with _noted(f"{name}@{domain}" if domain else name):
