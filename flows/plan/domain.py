@@ -19,7 +19,7 @@ from flows.project import Project
 from flows.stages.algorithm import answer_questions
 from flows.stages.bench import Workbench, load_simulator, located
 from flows.stages.shelf import Shelf
-from flows.stages.waiting import Waiting
+from flows.stages.waiting import LOCAL, Waiting
 from flows.watch.tracking import Untracked
 from simulators.base import Simulator
 from simulrag.calls import CallCache
@@ -28,6 +28,7 @@ from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.answering import closed_book_answers
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers.payment import is_paid
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.questions.open.generation import generate
@@ -48,7 +49,7 @@ class DomainPlan:
         stage = StageParams(params, "benchmark")
         self._simulator: Simulator = load_simulator(project, stage, domain)
         self._handbook = self._simulator.handbook()
-        self._prompts = Prompts(project.prompts)
+        self._prompts = Prompts(project.prompts / "first")
         self._seed = stage.simulator(domain).seed
         self._runs = StoredRuns(self._simulator, cache)
         self._gates = {
@@ -217,4 +218,4 @@ def _money(
 
 def costs(settings: ModelSettings) -> bool:
     """Whether the calls of a model cost money."""
-    return make_provider(settings).paid
+    return settings.provider not in LOCAL and is_paid(make_provider(settings))

@@ -7,7 +7,6 @@ averages of stored calls, else from the sizes in ``flows.plan.estimates``.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -15,8 +14,8 @@ import sys
 from flows.params import Params, load_params
 from flows.plan.domain import ROLES, DomainPlan, costs
 from flows.plan.planned import Plan, TaskPlan, plan_text
-from flows.project import Project, find_project
-from flows.stages.bench import cache_place, exits
+from flows.project import Project
+from flows.stages.bench import cache_place
 from flows.watch.progress import console
 from simulrag.calls import CallCache
 from simulrag.errors import BudgetMissing
@@ -34,6 +33,7 @@ def make_plan(project: Project) -> Plan:
         with CallCache(place, stage="plan", mode="replay") as cache:
             account = Account(cache.ledger(), prices, params.operations.budget.since)
             account.update()
+            account.ledger.close()
             _import_exports(project, params, cache)
             tasks = asyncio.run(_all(project, params, cache, prices))
     finally:
@@ -111,14 +111,3 @@ def refuse_without_budget(project: Project) -> None:
             "the work above costs money and there is no budget; no call was made. Set "
             "operations.budget in params.yaml, for example 'budget: {usd: 5}'"
         )
-
-
-def main() -> None:
-    """``python -m flows.plan.plan``: what a stage prints where a budget is missing."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    show_plan(find_project(), parser.parse_args().json)
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))

@@ -21,7 +21,6 @@ from simulrag.metrics.table import csv_of, frame_of
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 
 if TYPE_CHECKING:
-    from flows.params import StageParams
     from flows.project import Project, Results
     from flows.watch.tracking import Tracker
 
@@ -79,17 +78,18 @@ def _labels(path: Path) -> Iterator[LabelRow]:
 
 
 def run(
-    project: Project,
-    params: StageParams,
-    domain: str,
-    *,
-    benchmark: Path | None = None,
-    place: Results | None = None,
-) -> Headline:
-    """The stage; writes DOMAIN.csv and DOMAIN.json before it returns."""
+    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
+) -> None:
+    """Measure a domain's outs, or those in ``out`` of a file's questions.
+
+    Writes DOMAIN.csv and DOMAIN.json before it returns.
+    """
+    from flows.params import load_stage_params
+    from flows.project import Results
     from flows.stages.bench import run_stage
 
-    where = place or project.results
+    params = load_stage_params(project, "metrics")
+    where = project.results if out is None else Results(out)
 
     async def body(tracker: Tracker) -> Headline:
         found: list[Headline] = []
@@ -109,7 +109,7 @@ def run(
         return found[0]
 
     tags = [f"domain:{domain}"]
-    return run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)
+    run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)
 
 
 def write_metrics(folder: Path, data: DomainData) -> Headline:
