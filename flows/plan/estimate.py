@@ -7,14 +7,12 @@ rounded, and change no result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
-from typing import Any
 
 from flows.params import BenchmarkParams, Params
-from flows.plan.rehearse import ROLES, Length, Rehearsed, Stage, estimated_tokens
+from flows.plan.rehearse import Length, Rehearsed, Stage, text_tokens
 from simulrag.method.settings import MethodSettings
-from simulrag.models.prompts import Prompts
 from simulrag.records import Answer, FinalText, Record
 
 CLAIMS_PER_ANSWER = 7
@@ -23,43 +21,34 @@ NEW_CLAIMS_PER_SAMPLE = 2.3
 """Claims of each further answer that no earlier one holds."""
 CONTRADICTED = 0.25
 """Share of claims whose update is one text more to label."""
-FINAL_CLAIMS = 4
+FINAL_CLAIMS = 4.7
 """Claims of one final answer that are in none of the texts labelled already."""
 DRAWS_PER_QUESTION = 1.1
 """Scenarios written for each question that passes the check."""
-
-TYPICAL_TOKENS = {
-    "question": 120,
-    "answer": 120,
-    "claim": 25,
-    "context": 400,
-    "situation": 60,
-    "asks": 200,
-    "reference": 250,
+REFERENCE_CLAIMS = 8
+CLAIM_TOKENS = 25
+TOKENS: Mapping[str, tuple[int, int]] = {
+    "benchmark_templates": (4400, 6000),
+    "benchmark_question": (660, 270),
+    "reference_claims": (350, 280),
+    "tool_calls": (300, 60),
+    "closed_book": (250, 100),
+    "decompose": (400, 160),
+    "merge": (430, 12),
+    "entailment": (420, 20),
+    "boundary": (300, 9),
+    "verbalized": (260, 5),
+    "verify": (560, 35),
+    "input_rag": (470, 90),
+    "output_rag": (570, 100),
+    "final": (490, 115),
+    "evaluation_decompose": (410, 220),
+    "label": (430, 20),
 }
-OUTPUT_TOKENS = {
-    "benchmark_templates": 6000,
-    "benchmark_question": 270,
-    "reference_claims": 280,
-    "tool_calls": 60,
-    "closed_book": 110,
-    "decompose": 160,
-    "merge": 12,
-    "entailment": 20,
-    "boundary": 9,
-    "verbalized": 5,
-    "verify": 30,
-    "input_rag": 110,
-    "output_rag": 120,
-    "final": 130,
-    "evaluation_decompose": 220,
-    "label": 20,
-}
-"""Of one reply; of one claim where several are in a call."""
+"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim."""
+WITH_HANDBOOK = ("tool_calls", "boundary")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
 """Hidden tokens a reply, by the effort that is asked for; billed as output."""
-REFERENCE_CLAIMS = 8
-REFERENCE_CLAIMS_PER_CALL = 40
 
 
 class TaskWork(Record):
@@ -77,12 +66,12 @@ class TaskWork(Record):
     output_tokens: int
 
 
-def stage_work(found: Rehearsed, stage: Stage, params: Params, prompts: Prompts) -> list[TaskWork]:
+def stage_work(found: Rehearsed, stage: Stage, params: Params) -> list[TaskWork]:
     """What is left of a domain's stage, by task."""
     gate = found.gates[stage]
     expected = {} if _is_done(found, stage) else _expected(found, stage, params)
     names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
-    works = [_task(found, stage, name, expected.get(name, 0.0), params, prompts) for name in names]
+    works = [_task(found, stage, name, expected.get(name, 0.0), params) for name in names]
     return [work for work in works if work.calls or work.cached]
 
 
@@ -111,22 +100,18 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
     return {task: calls * questions for task, calls in per.items()}
 
 
-def _task(
-    found: Rehearsed, stage: Stage, task: str, expected: float, params: Params, prompts: Prompts
-) -> TaskWork:
+def _task(found: Rehearsed, stage: Stage, task: str, expected: float, params: Params) -> TaskWork:
     gate = found.gates[stage]
     stored = list(gate.stored.get(task, {}).values())
     missing = list(gate.missing.get(task, {}).values())
     later = max(0, round(expected) - len(stored) - len(missing))
-    each = _each(stored)
-    if each is None:
-        rendered = sum(missing) / len(missing) if missing else None
+    if stored:
+        each = _mean(stored)
+    else:
         effort = gate.settings.sampling_of(task).reasoning_effort
-        items = _claims_a_call(task, params)
-        each = Length(
-            round(rendered or prompt_tokens(prompts, task, items, found.handbook)),
-            output_tokens(task, items, effort),
-        )
+        each = assumed_length(task, params, found.handbook, effort)
+        if missing:
+            each = Length(round(sum(missing) / len(missing)), each.tokens_out)
     return TaskWork(
         stage=f"{stage}@{found.domain}",
         task=task,
@@ -138,13 +123,10 @@ def _task(
     )
 
 
-def _each(stored: list[Length]) -> Length | None:
-    if not stored:
-        return None
-    count = len(stored)
+def _mean(calls: Sequence[Length]) -> Length:
     return Length(
-        round(sum(call.tokens_in for call in stored) / count),
-        round(sum(call.tokens_out for call in stored) / count),
+        round(sum(call.tokens_in for call in calls) / len(calls)),
+        round(sum(call.tokens_out for call in calls) / len(calls)),
     )
 
 
@@ -210,39 +192,20 @@ def claims_per_question(method: MethodSettings) -> int:
     return round(own + (method.samples - 1) * NEW_CLAIMS_PER_SAMPLE)
 
 
-def prompt_tokens(prompts: Prompts, task: str, claims_a_call: int, handbook: str) -> int:
-    """Tokens of a task's prompt with data of typical length in it."""
-    values: dict[str, Any] = {name: _text(tokens) for name, tokens in TYPICAL_TOKENS.items()}
-    claims = [_text(TYPICAL_TOKENS["claim"])] * max(claims_a_call, CLAIMS_PER_ANSWER)
-    values |= {
-        "claims": claims,
-        "existing": claims[:CLAIMS_PER_ANSWER],
-        "new": claims[:CLAIMS_PER_ANSWER],
-        "problems": [],
-        "handbook": handbook,
-        "limit": 12,
-        "count": 10,
-        "tolerance": "rounding",
-    }
-    return estimated_tokens(prompts.render(task, **values))
-
-
-def output_tokens(task: str, claims_a_call: int, effort: str | None) -> int:
-    """Tokens of a reply."""
+def assumed_length(task: str, params: Params, handbook: str, effort: str | None) -> Length:
+    """The length of a call of which none is stored."""
     name = task.removesuffix("_batch")
-    plain = OUTPUT_TOKENS.get(name, 200) * (claims_a_call if name != task else 1)
-    return plain + REASONING_TOKENS.get(effort or "none", REASONING_TOKENS["medium"])
-
-
-def _claims_a_call(task: str, params: Params) -> int:
-    """The claims that a call of the task speaks of, on average."""
-    name = task.removesuffix("_batch")
-    if name == task:
-        return 1
-    if name == "label":
-        return params.label.claims_per_call
-    sizes = params.answer.claims_per_call.model_dump()
-    return min(sizes.get(name, REFERENCE_CLAIMS_PER_CALL), claims_per_question(params.answer))
+    tokens_in, tokens_out = TOKENS.get(name, (500, 200))
+    if name in WITH_HANDBOOK:
+        tokens_in += text_tokens(handbook)
+    if name != task:
+        sizes = {
+            "label": params.label.claims_per_call,
+            **params.answer.claims_per_call.model_dump(),
+        }
+        claims = min(sizes.get(name, REFERENCE_CLAIMS), claims_per_question(params.answer))
+        tokens_in, tokens_out = tokens_in + (claims - 1) * CLAIM_TOKENS, tokens_out * claims
+    return Length(tokens_in, tokens_out + REASONING_TOKENS.get(effort or "none", 1000))
 
 
 def _mean_calls(answers: Iterable[Answer]) -> dict[str, float]:
@@ -270,7 +233,3 @@ def _distinct(answer: Answer) -> list[FinalText]:
 def _by_claims(task: str, claims: int, size: int) -> Mapping[str, float]:
     """Calls over claims: one each, or batches where the parameters name a size."""
     return {task: claims} if size == 1 else {f"{task}_batch": ceil(claims / size)}
-
-
-def _text(tokens: int) -> str:
-    return "abc " * tokens

@@ -20,7 +20,6 @@ from flows.stages.waiting import LOCAL
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
-from simulrag.models.prompts import Prompts
 from simulrag.models.providers.payment import is_paid
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
@@ -60,9 +59,7 @@ def make_plan(project: Project, params: Params | None = None) -> Plan:
     """The plan of all stages and domains of ``params``, by default those of params.yaml."""
     params = params or load_params(project.params)
     prices = read_prices(project.prices)
-    with StoredCalls(
-        cache_place(project, params.operations), stage="plan", mode="replay"
-    ) as cache:
+    with StoredCalls(cache_place(project, params.operations), stage="plan", mode="replay") as cache:
         account = Account(cache.ledger(), prices, params.operations.budget.since)
         account.update()
         for path in _exports(project, params):
@@ -118,7 +115,6 @@ def _exports(project: Project, params: Params) -> Iterator[Path]:
 async def _all(
     project: Project, params: Params, cache: StoredCalls, prices: PriceTable
 ) -> list[TaskPlan]:
-    prompts = Prompts(project.prompts / "first")
     tasks: list[TaskPlan] = []
     for domain in params.domains:
         found = await rehearse(project, params, cache, domain)
@@ -132,7 +128,7 @@ async def _all(
                     usd=_money(work, price) if costs else 0.0,
                     replayed=settings.replay,
                 )
-                for work in stage_work(found, stage, params, prompts)
+                for work in stage_work(found, stage, params)
             ]
     return tasks
 

@@ -23,7 +23,7 @@ from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
 from simulrag.method.concurrency import together
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Completion, Message, Request
+from simulrag.models.base import Completion, Request
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
@@ -83,7 +83,7 @@ class Rehearsal(Gateway):
         """The stored completion. Raises CallsPending where there is none."""
         asked = self.key(request)
         key = call_key("model", asked)
-        tokens_in = estimated_tokens(request.messages)
+        tokens_in = text_tokens("".join(message.content for message in request.messages))
         try:
             # Asked for here first, because the gateway would look for the reason of a miss.
             await self._calls.get_or_call("model", asked)
@@ -93,7 +93,7 @@ class Rehearsal(Gateway):
             raise CallsPending(f"'{request.task}' is not stored") from None
         completion = await super().complete(request)
         used = completion.usage
-        told = Length(tokens_in, len(completion.text) // CHARACTERS_PER_TOKEN)
+        told = Length(tokens_in, text_tokens(completion.text))
         if used.input_tokens:
             told = Length(used.input_tokens, used.output_tokens)
         self.stored.setdefault(request.task, {})[key] = told
@@ -139,9 +139,7 @@ class Rehearsed:
         return [(question, answer) for question, answer in pairs if answer is not None]
 
 
-async def rehearse(
-    project: Project, params: Params, cache: StoredCalls, domain: str
-) -> Rehearsed:
+async def rehearse(project: Project, params: Params, cache: StoredCalls, domain: str) -> Rehearsed:
     """All stages of a domain, each on what the one before has stored. Nothing is called or run."""
     stage = StageParams(params, "benchmark")
     simulator: Simulator = load_simulator(project, stage, domain)
@@ -157,7 +155,8 @@ async def rehearse(
         if simulator.oracle:
             source = project.root / str(params.simulators[domain].settings.get("benchmark"))
             found.questions = [
-                question.model_copy(update={"domain": domain}) for question in read_questions(source)
+                question.model_copy(update={"domain": domain})
+                for question in read_questions(source)
             ]
         else:
             wanted = params.benchmark
@@ -216,6 +215,6 @@ async def _label(found: Rehearsed, question: Question, answer: Answer, params: P
         found.labelled += complete
 
 
-def estimated_tokens(messages: Sequence[Message]) -> int:
-    """Tokens of a prompt, about."""
-    return sum(len(message.content) for message in messages) // CHARACTERS_PER_TOKEN
+def text_tokens(text: str) -> int:
+    """Tokens of a text, about."""
+    return len(text) // CHARACTERS_PER_TOKEN
