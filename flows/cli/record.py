@@ -1,6 +1,6 @@
 """``simulrag record``: what the default run replays, made from the last run of one's own.
 
-The files in ``data/recorded`` are exports (see ``simulrag.calls.exchange``), packed smaller and with
+The files in ``data/recorded`` are exports (``simulrag.calls.exchange``), packed smaller and with
 equal bytes for equal calls: what is still used stays as it was recorded.
 """
 

@@ -1,8 +1,8 @@
 """How many calls are left and how long they are, where what is stored does not tell.
 
 Lengths and counts come from the stored calls of the same task as far as there are any; else from
-the assumptions below. Those are what the recorded run took (``data/recorded``: 45 questions, m = 5),
-rounded, and change no result.
+the assumptions below, which change no result: what the recorded run took (45 questions, m = 5),
+rounded.
 """
 
 from __future__ import annotations
