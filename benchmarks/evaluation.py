@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from simulrag.report.page import RunSummary, report_html
-from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.tables import evaluate
-from simulrag.records import CENTRALITIES
 from tests.unit.evaluation.synthetic import study
+
+from simulrag.metrics.settings import MetricSettings
+from simulrag.records import CENTRALITIES
+from simulrag.report.page import RunSummary, report_html
 
 Figure = tuple[str, float, str, int]
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 
+from simulrag.models.providers.payment import is_paid, reply_limit
+from simulrag.models.retry import RetryPolicy
+
 from flows.params import Operations, load_params
 from flows.project import Project
 from flows.stages.bench import cache_place
@@ -21,10 +24,8 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers import anthropic, openai
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record
 

@@ -23,12 +23,11 @@ def use(
 
     It writes llm.answer and llm.judge, and says what a run will cost.
     """
-    from simulrag.models.specification import model_settings
-
     from flows.files import write_text
     from flows.params import check_params
     from flows.params_file import changed
     from flows.project import find_project
+    from simulrag.models.specification import model_settings
 
     project = find_project()
     settings = model_settings(model)

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from simulrag.models.providers.payment import is_paid
+
 from flows.params import Params, load_params
 from flows.plan.estimate import TaskWork, stage_work
 from flows.plan.rehearse import ROLES, StoredCalls, rehearse
@@ -20,7 +22,6 @@ from flows.stages.waiting import LOCAL
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
-from simulrag.models.providers.payment import is_paid
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage

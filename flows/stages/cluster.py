@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import JsonValue
+from simulrag.models.providers.payment import is_paid
 
 from flows.params import Operations, StageParams
 from flows.project import Project
@@ -25,7 +26,6 @@ from flows.watch.progress import console
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.models.providers.payment import is_paid
 from simulrag.models.providers.registry import make_provider
 from simulrag.records import Usage
 

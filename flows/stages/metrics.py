@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.files import record_lines, read_records, write_bytes, write_text
+from flows.files import read_records, record_lines, write_bytes, write_text
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.metrics.data import DomainData, collect

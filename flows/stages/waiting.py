@@ -11,7 +11,6 @@ from simulrag.models.batch.rounds import counts
 from simulrag.models.pending import PendingCalls, PendingStore
 from simulrag.models.providers.base import BatchProvider, Provider
 
-
 Result = TypeVar("Result")
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from simulrag.models.retry import RetryPolicy
 
 from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
@@ -19,7 +20,6 @@ from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
