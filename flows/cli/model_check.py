@@ -15,13 +15,13 @@ from flows.project import Project
 from flows.stages.bench import cache_place
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, SimulRAGError
-from simulrag.models.providers import anthropic, openai
 from simulrag.models.base import Completion, Provider
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers import anthropic, openai
+from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
@@ -116,8 +116,6 @@ async def _call(
         try:
             return await gateway.ask(TASK, Verbalized, question=QUESTION, claim=CLAIM)
         finally:
-            if budget is not None:
-                budget.close()
             await gateway.close()
 
 
@@ -134,7 +132,7 @@ def _budget(
     account = Account(cache.ledger(), read_prices(project.prices), limits.since)
     longest = reply_limit(provider) or (None if operations.budget.given else 1)
     name = (settings.provider, settings.endpoint, settings.model)
-    return Budget(limits, account, name, max_output=longest, timeout_s=operations.call_timeout_s)
+    return Budget(limits, account, name, max_output=longest)
 
 
 def _price(project: Project, settings: ModelSettings, provider: Provider) -> str:

@@ -36,12 +36,11 @@ from simulrag.errors import (
 )
 from simulrag.method.algorithm import Instruments
 from simulrag.method.simulation import Simulations
-from simulrag.models.budget import Account, Budget
+from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
@@ -104,7 +103,8 @@ async def open_bench(
             _import(cache, export)
         settings = located(project, params.model(role))
         provider = make_provider(settings)
-        budget = open_budget(project, operations, settings, provider, cache)
+        prices = read_prices(project.prices)
+        budget = open_budget(operations.budget, settings, provider, cache, prices)
         pending = open_pending(place, stage, operations.mode, provider)
         gateway = Gateway(
             provider,
@@ -148,28 +148,6 @@ async def open_bench(
 def cache_place(project: Project, operations: Operations) -> CachePlace:
     """Where the call cache lies; relative paths are below the project. Raises InputError."""
     return parse_place(operations.cache, project.root)
-
-
-def open_budget(
-    project: Project,
-    operations: Operations,
-    settings: ModelSettings,
-    provider: Provider,
-    cache: CallCache,
-) -> Budget | None:
-    """The budget of a model that costs money; None for one that does not.
-
-    Raises InputError for a budget in money and a model without a price.
-    """
-    if not provider.paid or cache.mode == "replay":
-        return None
-    account = Account(cache.ledger(), read_prices(project.prices), operations.budget.since)
-    return Budget(
-        operations.budget,
-        account,
-        (settings.provider, settings.endpoint, settings.model),
-        max_output=provider.max_output_tokens,
-    )
 
 
 def located(project: Project, settings: ModelSettings) -> ModelSettings:
