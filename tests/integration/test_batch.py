@@ -209,7 +209,7 @@ async def test_a_batch_that_partly_failed(
     report, _ = fetch(work.store)
     assert report.answered == 3
     repair = server.requests[-3:]
-    assert any("not JSON" in json.dumps(item.body) for item in repair) or wire == "anthropic"
+    assert any("no JSON" in json.dumps(item.body) for item in repair) or wire == "anthropic"
     assert (await work.ask(*claims)).count(0.5) == 4
     repaired = [row for row in work.rows() if row.usage["calls"] == 2]
     assert [row.service for row in repaired] == ["batch"]
@@ -250,7 +250,7 @@ async def test_a_file_written_by_hand(tmp_path: Path, wire: str) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{broken\n")
     report = read_files(work.store, [file])
     assert report.answered == 2
-    why = ("usage", "was never asked", "no reply", "no custom_id", "no JSON")
+    why = ("usage", "was never asked", "no reply", "no custom_id", "not JSON")
     for number, (said, word) in enumerate(zip(report.refused, why, strict=True), start=3):
         assert f"replies.jsonl, line {number}: " in said
         assert word in said
