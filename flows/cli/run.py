@@ -142,11 +142,12 @@ def _show_table(project: Project) -> None:
     from rich.console import Console
 
     from flows.params import load_params
-    from flows.stages.metrics import read_tables
+    from simulrag.report.run import Run, read_domains
     from simulrag.report.terminal import terminal_table
 
     params = load_params(project.params)
     console = Console()
-    console.print(terminal_table(read_tables(project.results.metrics, params.metrics)))
+    domains = read_domains(project.results.metrics, params.domains)
+    console.print(terminal_table(Run(params.metrics, domains)))
     report = project.results.report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)
