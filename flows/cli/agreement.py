@@ -1,9 +1,11 @@
-"""``simulrag agreement``: how far two runs' answers agree."""
+"""``simulrag agreement ONE TWO``: how far two runs' answers agree.
+
+Both are JSONL files of the answer stage over the same questions, for example with
+``claims_per_call: {boundary: 1, verify: 1}`` and with batches.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +16,10 @@ def agreement(
     one: Annotated[Path, typer.Argument(help="Answers of one run, JSONL.")],
     two: Annotated[Path, typer.Argument(help="Answers of the other run, JSONL.")],
 ) -> None:
-    """Compare two runs' answers to the same questions.
+    """How far two runs' answers to the same questions agree, one JSON object a line."""
+    import dataclasses
+    import json
 
-    For example with one claim a call and with many. One JSON object a line (name, value, unit, n).
-    """
     from flows.files import read_records
     from simulrag.errors import InputError
     from simulrag.metrics.run_agreement import agreements

@@ -27,7 +27,8 @@ from flows.refresh.history import COMPARABLE, RefreshRecord, Status, page, reaso
 from flows.refresh.periods import moment_of, seed_of
 from flows.stages.metrics import read_domain
 from simulrag.errors import CallsPending, EnvironmentFault, InputError
-from simulrag.metrics.drift import Change, compare, resamples_for, sample
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
 
 _OF_ERRORS: dict[str, Status] = {
     "BudgetSpent": "out_of_budget",
@@ -206,40 +207,35 @@ def _experiment(project: Project, name: str) -> str:
 def _compare(project: Project, params: Params, before: str, after: str) -> list[Change]:
     alpha = params.operations.refresh.alpha
     resamples = resamples_for(len(params.domains), alpha, params.metrics.bootstrap)
-    sides = []
-    for branch, which in ((before, "before"), (after, "after")):
-        with tempfile.TemporaryDirectory() as folder:
-            place = Results(Path(folder) / "data")
-            sides.append(
-                {
-                    domain: sample(
-                        read_domain(place, domain, params.metrics),
-                        resamples=resamples,
-                        stream=f"{domain}/{which}",
-                    )
-                    for domain in params.domains
-                    if _fetch(project, branch, place, domain)
-                }
-            )
-    return compare(*sides, alpha)
+
+    def samples(branch: str, which: str) -> dict[str, Sample]:
+        return {
+            data.domain: sample(data, resamples=resamples, stream=f"{data.domain}/{which}")
+            for data in _measured(project, params, branch)
+        }
+
+    return compare(samples(before, "before"), samples(after, "after"), alpha)
 
 
-def _fetch(project: Project, branch: str, place: Results, domain: str) -> bool:
-    """Bring a branch's outs of a domain from DVC's cache or remote; False where it has none."""
+def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainData]:
+    """What is to be measured of a branch's domains, from DVC's cache or its remote."""
     from dvc.api import DVCFileSystem
 
     store = DVCFileSystem(str(project.root), rev=branch)
-    files = (
-        *(place.benchmark(domain), place.answers(domain)),
-        *(place.labels(domain), place.final_claims(domain), place.human_labels),
-    )
-    names = [str(file.relative_to(place.data.parent)) for file in files]
-    if not all(map(store.exists, names)):
-        return False
-    for name, file in zip(names, files, strict=True):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        store.get_file(name, str(file))
-    return True
+    with tempfile.TemporaryDirectory() as folder:
+        place = Results(Path(folder) / "data")
+        for domain in params.domains:
+            files = (
+                *(place.benchmark(domain), place.answers(domain)),
+                *(place.labels(domain), place.final_claims(domain), place.human_labels),
+            )
+            names = [str(file.relative_to(folder)) for file in files]
+            if not all(map(store.exists, names)):
+                continue
+            for name, file in zip(names, files, strict=True):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                store.get_file(name, str(file))
+            yield read_domain(place, domain, params.metrics)
 
 
 def _write_comparison(

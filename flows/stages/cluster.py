@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import JsonValue
-from simulrag.models.providers.payment import is_paid
 
 from flows.params import Operations, Params
 from flows.project import Project
@@ -147,7 +146,7 @@ def _check_shared(place: Place) -> None:
         return
     if operations.cluster.address is not None:
         why = "workers on other machines share it through Redis only (operations.cluster.address)"
-    elif is_paid(make_provider(place.params.model(place.role))):
+    elif make_provider(place.params.model(place.role)).paid:
         why = f"llm.{place.role} costs money, and Redis holds the sum that a budget limits"
     else:
         return

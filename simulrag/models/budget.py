@@ -260,21 +260,3 @@ def open_budget(
 def dollars(amount: float) -> str:
     """With two decimals, with more where they would round it."""
     return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:g}"
-
-
-def open_budget(
-    limits: BudgetLimits,
-    settings: ModelSettings,
-    provider: Provider,
-    cache: CallCache,
-    prices: PriceTable,
-) -> Budget | None:
-    """The budget of a model that costs money; None for one that does not, or is only replayed.
-
-    Raises InputError for a budget in money and a model without a price.
-    """
-    if not provider.paid or settings.replay or cache.mode == "replay":
-        return None
-    name = (settings.provider, settings.endpoint, settings.model)
-    account = Account(cache.ledger(), prices, limits.since)
-    return Budget(limits, account, name, max_output=provider.max_output_tokens)
