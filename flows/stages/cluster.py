@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import JsonValue
 
-from flows.params import Operations, StageParams
+from flows.params import Operations, Params
 from flows.project import Project
 from flows.stages.bench import Bench, cache_place, open_bench
 from flows.watch.progress import console
@@ -43,7 +43,7 @@ class Place:
     """What a worker opens a stage's bench with. The project's folder is the same there."""
 
     project: Project
-    params: StageParams
+    params: Params
     stage: str
     role: Literal["benchmark", "answer", "judge"]
     simulator: tuple[str, Mapping[str, JsonValue]] | None = None
