@@ -142,7 +142,7 @@ class Rehearsed:
 async def rehearse(project: Project, params: Params, cache: StoredCalls, domain: str) -> Rehearsed:
     """All stages of a domain, each on what the one before has stored. Nothing is called or run."""
     simulator: Simulator = load_simulator(project, params, domain)
-    prompts = Prompts(project.prompts / "first")
+    prompts = Prompts(project.prompts, params.prompts)
     gates = {
         name: Rehearsal(located(project, getattr(params.llm, role)), cache, prompts)
         for name, role in ROLES.items()
