@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.tables import evaluate
-from simulrag.records import CENTRALITIES
 from tests.unit.evaluation.synthetic import study
+
+from simulrag.metrics.settings import MetricSettings
+from simulrag.records import CENTRALITIES
 
 Figure = tuple[str, float, str, int]
 
@@ -22,6 +23,6 @@ def evaluation() -> Iterator[Figure]:
     for questions in SIZES:
         data = study(questions, claims=CLAIMS)
         start, spent = time.perf_counter(), time.process_time()
-        tables = evaluate(data.answers, data.labels, data.finals, data.scenario_of, settings)
+        evaluate(data.answers, data.labels, data.finals, data.scenario_of, settings)
         yield "metrics_wall", time.perf_counter() - start, "s", questions
         yield "metrics_cpu", time.process_time() - spent, "s", questions

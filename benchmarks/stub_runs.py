@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from flows.stages.algorithm import answer_questions
+from flows.stages.shelf import Shelf
 from pydantic import JsonValue
 
-from flows.stages.algorithm import answer_questions
 from flows.files import read_records, write_records
 from flows.params import AnswerParams, ClaimsPerCall, load_params
-from flows.stages.shelf import Shelf
 from flows.stages.bench import Workbench
-from flows.watch.tracking import Untracked
 from flows.stages.waiting import Waiting
+from flows.watch.tracking import Untracked
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations

@@ -30,7 +30,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 async def write_records_async(
     path: Path, records: AsyncIterator[Record], check: Callable[[], None] = lambda: None
 ) -> None:
-    """``write_records`` from work that goes on; ``check`` may refuse before the file is replaced."""
+    """``write_records`` from work that goes on; ``check`` may refuse before the file appears."""
     with _replaced(path) as file:
         async for record in records:
             file.write(record.model_dump_json().encode() + b"\n")

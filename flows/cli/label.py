@@ -52,11 +52,12 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8765,
 ) -> None:
     """A page for labelling, on this machine alone; every click is saved. End it with Ctrl-C."""
-    from flows.files import check_folder
-    from flows.project import find_project
     from simulrag.judging.people.server import LabelServer
     from simulrag.judging.people.session import Session
     from simulrag.judging.people.store import LabelStore
+
+    from flows.files import check_folder
+    from flows.project import find_project
 
     project = find_project()
     offered = _offers(project, sample, domain)
@@ -99,9 +100,9 @@ def import_labels(
 def _offers(project: Project, sample: int | None, domains: list[str] | None) -> list[Offer]:
     from flows.files import read_records, read_table
     from flows.params import load_params, unknown
-    from simulrag.questions.published import read_questions
     from simulrag.errors import InputError
     from simulrag.judging.people.offering import offers
+    from simulrag.questions.published import read_questions
     from simulrag.records import Answer, Label
 
     params = load_params(project.params)
@@ -120,9 +121,10 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
 
 
 def _read(file: Path) -> list[HumanLabel]:
+    from simulrag.judging.people.store import LabelStore, is_store
+
     from simulrag.errors import InputError
     from simulrag.judging.people.label_studio import read_export
-    from simulrag.judging.people.store import LabelStore, is_store
 
     try:
         content = file.read_bytes()

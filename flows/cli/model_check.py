@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import os
 
+from simulrag.models.providers.payment import is_paid, reply_limit
+from simulrag.models.retry import RetryPolicy
+
 from flows.params import Operations, load_params
 from flows.project import Project
 from flows.stages.bench import cache_place
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, SimulRAGError
-from simulrag.models.providers import anthropic, openai
 from simulrag.models.base import Completion, Provider
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers import anthropic, openai
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
@@ -110,7 +112,7 @@ async def _call(
             cache,
             Prompts(project.prompts / "first"),
             timeout_s=operations.call_timeout_s,
-            retry=operations.retry.model_copy(update={"retries": 0}),
+            retry=RetryPolicy(retries=0),
             budget=budget,
         )
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flows.files import check_folder, read_records, record_lines
-from flows.params import StageParams, load_stage_params
+from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.stages.bench import run_stage
 from simulrag.errors import InputError
@@ -47,7 +47,7 @@ def run(
     out: Path | None = None,
 ) -> None:
     """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
-    params = load_stage_params(project, "report")
+    params = load_params(project.params)
     if (benchmark is None) != (out is None) or (out is not None and domain is None):
         raise InputError("--benchmark, --domain and --out go together")
     place = project.results if out is None else Results(out)
@@ -69,7 +69,7 @@ def run(
 
 
 def write(
-    project: Project, params: StageParams, place: Results, files: Mapping[str, Path]
+    project: Project, params: Params, place: Results, files: Mapping[str, Path]
 ) -> list[Table]:
     """The report from the outs in ``place`` and the benchmark file of each domain.
 
@@ -133,7 +133,7 @@ def _by_people(
 
 
 def _summary(
-    project: Project, params: StageParams, place: Results, domains: Sequence[str]
+    project: Project, params: Params, place: Results, domains: Sequence[str]
 ) -> RunSummary:
     models = {role: params.model(role) for role in ROLES}
     text = project.root / "data" / "recorded" / "RECORDED.md"
@@ -143,7 +143,7 @@ def _summary(
         replayed=tuple(role for role, model in models.items() if model.replay),
         recorded=text.read_text(encoding="utf-8") if replayed and text.is_file() else "",
         simulators={domain: _simulator(place, domain) for domain in domains},
-        params_hash=params.digest(),
+        params_hash=params.digest("domains", "llm", "answer", "metrics"),
     )
 
 

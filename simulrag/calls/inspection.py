@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections import Counter
-from collections.abc import Iterator
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
-from simulrag.calls.folder_scan import DATABASE, check_folder, folder_size_bytes
-from simulrag.calls.keys import CallKind
-from simulrag.calls.opening import scan_rows
+from simulrag.calls.keys import CallKind, canonical_json, plain_request
+from simulrag.calls.ledger import SpentUsage
 from simulrag.calls.places import CachePlace
-from simulrag.calls.rows import ScannedRow
+from simulrag.calls.store import DATABASE, ScannedRow, read_folder, scan_store
 from simulrag.calls.stored import (
-    CALL_PREFIX,
-    HOLD_PREFIX,
-    LEASE_PREFIX,
-    SPENT_PREFIX,
-    STAGE_PREFIX,
-    SpentUsage,
+    CALL,
+    SPENT,
+    STAGE,
     StageRun,
     StoredCall,
     corrupt,
     from_text,
     parse_json,
 )
-from simulrag.calls.tally import model_name
 from simulrag.errors import CacheError
 from simulrag.records import Record
 
@@ -44,10 +40,9 @@ class ModelVersions(Record):
 
 
 class CallTimes(Record):
-    """How long the calls of one model or simulator took that were made on this machine.
+    """Seconds that the calls of one model or simulator took that were made on this machine.
 
-    Seconds a call, the wait for a free slot and repeated attempts included. ``calls`` leaves out
-    what was imported: exports hold no times.
+    Waits and repeated attempts included; what was imported has no times and is left out.
     """
 
     name: str
@@ -90,56 +85,45 @@ def cache_stats(place: CachePlace) -> CacheStats:
 
     Raises CacheError for a row that cannot be trusted, EnvironmentFault for a Redis out of reach.
     """
-    kinds: Counter[CallKind] = Counter()
-    models: dict[tuple[str, str, str], Counter[str]] = {}
     stages: dict[str, StageRun] = {}
-    took: dict[str, list[float]] = {}
-    text_bytes = 0
-    for row in scan_rows(place):
-        value = _trusted(place, row)
-        text_bytes += len(row.row) + len(row.text.encode())
-        if isinstance(value, StoredCall):
-            kinds[value.kind] += 1
-            if value.latency_s:
-                took.setdefault(_called(value), []).append(value.latency_s)
-            if value.kind == "model":
-                models.setdefault(model_name(value), Counter())[value.model_version] += 1
-        elif isinstance(value, StageRun):
-            stages[row.row.removeprefix(STAGE_PREFIX)] = value
+    kinds: defaultdict[CallKind, int] = defaultdict(int)
+    models: defaultdict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
+    took: defaultdict[str, list[float]] = defaultdict(list)
+    size = 0
+    for row in scan_store(place):
+        call = _trusted(place, row)
+        size += len(row.row) + len(row.text.encode())
+        if isinstance(call, StageRun):
+            stages[row.row.removeprefix(STAGE)] = call
+        elif call is not None:
+            kinds[call.kind] += 1
+            name = f"{call.request.get('simulator')}.{call.request.get('tool')}"
+            if call.kind == "model":
+                name = f"{call.model_name[0]}: {call.model_name[2]}"
+                versions = models[call.model_name]
+                versions[call.model_version] = versions.get(call.model_version, 0) + 1
+            if call.latency_s:
+                took[name].append(call.latency_s)
+    if isinstance(place, Path):
+        size = sum(path.stat().st_size for path in place.glob(f"{DATABASE}*"))
     return CacheStats(
-        entries=kinds.total(),
+        entries=sum(kinds.values()),
         by_kind=dict(sorted(kinds.items())),
-        size_bytes=folder_size_bytes(place) if isinstance(place, Path) else text_bytes,
+        size_bytes=size,
         stages=stages,
         models=tuple(
             ModelVersions(
-                provider=name[0],
-                endpoint=name[1],
-                model=name[2],
+                **dict(zip(("provider", "endpoint", "model"), name, strict=True)),
                 versions=dict(sorted(versions.items())),
                 mixed=len(versions) > 1,
             )
             for name, versions in sorted(models.items())
         ),
         times=tuple(
-            CallTimes(
-                name=name,
-                calls=len(seconds),
-                total_s=sum(seconds),
-                median_s=median(seconds),
-                slowest_s=max(seconds),
-            )
-            for name, seconds in sorted(took.items())
+            CallTimes(name=name, calls=len(s), total_s=sum(s), median_s=median(s), slowest_s=max(s))
+            for name, s in sorted(took.items())
         ),
     )
-
-
-def _called(call: StoredCall) -> str:
-    """The model with its provider, or the simulator's tool."""
-    if call.kind == "model":
-        provider, _, model = model_name(call)
-        return f"{provider}: {model}"
-    return f"{call.request.get('simulator')}.{call.request.get('tool')}"
 
 
 def verify_cache(place: CachePlace) -> VerifyReport:
@@ -148,22 +132,22 @@ def verify_cache(place: CachePlace) -> VerifyReport:
     problems: list[Problem] = []
     try:
         if isinstance(place, Path):
-            problems += (Problem(key=DATABASE, what=what) for what in check_folder(place))
-        for row in scan_rows(place):
+            found = (str(what) for (what,) in read_folder(place, "PRAGMA quick_check"))
+            problems += (Problem(key=DATABASE, what=what) for what in found if what != "ok")
+        for row in scan_store(place):
             rows += 1
             try:
                 read_row(row)
             except ValueError as error:
                 problems.append(Problem(key=row.row, what=str(error)))
-    except (CacheError, sqlite3.DatabaseError) as error:
-        key = DATABASE if isinstance(place, Path) else str(place)
-        problems.append(Problem(key=key, what=str(error)))
+    except CacheError as error:
+        problems.append(Problem(key=str(place), what=str(error)))
     return VerifyReport(rows=rows, problems=tuple(problems))
 
 
 def read_calls(place: CachePlace) -> Iterator[StoredCall]:
     """Every call of a cache, sorted by key. Raises CacheError for a row that is not trusted."""
-    for row in scan_rows(place):
+    for row in scan_store(place, CALL):
         value = _trusted(place, row)
         if isinstance(value, StoredCall):
             yield value
@@ -173,27 +157,70 @@ def read_row(row: ScannedRow) -> StoredCall | StageRun | None:
     """What a row holds (None: neither call nor stage). ValueError where it cannot be trusted."""
     if row.problem is not None:
         raise ValueError(row.problem)
-    name, text = row.row, row.text
-    if name.startswith(CALL_PREFIX):
-        call = from_text(text)
-        if CALL_PREFIX + call.key != name:
+    if row.row.startswith(CALL):
+        call = from_text(row.text)
+        if CALL + call.key != row.row:
             raise ValueError("it holds another call")
         return call
-    if name.startswith(STAGE_PREFIX):
+    content = parse_json(row.text)
+    try:
+        if row.row.startswith(STAGE):
+            return StageRun.model_validate(content)
+        if row.row.startswith(SPENT):
+            SpentUsage.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(f"not what its name says: {error.errors()[0]['msg']}") from None
+    if not row.row.startswith((SPENT, "hold/", "lease/")):  # leases: of earlier versions
+        raise ValueError("not a row of a call cache")
+    return None
+
+
+def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
+    """Why a model call is not stored: the nearest recorded call and what differs, in a sentence.
+
+    The nearest has the same schema (or, for free text, the same first line), then the most equal
+    fields, then the longest equal beginning of its messages.
+    """
+    wanted = plain_request(request)
+    kind = _kind(wanted)
+    best: tuple[int, int, dict[str, Any]] = (-1, -1, {})
+    for row in scan_store(place, CALL):
         try:
-            return StageRun.model_validate(parse_json(text))
-        except ValidationError as error:
-            raise ValueError(f"no counts of a stage: {error.errors()[0]['msg']}") from None
-    if name.startswith(SPENT_PREFIX):
-        try:
-            SpentUsage.model_validate(parse_json(text))
-        except ValidationError as error:
-            raise ValueError(f"no spent usage: {error.errors()[0]['msg']}") from None
-        return None
-    if name.startswith((LEASE_PREFIX, HOLD_PREFIX)):
-        parse_json(text)
-        return None
-    raise ValueError("no row of ours")
+            there = parse_json(row.text)["request"]
+            if _kind(there) != kind:
+                continue
+            equal = sum(there.get(name) == value for name, value in wanted.items())
+            alike = len(os.path.commonprefix([_said(there), _said(wanted)]))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # a simulator run, or a row that `simulrag cache verify` tells of
+        best = max(best, (equal, alike, there), key=lambda found: found[:2])
+    there = best[2]
+    if not there:
+        return f"No call like it is recorded ('{kind}')."
+    names = [name for name in sorted({*wanted, *there}) if wanted.get(name) != there.get(name)]
+    told = "; ".join(_difference(name, there, wanted) for name in names)
+    return f"The nearest recorded call ('{kind}') differs: {told}."
+
+
+def _kind(request: Mapping[str, Any]) -> str:
+    """What kind of question it is: its schema's title, else the first line of its messages."""
+    title = (request.get("schema") or {}).get("title")
+    return str(title) if title else _said(request).partition("\n")[0][:80]
+
+
+def _said(request: Mapping[str, Any]) -> str:
+    return "\n".join(str(message["content"]) for message in request["messages"])
+
+
+def _difference(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    if name != "messages":
+        old, new = canonical_json(there.get(name)), canonical_json(here.get(name))
+        long = len(old + new) > 160
+        return f"another {name}" if long else f"{name} is {old} there and {new} here"
+    texts = _said(there), _said(here)
+    at = len(os.path.commonprefix(texts))
+    old, new = (" ".join(text[max(0, at - 20) : at + 40].split()) for text in texts)
+    return f"its messages, from character {at} on: '{old}' there, '{new}' here"
 
 
 def _trusted(place: CachePlace, row: ScannedRow) -> StoredCall | StageRun | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from simulrag.errors import InputError
 from simulrag.metrics.names import FIGURE_METRICS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _COLUMNS = ("domain", "metric", "method", "model", "budget_percent", "value")
 _BENCHMARK_COLUMNS = (
@@ -32,14 +34,17 @@ def read_published(folder: Path, table: str = "table1") -> pl.DataFrame:
 
 
 def read_published_benchmark(folder: Path) -> pl.DataFrame:
-    """Table 2 from ``folder/table2.csv``: domain, then means named as in ``benchmark.csv``.
+    """Table 2 from ``folder/table2.csv``: domain, then means.
 
-    Raises InputError where the file is missing or lacks a column.
+    They are named as the metrics of the family benchmark. Raises InputError where the file is
+    missing or lacks a column.
     """
     return _read(folder / f"table{PAPER_STATISTICS}.csv", _BENCHMARK_COLUMNS)
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    import polars as pl
+
     if not path.is_file():
         raise InputError(f"published numbers: {path} is missing: restore it from version control")
     frame = pl.read_csv(path)
@@ -52,7 +57,7 @@ def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
 def published_field(domain: str) -> str:
     """The paper's field that a domain belongs to: ``urban`` of ``urban`` and ``urban-published``.
 
-    Whether a domain replays published questions is in the long table (family ``coverage``,
-    ``replayed``), since a replay may be run under either name.
+    The name says only the field. Whether a domain replays published questions is in its metrics
+    (``replayed`` of the family coverage), since a replay may be run under either name.
     """
     return domain.removesuffix(_REPLAYED_SUFFIX)

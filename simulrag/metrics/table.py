@@ -4,25 +4,46 @@ All domains' tables have the same columns, in the order of ``COLUMNS``. Texts th
 "" (an empty field of the file), numbers that do not apply are null. A ``value`` that is null is
 undefined, and ``reason`` says why; where only the interval is missing, ``reason`` says that.
 
-What the families hold (``method``: the names of ``simulrag.metrics.names``; ``leading`` means the
-centrality and treatment of undecided claims of ``metrics`` in params.yaml):
+What the families hold (``method``: the names of ``simulrag.metrics.names``):
 
-| family | rows | variants beside method, metric and budget_percent |
-| --- | --- | --- |
-| coverage | questions, completed, claims, labels_missing, labels_unknown, replayed | |
-| claims | f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within, share_spent | centrality, undecided |
-| answers | informativeness, factuality, factuality_per_question | samples, undecided, failures |
-| comparisons | a method minus ``baseline`` in a metric (unit ``difference``), by how many percent of the baseline (unit ``percent``) | level (claim, answer), samples, baseline, baseline_samples, centrality, undecided, p and p_holm (of the differences) |
-| boundary | filtered, kept_decided, filtered_decidable | |
-| calibration | ece; reliability (value: share of true claims in ``bin``, x: their mean confidence) | centrality (or "verbalized"), undecided, bin, x |
-| conformal | kappa, held_out_precision, held_out_precision_pooled, held_out_kept, held_out_questions | centrality (or "verbalized"), undecided, alpha |
-| precision_recall | precision at the recall ``x``; leading variant only | x |
-| benchmark | answer_words, claims, quantitative_claims, qualitative_claims, tool_parameters | |
-| retrieval | tool, call, arguments, failed, not_applicable, second_attempt; argument | tool, argument |
-| cost | calls, input_tokens, ... a question (``n`` questions), runs of the step "simulator" | step ("all": the sum) |
-| method_cost | the same for what one method needs by itself | level, samples, step |
-| spending | calls, tokens and usd, all of a stage by model | stage, model, as_of (the day of the price) |
-| agreement | agreement, cohen_kappa, fleiss_kappa | between |
+coverage
+    questions, completed, claims, labels_missing, labels_unknown, replayed: counts in ``value``.
+claims
+    f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
+    method, budget_percent, centrality, undecided.
+answers
+    informativeness, factuality, factuality_per_question by method, samples (m), budget_percent
+    (of SimulRAG, which verifies a share of all claims), undecided, failures.
+comparisons
+    A method minus ``baseline``: a row with unit "difference", with p and p_holm, and one with unit
+    "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
+    budget_percent, centrality, undecided) or "answer" (the metrics of answers by samples,
+    budget_percent, baseline_samples, undecided).
+boundary
+    filtered, kept_decided, filtered_decidable.
+calibration
+    ece, and reliability by ``bin`` (value: the share of true claims, x: their mean confidence), by
+    method, budget_percent, centrality (or "verbalized"), undecided.
+conformal
+    kappa, held_out_precision, held_out_precision_pooled, held_out_kept, held_out_questions by the
+    same, and alpha.
+precision_recall
+    precision at the recall ``x`` by method and budget_percent, of the leading variant only: the
+    centrality and treatment of undecided claims that params.yaml names.
+benchmark
+    answer_words, claims, quantitative_claims, qualitative_claims, tool_parameters.
+retrieval
+    tool, call, arguments, failed, not_applicable, second_attempt; argument by tool and argument.
+cost
+    calls and tokens a question (``n`` questions) by step, and simulator_runs of the step
+    "simulator"; the step "all" is their sum.
+method_cost
+    The same for what one method needs by itself: level "claim" by method and budget_percent, level
+    "answer" by method, samples and budget_percent.
+spending
+    calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
+agreement
+    agreement, cohen_kappa, fleiss_kappa by ``between`` (two annotators, or names.PEOPLE ...).
 
 Where replies came by files nobody counted tokens: their rows have no value and a reason, and beside
 them stand rows whose metric ends in ``_estimated``, from the stored messages.
@@ -31,7 +52,8 @@ them stand rows whose metric ends in ``_estimated``, from the stored messages.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +130,7 @@ def frame_of(rows: Iterable[Measurement]) -> pl.DataFrame:
     """The rows as a frame, numbers rounded."""
     import polars as pl
 
-    columns = list(zip(*(astuple(row) for row in rows), strict=True)) or [()] * len(COLUMNS)
+    columns = list(zip(*map(attrgetter(*COLUMNS), rows), strict=True)) or [()] * len(COLUMNS)
     frame = pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)), schema=schema())
     # Adding 0.0 turns a negative zero into a plain one.
     return frame.with_columns(pl.selectors.float().round(DECIMALS) + 0.0)

@@ -43,7 +43,7 @@ from simulrag.testing.loopback import (
     says,
 )
 
-PROMPTS = Path(__file__).parents[2] / "prompts"
+PROMPTS = Path(__file__).parents[2] / "prompts/first"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}', None: "It rises by 12 %."})
 KEY = "sk-planted-4f1d9b7c2e"
 WIRES: dict[str, dict[str, Any]] = {
@@ -209,7 +209,7 @@ async def test_a_batch_that_partly_failed(
     report, _ = fetch(work.store)
     assert report.answered == 3
     repair = server.requests[-3:]
-    assert any("no JSON" in json.dumps(item.body) for item in repair) or wire == "anthropic"
+    assert any("not JSON" in json.dumps(item.body) for item in repair) or wire == "anthropic"
     assert (await work.ask(*claims)).count(0.5) == 4
     repaired = [row for row in work.rows() if row.usage["calls"] == 2]
     assert [row.service for row in repaired] == ["batch"]

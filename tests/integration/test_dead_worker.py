@@ -14,14 +14,14 @@ import psutil
 import pytest
 
 from simulrag.calls import cache_stats, verify_cache
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import traffic
 from tests.integration.test_watched_faults import (
     QUESTIONS,
     start,
     wait_for_requests,
     watched_project,
 )
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import traffic
 
 pytest.importorskip("distributed", reason="needs the extra 'cluster'")
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from simulrag.calls import cache_stats
 from simulrag.records import Question
-from tests.integration.projects import copy_project
 from simulrag.testing.loopback import HANG, Act, LoopbackServer, canned
+from tests.integration.projects import copy_project
 
 KEY = "sk-planted-4f1d9b7c2e"
 SAMPLES = 4

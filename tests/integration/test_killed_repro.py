@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 from simulrag.calls import verify_cache
-from tests.integration.projects import copy_project, dvc, outs
-from tests.integration.test_watched_faults import wait_for_requests
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import traffic
+from tests.integration.projects import copy_project, dvc, outs
+from tests.integration.test_watched_faults import wait_for_requests
 
 pytestmark = pytest.mark.slow
 QUESTIONS = 4

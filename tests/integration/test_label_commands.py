@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import yaml
+from simulrag.judging.people.store import LabelStore
 
 from flows.files import read_records, write_records, write_table
 from flows.project import Project
 from simulrag.judging.people.labels import in_order
-from simulrag.judging.people.store import LabelStore
 from simulrag.records import HumanLabel, Label
 from tests.integration.projects import ROOT, run
 from tests.unit.metrics.people import annotation, given

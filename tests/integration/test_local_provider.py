@@ -14,12 +14,12 @@ from pydantic import JsonValue
 
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError
-from simulrag.models.providers import local
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
-from simulrag.models.providers.local import LocalProvider, content_hash
 from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers import local
+from simulrag.models.providers.local import LocalProvider, content_hash
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Boundary
 from simulrag.models.settings import ModelSettings

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.projects import copy_project, run
 from simulrag.testing.loopback import Act, LoopbackServer, canned
+from tests.integration.projects import copy_project, run
 
 KEY = "sk-planted-4f1d9b7c2e"
 ANSWERS = canned({"Verbalized": '{"probability": 1.0}'})

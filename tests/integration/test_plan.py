@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.projects import copy_project, run
 from simulrag.testing.loopback import LoopbackServer, canned
+from tests.integration.projects import copy_project, run
 
 SAMPLES = 2
 QUESTIONS = 3

@@ -11,16 +11,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from simulrag.models.retry import DOWN_AFTER, RetryPolicy
+
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ProviderDown
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.retry import DOWN_AFTER, RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Question
-from tests.integration.projects import copy_project, run
 from simulrag.testing.loopback import (
     HANG,
     NO_JSON_BODY,
@@ -30,6 +30,7 @@ from simulrag.testing.loopback import (
     canned,
     fails,
 )
+from tests.integration.projects import copy_project, run
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})

@@ -22,7 +22,6 @@ import pytest
 
 from simulrag.calls.inspection import read_calls
 from simulrag.records import Answer, Question
-from tests.integration.projects import copy_project
 from simulrag.testing.loopback import (
     CUT_OFF,
     NO_JSON_BODY,
@@ -33,6 +32,7 @@ from simulrag.testing.loopback import (
     fails,
 )
 from simulrag.testing.traffic import question, traffic
+from tests.integration.projects import copy_project
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,8 @@ import psutil
 import pytest
 import yaml
 
-from flows.watch import server
 from flows.refresh.periods import moment_of, seed_of
+from flows.watch import server
 from tests.integration.projects import ROOT, copy_project, dvc, run
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simulators.urban.calibrate import FREE, loss, search
 from simulators.urban.corridor import CORRIDOR
 from simulators.urban.runs import Workplace
+from simulators.urban.training.calibrate import FREE, loss, search
 from simulators.urban.validate import main, read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "urban"

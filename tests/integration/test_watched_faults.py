@@ -18,9 +18,9 @@ import pytest
 from flows.watch import server
 from simulrag.calls import cache_stats
 from simulrag.records import Question
-from tests.integration.projects import ROOT, copy_project
 from simulrag.testing.loopback import HANG, Act, LoopbackServer
 from simulrag.testing.traffic import question, traffic
+from tests.integration.projects import ROOT, copy_project
 
 pytestmark = pytest.mark.slow
 

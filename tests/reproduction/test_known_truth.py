@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import norm
+from simulrag.metrics.claim_level import claim_level
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from simulrag.metrics.claim_level import claim_level
 from simulrag.metrics.pool import ClaimPool, label_lookup, pool_of
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import Answer, Claim, Label

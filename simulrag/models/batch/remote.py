@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from simulrag.errors import ModelError, SimulRAGError
+from simulrag.errors import (
+    ModelError,
+    ModelThrottled,
+    ModelUnreachable,
+    ReplyRefused,
+    SimulRAGError,
+)
 from simulrag.models.batch.lines import Part, provider_of
 from simulrag.models.pending import Target
 from simulrag.models.providers.credentials import read_key, scrub
@@ -65,7 +71,8 @@ def connected(target: Target) -> Iterator[Remote]:
 
 def was_not_taken(error: SimulRAGError) -> bool:
     """The provider certainly made no batch: a timeout or a lost connection leaves that open."""
-    return not isinstance(error, ModelError) or error.kind == "refused" or error.cause is not None
+    never = (ReplyRefused, ModelThrottled, ModelUnreachable)
+    return isinstance(error, never) or not isinstance(error, ModelError)
 
 
 class _OpenAI:

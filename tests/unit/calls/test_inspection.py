@@ -11,14 +11,14 @@ import pytest
 
 from simulrag.calls import (
     CachePlace,
-    CacheStats,
     CallCache,
     CallResult,
-    VerifyReport,
     cache_stats,
+    explain_miss,
     verify_cache,
 )
-from simulrag.errors import CacheError
+from simulrag.calls.inspection import CacheStats, VerifyReport
+from simulrag.errors import CacheError, NotStored
 
 
 async def test_statistics_count_entries_stages_and_versions(place: CachePlace, paid: Any) -> None:
@@ -37,6 +37,8 @@ async def test_statistics_count_entries_stages_and_versions(place: CachePlace, p
         await cache.get_or_call("simulator", {"tool": "t"}, call)
     with CallCache(place, stage="label-urban", mode="replay") as cache:
         await cache.get_or_call("model", request(1), call)
+        with pytest.raises(NotStored):
+            await cache.get_or_call("model", request(3), call)
     stats = cache_stats(place)
     assert stats.entries == 3
     assert stats.by_kind == {"model": 2, "simulator": 1}
@@ -48,10 +50,13 @@ async def test_statistics_count_entries_stages_and_versions(place: CachePlace, p
         "mode": "replay",
         "hits": 1,
         "misses": 0,
+        "missing": 1,
         "model_hits": 1,
         "model_misses": 0,
+        "model_missing": 1,
         "simulator_hits": 0,
         "simulator_misses": 0,
+        "simulator_missing": 0,
     }
     (model,) = stats.models
     assert (model.provider, model.endpoint, model.model) == ("p", "e", "m")
@@ -112,21 +117,32 @@ def test_a_file_that_is_no_database_is_a_problem_and_no_crash(folder: Path) -> N
     folder.mkdir()
     (folder / "cache.db").write_bytes(b"no database, just text " * 1000)
     (problem,) = verify_cache(folder).problems
-    assert problem.key == "cache.db"
+    assert problem.key == str(folder)
     assert "not a database" in problem.what
     with pytest.raises(CacheError, match="Move the folder away"):
         cache_stats(folder)
 
 
-def _overwrite(path: Path, start: int, content: bytes) -> None:
-    whole = bytearray(path.read_bytes())
-    whole[start : start + len(content)] = content
-    path.write_bytes(whole)
+def _sheet(text: str, model: str = "m", **more: Any) -> Any:
+    messages = [{"role": "system", "content": "Split it."}, {"role": "user", "content": text}]
+    schema = {"title": "Claims", "type": "object"}
+    return {"model": model, "messages": messages, "schema": schema, "sample_index": 0, **more}
 
 
-async def test_a_damaged_page_is_found(folder: Path, paid: Any) -> None:
+async def test_a_miss_is_explained_by_the_nearest_recorded_call(folder: Path, paid: Any) -> None:
     with CallCache(folder, stage="a") as cache:
-        for n in range(50):
-            await cache.get_or_call("model", {"n": n}, paid())
-    _overwrite(folder / "cache.db", 8192, b"\xa5" * 4096)
-    assert verify_cache(folder).problems != ()
+        for text in ("The limit falls to 40 km/h.", "The limit rises."):
+            await cache.get_or_call("model", _sheet(text), paid())
+        await cache.get_or_call("simulator", {"tool": "t"}, paid())
+    told = explain_miss(folder, _sheet("The limit falls to 30 km/h."))
+    assert "('Claims') differs: its messages, from character 29 on:" in told
+    assert "40 km/h.' there" in told
+    assert "30 km/h.' here" in told
+    told = explain_miss(folder, _sheet("The limit rises.", "other", sampling={"top_p": 0.5}))
+    assert told.endswith(
+        'differs: model is "m" there and "other" here; sampling is null there and {"top_p":0.5} '
+        "here."
+    )
+    free = _sheet("?") | {"schema": None}
+    assert explain_miss(folder, free) == "No call like it is recorded ('Split it.')."
+    assert explain_miss(folder / "none", free).startswith("No call like it")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from flows.files import write_records, write_table
-from flows.stages.metrics import measure
 from flows.project import Results
+from flows.stages.metrics import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.models.prices import read_prices
 from simulrag.records import HumanLabel, Label, claim_hash

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
+from simulrag.models.offline import OfflineProvider
 
 from simulators.urban import UrbanSimulator
 from simulrag.calls import CallCache
@@ -17,7 +18,6 @@ from simulrag.method.boundary import assess_boundaries
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.gateway import Gateway
-from simulrag.models.offline import OfflineProvider
 from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Numbered
 from simulrag.models.settings import ModelSettings

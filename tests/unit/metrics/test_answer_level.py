@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from simulrag.metrics.tables import Tables, evaluate
 
 from simulrag.errors import InputError
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
 from simulrag.records import FinalClaims
 from tests.unit.metrics.synthetic import answer, claim, failed, label
 

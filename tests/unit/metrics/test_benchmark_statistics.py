@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from simulrag.metrics.benchmark_statistics import benchmark_statistics
+from simulrag.metrics.tables import evaluate
+from simulrag.report.checks import benchmark_view, retrieval_view
 
 from simulrag.errors import InputError
-from simulrag.metrics.benchmark_statistics import benchmark_statistics
 from simulrag.metrics.published import read_published_benchmark
-from simulrag.report.checks import benchmark_view, retrieval_view
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import evaluate
 from simulrag.records import Question, ReferenceClaim, ToolCall
 from tests.unit.metrics.synthetic import question, study
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.calibration import calibration_curve
-
-from simulrag.report.rendering import inline_svg
+from simulrag.metrics.tables import Tables, evaluate
 from simulrag.report.calibration import (
     calibration_view,
     reliability_figure,
     reliability_text,
 )
+from simulrag.report.rendering import inline_svg
+from sklearn.calibration import calibration_curve
+
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
 from simulrag.records import Answer, Label
 from tests.unit.metrics.synthetic import answer, claim, failed, label, study
 

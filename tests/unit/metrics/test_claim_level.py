@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from simulrag.metrics.claim_level import BUDGETED
+from simulrag.metrics.tables import Tables, evaluate
 
 from simulrag.errors import InputError
-from simulrag.metrics.claim_level import BUDGETED
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
 from simulrag.records import Answer, HumanLabel, Label, LabelValue, Retrieval
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import answer, claim, failed, label, study

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-
 from simulrag.metrics.conformal import NONE, conformal_kappa, kept_shares
-from simulrag.metrics.ranking import Ranked
-from simulrag.report.calibration import conformal_view
-from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.tables import evaluate
+from simulrag.report.calibration import conformal_view
+
+from simulrag.metrics.ranking import Ranked
+from simulrag.metrics.settings import MetricSettings
 from tests.unit.metrics.synthetic import answer, claim, label, study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3)

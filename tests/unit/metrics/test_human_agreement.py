@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from simulrag.judging.people.agreement import JUDGE, JUDGE_DECIDED, PEOPLE
+from simulrag.metrics.tables import Tables, evaluate
 from sklearn.metrics import cohen_kappa_score
 
-from simulrag.judging.people.agreement import JUDGE, JUDGE_DECIDED, PEOPLE
-from simulrag.report.page import RunSummary, report_html
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
 from simulrag.records import HumanLabel, LabelValue
+from simulrag.report.page import RunSummary, report_html
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import Study, study
 from tests.unit.metrics.test_report import Page, traces_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from simulrag.metrics.tables import Tables, evaluate
 
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
 from simulrag.records import Answer, FinalText, Usage
 from tests.unit.metrics.synthetic import answer, claim, label
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from simulrag.metrics.tables import evaluate
+from simulrag.report.cost_tables import spending_view
 
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import InputError
-from simulrag.report.cost_tables import spending_view
 from simulrag.metrics.money import stage_costs
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import evaluate
 from simulrag.models.prices import Price, PriceTable
 from simulrag.records import Usage
 from tests.unit.metrics.synthetic import study

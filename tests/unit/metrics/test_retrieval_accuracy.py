@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from simulrag.metrics.retrieval_accuracy import NO_CALLS, ORACLE, retrieval_accuracy
+
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import Answer, Evidence, Failure, Question, Retrieval, ToolCall
 from tests.unit.metrics.synthetic import answer, evidence, question

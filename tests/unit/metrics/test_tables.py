@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 from rich.console import Console
-
-from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.summary import headline
 from simulrag.metrics.tables import COLUMNS, Tables, column_types, curves, evaluate
-from simulrag.report.terminal import terminal_table
+
+from simulrag.metrics.settings import MetricSettings
 from simulrag.records import LabelValue
+from simulrag.report.terminal import terminal_table
 from tests.unit.metrics.synthetic import answer, claim, failed, label, study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3)

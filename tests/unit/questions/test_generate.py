@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from simulators.base import MissingEngineError
-from simulrag.questions.open.generation import generate
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion
 from simulrag.models.replies import BenchmarkQuestion, ReferenceClaims, Template
+from simulrag.questions.open.generation import generate
 from simulrag.records import Usage
 
 

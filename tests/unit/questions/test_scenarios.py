@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from simulators.base import validate_call
-from simulrag.questions.open.scenarios import sample_scenarios
 from simulrag.models.replies import Template
+from simulrag.questions.open.scenarios import sample_scenarios
 
 
 def with_id(template: Template, name: str, **values: Any) -> Template:

@@ -1,0 +1,48 @@
+"""What boundary assessment filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.intervals import estimate, ratio
+from simulrag.metrics.plan import NO_BOUNDARY
+from simulrag.metrics.pool import PARTLY_VERIFIED
+from simulrag.metrics.registry import metric
+from simulrag.metrics.table import Measurement
+
+
+@metric("boundary")
+def boundary(data: DomainData) -> Iterator[Measurement]:
+    """How well the simulator boundary foresees what verification can decide.
+
+    ``filtered``: claims judged outside the boundary, of all claims asked. ``kept_decided``: claims
+    inside it that verification decided, of those verified. ``filtered_decidable``: claims outside
+    it that verification decided all the same: what the filter lost. The latter two are undefined
+    where verification saw only selected claims: the least confident do not stand for all.
+    """
+    pool = data.pool
+    inside, outside = pool.boundary == 1, pool.boundary == 0
+    asked = inside | outside
+    verified = pool.verified & (not pool.partly_verified)
+    no_inside, no_outside = "no claim inside was verified", "no claim outside was verified"
+    if pool.partly_verified:
+        no_inside = no_outside = PARTLY_VERIFIED
+    for name, part, whole, reason in (
+        ("filtered", outside, asked, NO_BOUNDARY),
+        ("kept_decided", pool.decided, inside & verified, no_inside),
+        ("filtered_decidable", pool.decided, outside & verified, no_outside),
+    ):
+        top, bottom = (part & whole).astype(float), whole.astype(float)
+        result = estimate(ratio(top, bottom, pool.scenario, data.weights), data.scenarios, reason)
+        yield Measurement(
+            family="boundary",
+            domain=data.domain,
+            metric=name,
+            value=result.value,
+            lower_95=result.lower_95,
+            upper_95=result.upper_95,
+            n=int(whole.sum()),
+            coverage=data.coverage,
+            reason=result.reason,
+        )
