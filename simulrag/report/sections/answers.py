@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulrag.metrics.names import CLOSED_BOOK, SIMULRAG
-from simulrag.metrics.settings import UNDECIDED
+from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import (
     DASH,
@@ -52,7 +52,7 @@ def blocks(run: Run) -> Iterator[Block]:
     for domain in measured:
         yield from _figures(run, domain)
     undecided = run.settings.undecided
-    other = next(name for name in UNDECIDED if name != undecided)
+    other = next(name for name in TREATMENTS if name != undecided)
     for domain in measured:
         yield finals_table(domain, undecided, "excluded", "answers", "")
     for domain in measured:

@@ -15,7 +15,7 @@ from simulrag.metrics.names import (
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
 )
-from simulrag.metrics.settings import UNDECIDED
+from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import (
     Block,
@@ -75,7 +75,7 @@ def blocks(run: Run) -> Iterator[Block]:
     settings = run.settings
     for domain in measured:
         yield _table(domain, settings.centrality, settings.undecided, "claims", "")
-    other = next(name for name in UNDECIDED if name != settings.undecided)
+    other = next(name for name in TREATMENTS if name != settings.undecided)
     for domain in measured:
         fold = "Other treatments of the same claims"
         name = f"claims-undecided-{other}"

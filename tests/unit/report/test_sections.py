@@ -8,7 +8,7 @@ from pathlib import Path
 from simulrag.metrics.published import read_published
 from simulrag.report.blocks import Figure, Table, Text
 from simulrag.report.run import DomainTable, LabelledByPeople, Run, RunSummary
-from simulrag.report.sections import SECTIONS, answers, cost, overview, people, published
+from simulrag.report.sections import SECTIONS, answers, overview, people, published
 from simulrag.report.terminal import terminal_table
 from tests.unit.report.made import NOT_COUNTED, RECORDED, rows, run_of
 
@@ -88,11 +88,14 @@ def test_tokens_that_were_not_counted_are_a_dash_beside_an_estimate() -> None:
     for table in tables(run_of(), "cost"):
         at = table.columns.index("Input tokens")
         assert table.columns[at + 1] == "Input tokens, estimated"
-        assert table.rows[0][at] == "—"
-        assert table.rows[0][at + 1].startswith("900")
+        row = next(row for row in table.rows if row[0] != "simulator")
+        assert row[at] == "—"
+        assert row[at + 1].startswith("900")
         assert f"Input tokens: {NOT_COUNTED}." in table.notes
         assert any(note.startswith("Estimated: ") for note in table.notes)
-    assert cost.COUNTS["calls"] in tables(run_of(), "cost")[0].columns
+    steps = next(table for table in tables(run_of(), "cost") if table.name == "cost")
+    simulator = next(row for row in steps.rows if row[0] == "simulator")
+    assert dict(zip(steps.columns, simulator, strict=True))["Simulator runs"] == "1.2"
 
 
 def test_an_undefined_value_is_a_dash_with_its_reason() -> None:
@@ -127,8 +130,12 @@ def test_people_who_disagree_are_listed() -> None:
 
 def test_published_numbers_stand_beside_ours() -> None:
     paper = {1: read_published(PUBLISHED)}
-    (table,) = published.blocks(replace(run_of(), published=paper))
+    first, second, table = published.blocks(replace(run_of(), published=paper))
     assert isinstance(table, Table)
+    assert isinstance(first, Text)
+    assert isinstance(second, Text)
+    assert first.text == f"Urban: {table.notes[0]}"
+    assert "23 of 72 F1 cells" in second.text
     assert table.columns[2] == "This run"
     assert any("0.783" in row for row in table.rows)  # urban, AUROC, UE+SBA, Claude 3.5, 45 %
     assert "questions and simulator runs are others than the published ones" in table.notes[0]
