@@ -30,9 +30,7 @@ def gateway(server: LoopbackServer, cache: CallCache, retries: int) -> Gateway:
     settings = ModelSettings(provider="openai", model="m", base_url=server.url)
     provider = make_provider(settings)
     prompts = packaged_prompts()
-    return Gateway(
-        provider, settings, cache, prompts, concurrency=16, timeout_s=0.5, retries=retries
-    )
+    return Gateway(provider, settings, cache, prompts, concurrency=16, timeout_s=2, retries=retries)
 
 
 async def test_under_random_faults_each_call_is_answered_once(tmp_path: Path) -> None:
