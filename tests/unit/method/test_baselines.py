@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.errors import ModelError
+from simulrag.errors import ModelUnavailable
 from simulrag.method.baselines import baseline_texts, first_sample, first_sample_selection
 from simulrag.method.merging import Merging
 from simulrag.method.selection import candidates_of
@@ -26,7 +26,7 @@ class Scripted:
     async def ask(self, task: str, schema: Any = None, **values: Any) -> Completion:
         self.asked.append((task, values))
         if task == self.refuse:
-            raise ModelError(f"{task}: no reply", kind="unavailable")
+            raise ModelUnavailable(f"{task}: no reply")
         text = f"{task} text"
         parsed: Decomposition | ClaimPairs | None = None
         if task == "final":

@@ -22,7 +22,7 @@ from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Numbered
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
-from tests.unit.method.scripted import Scripted
+from simulrag.testing import ScriptedModel as Scripted
 
 PROMPTS = Prompts(Path(__file__).parents[3] / "prompts")
 SETTINGS = ModelSettings(model="offline-rules-1")

@@ -8,7 +8,7 @@ from simulators.climate import ClimateSimulator
 from simulrag.calls import CallCache
 from simulrag.method.retrieval import retrieve
 from simulrag.method.simulation import Simulations
-from tests.unit.method.scripted import Scripted
+from simulrag.testing import ScriptedModel as Scripted
 
 
 def calls(city: str) -> dict[str, object]:
