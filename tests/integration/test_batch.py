@@ -20,6 +20,9 @@ from simulrag.errors import (
     EnvironmentFault,
     InputError,
     ModelError,
+    ReplyInvalid,
+    ReplyRefused,
+    ReplyTruncated,
 )
 from simulrag.models.batch.lines import Limits, Part
 from simulrag.models.batch.rounds import counts, export, fetch, read_files, status, submit
@@ -43,7 +46,7 @@ from simulrag.testing.loopback import (
     says,
 )
 
-PROMPTS = Path(__file__).parents[2] / "prompts/first"
+PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}', None: "It rises by 12 %."})
 KEY = "sk-planted-4f1d9b7c2e"
 WIRES: dict[str, dict[str, Any]] = {
@@ -200,9 +203,9 @@ async def test_a_batch_that_partly_failed(
     # Anthropic's tool input is always an object: what is no JSON arrives as one that does not fit.
     assert (report.answered, report.failed, report.again) == (4, 2, 2)
     found = await work.ask(*claims)
-    kinds = [item.kind if isinstance(item, ModelError) else item for item in found]
-    assert kinds.count("refused") == kinds.count("truncated") == 1
-    assert kinds.count(0.5) == 1
+    assert sum(isinstance(item, ReplyRefused) for item in found) == 1
+    assert sum(isinstance(item, ReplyTruncated) for item in found) == 1
+    assert found.count(0.5) == 1
     # Two go again, and the reply that does not fit goes back to the model once.
     assert sum(isinstance(item, CallsPending) for item in found) == 3
     list(submit(work.store, free, again=False))
@@ -228,8 +231,7 @@ async def test_two_replies_that_do_not_fit_fail_the_question(
         server.script(says('{"probability": "high"}'))
         fetch(work.store)
     (found,) = await work.ask("a")
-    assert isinstance(found, ModelError)
-    assert found.kind == "invalid_reply"
+    assert isinstance(found, ReplyInvalid)
     assert work.rows() == []
     assert sum(work.calls.values()) == 0
 

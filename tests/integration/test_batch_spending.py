@@ -19,12 +19,11 @@ from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
 
-PROMPTS = Path(__file__).parents[2] / "prompts/first"
+PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})
 PRICES = PriceTable(
     batch_share=0.5,
@@ -57,7 +56,7 @@ def opened(folder: Path, url: str, mode: Mode) -> Iterator[Gateway]:
             settings,
             cache,
             Prompts(PROMPTS),
-            retry=RetryPolicy(retries=0),
+            retries=0,
             budget=budget,
             pending=pending,
         )
