@@ -25,7 +25,15 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.models.batch.lines import Limits, Part
-from simulrag.models.batch.rounds import counts, export, fetch, read_files, status, submit
+from simulrag.models.batch.rounds import (
+    counts,
+    export,
+    export_plain,
+    fetch,
+    read_files,
+    status,
+    submit,
+)
 from simulrag.models.batch.spending import BatchBudget
 from simulrag.models.budget import Account, BudgetLimits
 from simulrag.models.gateway import Gateway
@@ -367,3 +375,26 @@ async def test_a_batch_is_sent_within_the_budget_alone(
         send(usd=0.11)
     fetch(work.store)
     assert send(usd=0.11) == 1  # the replies cost less than their bound
+
+
+async def test_calls_go_out_as_plain_lines_and_replies_come_back(tmp_path: Path) -> None:
+    work = stage(tmp_path, None, "anthropic")
+    await work.ask("a", "b")
+    file = tmp_path / "out" / "calls.jsonl"
+    assert export_plain(work.store, file) == 2
+    lines = read_lines(str(file))
+    assert all(
+        set(line) == {"custom_id", "stage", "task", "sample_index", "messages", "schema"}
+        for line in lines
+    )
+    assert {(line["stage"], line["task"]) for line in lines} == {("test", "verbalized")}
+    assert lines[0]["schema"]["title"] == "Verbalized"
+    replies = tmp_path / "replies.jsonl"
+    reply = {"text": '{"probability": 0.5}', "model": "someone"}
+    replies.write_text(
+        "".join(json.dumps({"custom_id": line["custom_id"], **reply}) + "\n" for line in lines)
+    )
+    assert read_files(work.store, [replies]).answered == 2
+    assert await work.ask("a", "b") == [0.5, 0.5]
+    assert {row.model_version for row in work.rows()} == {"someone"}
+    assert export_plain(work.store, file) == 0
