@@ -24,7 +24,7 @@ from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
 
-PROMPTS = Path(__file__).parents[2] / "prompts/first"
+PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})
 PRICES = PriceTable(
     batch_share=0.5,
@@ -57,7 +57,7 @@ def opened(folder: Path, url: str, mode: Mode) -> Iterator[Gateway]:
             settings,
             cache,
             Prompts(PROMPTS),
-            retry=RetryPolicy(retries=0),
+            retries=0,
             budget=budget,
             pending=pending,
         )
