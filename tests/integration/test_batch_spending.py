@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from simulrag.models.retry import RetryPolicy
 
 from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
