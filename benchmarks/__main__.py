@@ -20,6 +20,7 @@ from benchmarks.evaluation import evaluation
 from benchmarks.figures import Figure
 from benchmarks.memory import memory
 from benchmarks.questions import questions
+from benchmarks.report import report
 from benchmarks.scale import scale
 from benchmarks.throughput import throughput
 from benchmarks.tracking import prefect
@@ -114,7 +115,7 @@ def epidemiology() -> Iterator[Figure]:
 
 def main() -> None:
     """Print the figures of the named benchmarks, or of all."""
-    parts = (cache, prefect, sumo, confidence, epidemiology, evaluation)
+    parts = (cache, prefect, sumo, confidence, epidemiology, evaluation, report)
     more = (cache_places, calls, throughput, memory, scale, questions)
     known = {part.__name__: part for part in (*parts, *more)}
     for name in sys.argv[1:] or known:

@@ -1,4 +1,4 @@
-"""What a benchmark of the published size costs after its last call: its tables and its report."""
+"""What a benchmark of the published size costs after its last call: its tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.unit.evaluation.synthetic import study
 
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import CENTRALITIES
-from simulrag.report.page import RunSummary, report_html
 
 Figure = tuple[str, float, str, int]
 
@@ -19,18 +18,11 @@ CLAIMS = 15
 
 
 def evaluation() -> Iterator[Figure]:
-    """Every table with all centralities for growing numbers of questions, and the report."""
+    """Every table with all centralities for growing numbers of questions."""
     settings = MetricSettings(further_centralities=CENTRALITIES)
     for questions in SIZES:
         data = study(questions, claims=CLAIMS)
         start, spent = time.perf_counter(), time.process_time()
-        tables = evaluate(data.answers, data.labels, data.finals, data.scenario_of, settings)
+        evaluate(data.answers, data.labels, data.finals, data.scenario_of, settings)
         yield "metrics_wall", time.perf_counter() - start, "s", questions
         yield "metrics_cpu", time.process_time() - spent, "s", questions
-    run = RunSummary(models={"answer": "synthetic"}, offline=True)
-    start = time.perf_counter()
-    page = report_html(
-        run, tables, questions=data.questions, answers=data.answers, labels=data.labels
-    )
-    yield "report_wall", time.perf_counter() - start, "s", questions
-    yield "report_size", len(page.encode()) / 1e6, "MB", questions

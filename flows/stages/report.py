@@ -143,7 +143,7 @@ def _summary(
         replayed=tuple(role for role, model in models.items() if model.replay),
         recorded=text.read_text(encoding="utf-8") if replayed and text.is_file() else "",
         simulators={domain: _simulator(place, domain) for domain in domains},
-        params_hash=params.digest(),
+        params_hash=params.digest("domains", "llm", "answer", "metrics"),
     )
 
 

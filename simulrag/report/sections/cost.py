@@ -16,7 +16,7 @@ COUNTS = {
     "cached_input_tokens": "Cached input tokens",
     "cache_write_tokens": "Cache writes",
     "output_tokens": "Output tokens",
-    "runs": "Simulator runs",
+    "simulator_runs": "Simulator runs",
     "usd": "US dollars",
 }
 _ALL = "all"

@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simulrag.metrics.tables import evaluate
 
-from simulrag.metrics.settings import MetricSettings
-from simulrag.report.page import RunSummary, report_html
+from simulrag.report.run import DomainTable
 from simulrag.report.traces import BLOCK
 from tests.servers.browser import CHROMIUM, NO_CHROMIUM, Page, browser
-from tests.unit.metrics.hostile import HOSTILE, hostile_study
 from tests.unit.metrics.synthetic import Study, study
+from tests.unit.report.made import HOSTILE, hostile_study, rows, run_of, written
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
+]
 
-FAST = MetricSettings(bootstrap=100, random_seeds=3)
-BUDGET = 'figure[data-choice="Metric"]:not([hidden])'
-"""The figure of a metric against the budget, the first of each kind."""
+BUDGET = "#urban-auroc-budget"
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +30,13 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         yield page
 
 
-def opened(tab: Page, folder: Path, data: Study, fragment: str = "") -> Page:
+def opened(
+    tab: Page, folder: Path, data: Study, fragment: str = "", domains: tuple[str, ...] = ("urban",)
+) -> Page:
     """The report of a study, its first question drawn."""
-    tables = evaluate(data.answers, data.labels, data.finals, data.scenario_of, FAST)
-    text = report_html(
-        RunSummary(models={"answer": "rules"}, offline=True),
-        tables,
-        questions=data.questions,
-        answers=data.answers,
-        labels=data.labels,
-    )
-    file = folder / "index.html"
-    file.write_text(text, encoding="utf-8")
+    written(folder, run_of(*(DomainTable.from_rows(name, rows(name)) for name in domains)), data)
     tab.errors.clear()
-    tab.open(file.as_uri() + fragment)
+    tab.open((folder / "index.html").as_uri() + fragment)
     tab.until("document.querySelector('#trace h3') !== null")
     return tab
 
@@ -89,8 +81,10 @@ def test_the_pointer_asks_the_nearest_point(tab: Page, tmp_path: Path) -> None:
     page.look(1000, 900)
     page.evaluate(f"document.querySelector('{BUDGET}').scrollIntoView()")
     mark = f"document.querySelectorAll('{BUDGET} .mark')[4]"
-    place = page.evaluate(f"(({{x, y}}) => [x, y])({mark}.getBoundingClientRect())")
-    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + 7, y=place[1] + 8)
+    place = page.evaluate(
+        f"(({{x, y, width}}) => [x + width / 2, y])({mark}.getBoundingClientRect())"
+    )
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
     assert page.text(f"{BUDGET} .tip") == page.evaluate(f"{mark}.getAttribute('aria-label')")
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
     assert page.text(f"{BUDGET} .tip") == ""
@@ -102,41 +96,49 @@ def test_a_metric_is_chosen_for_all_figures_and_a_series_hidden_in_its_alternati
     page = opened(tab, tmp_path, study(8))
     captions = "[...document.querySelectorAll('figure:not([hidden])')].map((one) => one.innerText)"
     assert sum("AUROC against" in text for text in page.evaluate(captions)) == 2
-    page.evaluate(f"document.querySelector('{BUDGET} .legend button').click()")
+    key = f"document.querySelector('{BUDGET} .key')"
+    page.evaluate(f"{key}.focus()")
+    page.press("Enter")
     page.evaluate(
         "const of = document.querySelector('select[data-of=\"Metric\"]'); of.value = 'F1';"
         "of.dispatchEvent(new Event('input'))"
     )
     assert sum("F1 against" in text for text in page.evaluate(captions)) == 2
     assert not any("AUROC against" in text for text in page.evaluate(captions))
-    shown = f"getComputedStyle(document.querySelector('{BUDGET} g[data-series=\"0\"]')).display"
+    other = "#urban-f1-budget"
+    shown = f"getComputedStyle(document.querySelector('{other} g[data-series=\"0\"]')).display"
     assert page.evaluate(shown) == "none"
-    pressed = f"document.querySelector('{BUDGET} .legend button').getAttribute('aria-pressed')"
-    assert page.evaluate(pressed) == "false"
-    first = f"document.querySelector('{BUDGET} [tabindex=\"0\"].mark').getAttribute('aria-label')"
+    assert page.evaluate(f"{key}.getAttribute('aria-pressed')") == "false"
+    first = f"document.querySelector('{other} [tabindex=\"0\"].mark').getAttribute('aria-label')"
     assert page.evaluate(first).startswith("Verbalized, 15 % verified: F1")
-    page.evaluate(f"document.querySelector('{BUDGET} .legend button').click()")
+    page.evaluate(f"{key}.dispatchEvent(new Event('click'))")
     assert page.evaluate(shown) == "inline"
     assert page.errors == []
 
 
-def test_one_domain_is_shown_alone(tab: Page, tmp_path: Path) -> None:
-    parts = [study(3), study(3, domain="climate")]
-    both = Study(
-        questions=tuple(one for part in parts for one in part.questions),
-        answers=tuple(one for part in parts for one in part.answers),
-        labels=tuple(one for part in parts for one in part.labels),
-        finals=tuple(one for part in parts for one in part.finals),
-    )
-    page = opened(tab, tmp_path, both)
+def test_a_figure_is_saved_as_a_picture(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(2))
     page.evaluate(
-        "const of = document.querySelector('.domains select'); of.value = 'climate';"
+        "window.saved = null; HTMLAnchorElement.prototype.click = function () { saved = this; };"
+        f"document.querySelector('{BUDGET} .save').click()"
+    )
+    page.until("window.saved !== null")
+    assert page.evaluate("saved.download") == "urban-auroc-budget.png"
+    assert page.evaluate("saved.href.startsWith('data:image/png;base64,')")
+    assert page.evaluate("saved.href.length") > 20_000
+    assert page.errors == []
+
+
+def test_one_domain_is_shown_by_itself(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(3), domains=("urban", "climate"))
+    page.evaluate(
+        "const of = document.querySelector('.contents select'); of.value = 'climate';"
         "of.dispatchEvent(new Event('input'))"
     )
-    assert page.text("#domain-1") == ""
-    assert page.text("#domain-2") == "Results: climate"
-    page.evaluate("document.querySelector('a[href=\"#domain-1\"]').click()")
-    assert page.text("#domain-1") == "Results: urban"
+    shown = "[...document.querySelectorAll('[data-domain]:not([hidden])')]"
+    names = page.evaluate(f"[...new Set({shown}.map((one) => one.dataset.domain))]")
+    assert names == ["climate"]
+    assert page.errors == []
 
 
 def test_the_claim_graph(tab: Page, tmp_path: Path) -> None:
