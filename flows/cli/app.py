@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.cli.agreement import agreement
 from flows.cli.batch import batch_app
 from flows.cli.label import app as label_app
 from flows.cli.models import models_app
@@ -28,6 +29,7 @@ app.add_typer(cache_app, name="cache")
 app.add_typer(label_app, name="label")
 app.add_typer(models_app, name="models")
 app.add_typer(batch_app, name="batch")
+app.command()(agreement)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Domain = Annotated[str, typer.Option("--domain", "-d", help="A domain of params.yaml.")]

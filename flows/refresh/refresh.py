@@ -16,18 +16,18 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.refresh import clone as clones
-from flows.files import read_records, read_table, write_text
-from flows.refresh.history import COMPARABLE, RefreshRecord, Status, add_rows, page, reasons_of
+from flows.files import write_text
 from flows.params import Params, load_params
-from flows.refresh.periods import last_fire, moment_of, name_of, seed_of
 from flows.project import Project, find_project
-from flows.stages.reasons import Reason, listening
+from flows.refresh import clone as clones
+from flows.refresh.history import COMPARABLE, RefreshRecord, Status, add_rows, page, reasons_of
+from flows.refresh.periods import last_fire, moment_of, name_of, seed_of
 from flows.stages.bench import exits
-from simulrag.questions.published import read_questions
+from flows.stages.metrics import read_domain
+from flows.stages.reasons import Reason, listening
 from simulrag.errors import CallsPending, InputError, SimulRAGError
-from simulrag.metrics.drift import Change, Sample, Sides, compare, resamples_for, sample
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
 
 _OF_ERRORS: dict[str, Status] = {
     "BudgetSpent": "out_of_budget",
@@ -54,7 +54,7 @@ def refresh_period(
     base = next((past for past in earlier if past.status in COMPARABLE), None)
     clone = clones.make(project, base.commit if base else origin)
     clones.bring_data(clone)
-    before = _sides(clone, load_params(clone.params).domains) if base else {}
+    before = _measured(clone, load_params(clone.params)) if base else {}
     lock_of = base.commit if base else None
     clones.set_source(clone, origin, tip, lock_of)
     seed = seed_of(period, load_params(clone.params).benchmark.seed)
@@ -69,7 +69,7 @@ def refresh_period(
         raise CallsPending(f"refresh {period}: its calls wait for a batch; it goes on after that")
     changes: list[Change] = []
     if code == 0 and base is not None:
-        changes = _compare(params, before, _sides(clone, params.domains))
+        changes = _compare(params, before, _measured(clone, params))
     dropped = reasons_of(changes)
     record = RefreshRecord(
         period=period,
@@ -133,41 +133,32 @@ def alone(project: Project) -> Iterator[int]:
         yield handle.fileno()
 
 
-def _sides(clone: Project, domains: list[str]) -> dict[str, Sides]:
-    """The records of the domains whose outs are there."""
+def _measured(clone: Project, params: Params) -> dict[str, DomainData]:
+    """What is counted of the domains whose outs are there."""
     place = clone.results
-    human = place.human_labels
-    said = read_records(human, HumanLabel) if human.is_file() else []
-    found: dict[str, Sides] = {}
-    for domain in domains:
-        files = (
-            *(place.benchmark(domain), place.answers(domain)),
-            *(place.labels(domain), place.final_claims(domain)),
+    return {
+        domain: read_domain(place, domain, params.metrics)
+        for domain in params.domains
+        if all(
+            file.is_file()
+            for file in (
+                *(place.benchmark(domain), place.answers(domain)),
+                *(place.labels(domain), place.final_claims(domain)),
+            )
         )
-        if not all(file.is_file() for file in files):
-            continue
-        questions = read_questions(place.benchmark(domain))
-        ids = {question.question_id for question in questions}
-        found[domain] = Sides(
-            answers=read_records(place.answers(domain), Answer),
-            labels=read_table(place.labels(domain), Label),
-            finals=read_records(place.final_claims(domain), FinalClaims),
-            scenario_of={q.question_id: q.scenario_id for q in questions},
-            human=[label for label in said if label.question_id in ids],
-        )
-    return found
+    }
 
 
-def _compare(params: Params, before: dict[str, Sides], after: dict[str, Sides]) -> list[Change]:
+def _compare(
+    params: Params, before: dict[str, DomainData], after: dict[str, DomainData]
+) -> list[Change]:
     alpha = params.operations.refresh.alpha
     resamples = resamples_for(len(after), alpha, params.metrics.bootstrap)
 
-    def samples(sides: dict[str, Sides], which: str) -> dict[str, Sample]:
+    def samples(sides: dict[str, DomainData], which: str) -> dict[str, Sample]:
         return {
-            domain: sample(
-                domain, side, params.metrics, resamples=resamples, stream=f"{domain}/{which}"
-            )
-            for domain, side in sides.items()
+            domain: sample(data, resamples=resamples, stream=f"{domain}/{which}")
+            for domain, data in sides.items()
         }
 
     return compare(samples(before, "before"), samples(after, "after"), alpha)

@@ -36,7 +36,7 @@ def _rows(data: DomainData, checked: Checked) -> Iterator[Measurement]:
     if not reason and (claims.scores.min() < 0 or claims.scores.max() > 1):
         reason = _NO_SHARE
     if reason:
-        yield _row(data, checked, "ece", Estimate(None, reason=reason), 0)
+        yield _row(data, checked, "ece", Estimate(None, reason=reason), count=0)
         return
     bins = np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], claims.scores)
 
@@ -51,12 +51,19 @@ def _rows(data: DomainData, checked: Checked) -> Iterator[Measurement]:
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.abs(true - by_bin(claims.scores)).sum(axis=1) / total.sum(axis=1)
         share = true / total
-    yield _row(data, checked, "ece", estimate(error, data.scenarios, ""), len(bins))
+    yield _row(data, checked, "ece", estimate(error, data.scenarios, ""), count=len(bins))
     for place in np.unique(bins).tolist():
         inside = bins == place
         result = estimate(share[:, place], data.scenarios, "")
-        mean = float(claims.scores[inside].mean())
-        yield _row(data, checked, "reliability", result, int(inside.sum()), place + 1, mean)
+        yield _row(
+            data,
+            checked,
+            "reliability",
+            result,
+            count=int(inside.sum()),
+            place=place + 1,
+            mean=float(claims.scores[inside].mean()),
+        )
 
 
 def _row(
@@ -64,6 +71,7 @@ def _row(
     checked: Checked,
     name: str,
     result: Estimate,
+    *,
     count: int,
     place: int | None = None,
     mean: float | None = None,

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from simulrag.metrics.tables import Tables, evaluate
 
+from simulrag.metrics.settings import MetricSettings
 from simulrag.report.domain import domain_figures
 from simulrag.report.drawing import BLUE, Chart, Point, chart
 from simulrag.report.figures import boundary_figure, precision_recall_figure
 from simulrag.report.rendering import figure_files, inline_svg
-from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
 from tests.unit.metrics.synthetic import study
 
 SETTINGS = MetricSettings(bootstrap=100, random_seeds=3, further_centralities=("degree",))

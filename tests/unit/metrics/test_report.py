@@ -12,15 +12,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from simulrag.metrics.tables import Tables, evaluate
 
 from simulrag.errors import InputError
-from simulrag.report.findings import findings
 from simulrag.metrics.published import published_field, read_published
-from simulrag.report.page import RunSummary, report_html
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import Tables, evaluate
-from simulrag.report.traces import BLOCK, word_diff
 from simulrag.records import Retrieval
+from simulrag.report.findings import findings
+from simulrag.report.page import RunSummary, report_html
+from simulrag.report.traces import BLOCK, word_diff
 from tests.unit.metrics.hostile import HOSTILE, hostile_study
 from tests.unit.metrics.synthetic import Study, answer, claim, evidence, failed, question, study
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from simulrag.report.page import RunSummary, report_html
-from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.tables import evaluate
+
+from simulrag.metrics.settings import MetricSettings
+from simulrag.report.page import RunSummary, report_html
 from simulrag.report.traces import BLOCK
 from tests.servers.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.unit.metrics.hostile import HOSTILE, hostile_study

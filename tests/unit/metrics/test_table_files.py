@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulrag.report.page import RunSummary, write_report
-from simulrag.report.tables import TableView
-from simulrag.metrics.settings import MetricSettings
-from simulrag.report.table_files import latex, markdown
 from simulrag.metrics.tables import evaluate
+
+from simulrag.metrics.settings import MetricSettings
+from simulrag.report.page import RunSummary, write_report
+from simulrag.report.table_files import latex, markdown
+from simulrag.report.tables import TableView
 from tests.unit.metrics.synthetic import study
 
 VIEW = TableView(
