@@ -107,15 +107,15 @@ def _pooled(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     shape = (scenarios, groups)
     cell = ranked.scenario * groups + group
     all_ = np.bincount(cell, minlength=scenarios * groups).reshape(shape).astype(float)
-    true = np.bincount(cell, weights=ranked.true, minlength=scenarios * groups).reshape(shape)
-    true_above, taken_above = np.cumsum(true, axis=1), np.cumsum(all_, axis=1)
+    hit = np.bincount(cell, weights=ranked.true, minlength=scenarios * groups).reshape(shape)
+    hit_above, taken_above = np.cumsum(hit, axis=1), np.cumsum(all_, axis=1)
     # Pairs of a false claim in one scenario and a true one above it in another, ties half.
-    pairs = (all_ - true) @ (true_above - true / 2).T
+    pairs = (all_ - hit) @ (hit_above - hit / 2).T
     for start in range(0, resamples, rows):
         at = slice(start, start + rows)
         drawn = weights[at]
         wins = ((drawn @ pairs) * drawn).sum(axis=1)
-        part = _Part(drawn @ true, drawn @ true_above, drawn @ taken_above, wins)
+        part = _Part(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
         _fill(found, at, part)
     return found
 
@@ -190,15 +190,11 @@ def _within(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     groups = int(group.max()) + 1
     cells, cell = np.unique(row * groups + group, return_inverse=True)
     owner = cells // groups
-    true = np.bincount(cell, weights=ranked.true, minlength=len(cells))
+    true: Floats = np.bincount(cell, weights=ranked.true, minlength=len(cells)).astype(float)
     size = np.bincount(cell, minlength=len(cells)).astype(float)
     first = np.searchsorted(owner, np.arange(len(questions)))
 
-    def down_to(values: Floats) -> Floats:
-        running = np.cumsum(values)
-        return running - (running - values)[first][owner]
-
-    hits, taken = down_to(true), down_to(size)
+    hits, taken = running_within(true, first, owner), running_within(size, first, owner)
     positives = np.bincount(owner, weights=true)
     negatives = np.bincount(owner, weights=size) - positives
     wins = np.bincount(owner, weights=(size - true) * (hits - true / 2))
@@ -210,6 +206,16 @@ def _within(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     scenario[row] = ranked.scenario
     # A question whose claims are all true ranks perfectly whatever the scores: it says nothing.
     return {name: _mean(value, weights, scenario, negatives > 0) for name, value in values.items()}
+
+
+def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
+    """The running sum of ``values``, from anew where another owner's begin.
+
+    ``owner``: ascending, one entry a value; ``first``: where each owner's values begin.
+    """
+    running = np.cumsum(values)
+    within: Floats = running - (running - values)[first][owner]
+    return within
 
 
 def _mean(values: Floats, weights: Floats, scenario: Ints, mixed: NDArray[np.bool_]) -> Floats:

@@ -52,12 +52,13 @@ them stand rows whose metric ends in ``_estimated``, from the stored messages.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import InputError
+from simulrag.metrics.intervals import Estimate
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +82,7 @@ class Measurement:
     family: str
     domain: str
     method: str = ""
-    metric: str
+    metric: str = ""
     budget_percent: float | None = None
     centrality: str = ""
     value: float | None = None
@@ -109,6 +110,18 @@ class Measurement:
     tool: str = ""
     argument: str = ""
     between: str = ""
+
+
+def filled(place: Measurement, result: Estimate, **more: Any) -> Measurement:
+    """``place`` with a result's value, interval and reason, and further columns."""
+    return replace(
+        place,
+        value=result.value,
+        lower_95=result.lower_95,
+        upper_95=result.upper_95,
+        reason=result.reason,
+        **more,
+    )
 
 
 COLUMNS = tuple(field.name for field in fields(Measurement))

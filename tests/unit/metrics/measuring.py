@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from simulrag.judging.people.labels import settle
-from simulrag.metrics.data import DomainData, collect
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.gather import collect
 from simulrag.metrics.pool import label_lookup
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
