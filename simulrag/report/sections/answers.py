@@ -7,19 +7,8 @@ from collections.abc import Iterator
 from simulrag.metrics.names import CLOSED_BOOK, SIMULRAG
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import (
-    Block,
-    Figure,
-    Section,
-    Table,
-    Text,
-    budget,
-    count,
-    dot_figure,
-    paired,
-    percent,
-    pivoted,
-)
+from simulrag.report.blocks import Block, Figure, Section, Table, Text, budget, count, percent
+from simulrag.report.build import dot_figure, paired, pivoted
 from simulrag.report.chart import BLUE, GREY, RED
 from simulrag.report.run import DomainTable, Run
 

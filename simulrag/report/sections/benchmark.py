@@ -6,18 +6,8 @@ from collections.abc import Iterator
 
 from simulrag.metrics.published import PAPER_STATISTICS, published_field
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import (
-    DASH,
-    Block,
-    Figure,
-    Section,
-    Table,
-    count,
-    dot_figure,
-    interval,
-    listed,
-    percent,
-)
+from simulrag.report.blocks import DASH, Block, Figure, Section, Table, count, interval, percent
+from simulrag.report.build import dot_figure, listed
 from simulrag.report.chart import BLUE
 from simulrag.report.run import DomainTable, Run
 

@@ -6,16 +6,8 @@ from collections.abc import Iterator
 
 from simulrag.metrics.names import BOUNDARY_SHARES
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import (
-    Block,
-    Figure,
-    Section,
-    Table,
-    count,
-    dot_figure,
-    interval,
-    listed,
-)
+from simulrag.report.blocks import Block, Figure, Section, Table, count, interval
+from simulrag.report.build import dot_figure, listed
 from simulrag.report.chart import BLUE, OCHRE, RED
 from simulrag.report.run import DomainTable, Run
 

@@ -26,10 +26,9 @@ from simulrag.report.blocks import (
     budget,
     count,
     interval,
-    paired,
     percent,
-    pivoted,
 )
+from simulrag.report.build import paired, pivoted
 from simulrag.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from simulrag.report.run import DomainTable, Run
 

@@ -7,7 +7,8 @@ from typing import Unpack
 
 from simulrag.metrics.names import SIMULRAG, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
-from simulrag.report.blocks import DASH, Block, Columns, Given, Section, Table, budget, pivoted
+from simulrag.report.blocks import DASH, Block, Section, Table, budget
+from simulrag.report.build import Columns, Given, pivoted
 from simulrag.report.run import DomainTable, Run
 from simulrag.report.sections.claims import by_calls
 

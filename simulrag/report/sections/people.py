@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.report.blocks import Block, Section, Table, count, interval, listed
+from simulrag.report.blocks import Block, Section, Table, count, interval
+from simulrag.report.build import listed
 from simulrag.report.run import DomainTable, LabelledByPeople, Run
 
 _MEASURES = {
