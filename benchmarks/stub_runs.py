@@ -24,9 +24,10 @@ from flows.watch.tracking import Untracked
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Message, Provider, ProviderReply, Sampling
+from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Question
@@ -36,11 +37,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PER_CLAIM = ClaimsPerCall(boundary=1, verify=1)
 
 
-class Watched:
+class Watched(Provider):
     """A provider that notes of every call what was sent, and from when to when it took."""
 
     def __init__(self, inner: Provider) -> None:
-        self.name = inner.name
+        super().__init__(inner.settings)
         self.spans: list[tuple[float, float]] = []
         self.sent: list[tuple[Sequence[Message], dict[str, JsonValue] | None]] = []
         self._inner = inner
@@ -121,7 +122,7 @@ def _complete(answers: Iterable[Answer]) -> Iterator[Answer]:
 @contextmanager
 def stub_server(latency_s: float) -> Iterator[str]:
     """The loopback server with stub traffic in a process of its own; yields its base URL."""
-    command = [sys.executable, "-m", "simulrag.testing.loopback", "--traffic", "--port", "0"]
+    command = [sys.executable, "-m", "simulrag.testing", "--port", "0"]
     with subprocess.Popen(
         [*command, "--latency", str(latency_s)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:

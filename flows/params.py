@@ -293,11 +293,3 @@ def describe(model: type[BaseModel] = Params, prefix: str = "") -> list[tuple[st
         else:
             rows.append((f"{prefix}{name}", field.description or ""))
     return rows
-
-
-StageParams = Params
-
-
-def load_stage_params(project: Any, stage: str) -> Params:  # noqa: ARG001 until the stages name load_params
-    """The whole of params.yaml."""
-    return load_params(project.params)

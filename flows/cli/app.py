@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from flows.cli import ask, imports, run, schedule, settings
+from flows.cli import agreement, ask, imports, record, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
 from flows.cli.models import models_app
 from flows.cli.reference import docs_app
+from flows.cli.simulators import simulators_app
 from flows.cli.stage import stage
 
 app = typer.Typer(
@@ -61,6 +60,8 @@ app.command(epilog="Example: simulrag use openai:gpt-5-mini")(settings.use)
 app.command()(settings.plan)
 app.command()(settings.params)
 app.command("import-official")(imports.import_official)
+app.command()(agreement.agreement)
+app.command()(record.record)
 app.command()(schedule.refresh)
 app.command()(schedule.serve)
 app.command()(schedule.ui)
@@ -68,14 +69,8 @@ app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(models_app, name="models")
 app.add_typer(label_app, name="label")
+app.add_typer(simulators_app, name="simulators")
 app.add_typer(docs_app, name="docs")
-for _module, _name in (("record", "record"),):
-    if find_spec(f"flows.cli.{_module}"):
-        _command = getattr(import_module(f"flows.cli.{_module}"), _name, None)
-        if _command is not None:
-            app.command()(_command)
-if find_spec("flows.cli.simulators"):
-    app.add_typer(import_module("flows.cli.simulators").simulators_app, name="simulators")
 
 
 def main() -> None:

@@ -93,7 +93,7 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
         print_json(report.model_dump(mode="json") | {"pending": waiting})
     else:
         typer.echo(
-            f"{report.copied} rows copied, {report.present} were there; "
+            f"{report.imported} rows copied, {report.present} were there; "
             f"{waiting} calls that wait for a batch copied"
         )
     if report.refused:

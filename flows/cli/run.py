@@ -146,8 +146,8 @@ def _show_table(project: Project) -> None:
     from simulrag.report.terminal import terminal_table
 
     params = load_params(project.params)
-    domains = read_domains(project.results.metrics, params.domains)
     console = Console()
+    domains = read_domains(project.results.metrics, params.domains)
     console.print(terminal_table(Run(params.metrics, domains)))
     report = project.results.report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from simulators.base import Simulator
     from simulators.conformance import Finding
-    from simulators.verification import RecordedRun
+    from simulators.conformance.verification import RecordedRun
 
 simulators_app = typer.Typer(no_args_is_help=True, help="Simulators: of this project, and yours.")
 
@@ -65,7 +65,7 @@ def recorded_runs(path: Path) -> list[RecordedRun]:
     """The simulator runs of an export of calls; none where there is no file."""
     import polars as pl
 
-    from simulators.verification import RecordedRun
+    from simulators.conformance.verification import RecordedRun
 
     if not path.is_file():
         return []
@@ -80,7 +80,7 @@ def recorded_runs(path: Path) -> list[RecordedRun]:
 
 
 def _verify(domain: str, simulator: Simulator, runs: list[RecordedRun]) -> bool:
-    from simulators.verification import some_of, verify
+    from simulators.conformance.verification import some_of, verify
 
     some = some_of(runs)
     found = verify(simulator, some)

@@ -63,13 +63,12 @@ def _run(name: Name, domain: str | None, given: dict[str, Path | str | None]) ->
         raise InputError(f"stage {name} does not take {', '.join(others)}")
     if ("benchmark" in options) != ("out" in options):
         raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
-    module = import_module(f"flows.stages.{name}")
-    if name == "simulators" or (name == "report" and not options):
-        module.run(project)
+    if name in ("simulators", "report") and not options:
+        import_module(f"flows.stages.{name}").run(project)
         return
     if domain is None:
         raise InputError(f"stage {name} needs --domain, such as --domain urban")
-    module.run(project, domain, **options)
+    import_module(f"flows.stages.{name}").run(project, domain, **options)
 
 
 @contextmanager

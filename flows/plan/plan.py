@@ -11,14 +11,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from simulrag.models.providers.payment import is_paid
-
 from flows.params import Params, load_params
 from flows.plan.estimate import TaskWork, stage_work
 from flows.plan.rehearse import ROLES, StoredCalls, rehearse
 from flows.project import Project
 from flows.stages.bench import cache_place
-from flows.stages.waiting import LOCAL
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
@@ -145,9 +142,7 @@ def _money(work: TaskWork, price: Price | None) -> float | None:
 
 def _costs(settings: ModelSettings) -> bool:
     """Whether the calls of a model cost money."""
-    if settings.replay or settings.provider in LOCAL:
-        return False
-    return is_paid(make_provider(settings))
+    return not settings.replay and make_provider(settings).paid
 
 
 def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:

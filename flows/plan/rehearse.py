@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from flows.params import Params, StageParams
+from flows.params import Params
 from flows.project import Project
 from flows.stages.bench import load_simulator, located
 from simulators.base import Simulator
@@ -141,16 +141,15 @@ class Rehearsed:
 
 async def rehearse(project: Project, params: Params, cache: StoredCalls, domain: str) -> Rehearsed:
     """All stages of a domain, each on what the one before has stored. Nothing is called or run."""
-    stage = StageParams(params, "benchmark")
-    simulator: Simulator = load_simulator(project, stage, domain)
-    prompts = Prompts(project.prompts / "first")
+    simulator: Simulator = load_simulator(project, params, domain)
+    prompts = Prompts(project.prompts, params.prompts)
     gates = {
         name: Rehearsal(located(project, getattr(params.llm, role)), cache, prompts)
         for name, role in ROLES.items()
     }
     found = Rehearsed(domain, simulator.handbook(), simulator.oracle, gates)
     runs = StoredRuns(simulator, cache)
-    seed = stage.simulator(domain).seed
+    seed = params.simulator(domain).seed
     with suppress(CallsPending):
         if simulator.oracle:
             source = project.root / str(params.simulators[domain].settings.get("benchmark"))

@@ -18,17 +18,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.files import read_records, read_table, write_text
+from flows.files import write_text
 from flows.outcomes import Gathered, gathered
 from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.project import Project, Results
 from flows.refresh.history import COMPARABLE, RefreshRecord, Status, page, reasons_of, with_rows
 from flows.refresh.periods import moment_of, seed_of
+from flows.stages.metrics import read_domain
 from simulrag.errors import CallsPending, EnvironmentFault, InputError
-from simulrag.metrics.drift import Change, Sample, Sides, compare, resamples_for, sample
-from simulrag.questions.published import read_questions
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
 
 _OF_ERRORS: dict[str, Status] = {
     "BudgetSpent": "out_of_budget",
@@ -210,28 +210,24 @@ def _compare(project: Project, params: Params, before: str, after: str) -> list[
 
     def samples(branch: str, which: str) -> dict[str, Sample]:
         return {
-            domain: sample(
-                domain, side, params.metrics, resamples=resamples, stream=f"{domain}/{which}"
-            )
-            for domain, side in _sides(project, branch, params.domains).items()
+            data.domain: sample(data, resamples=resamples, stream=f"{data.domain}/{which}")
+            for data in _measured(project, params, branch)
         }
 
     return compare(samples(before, "before"), samples(after, "after"), alpha)
 
 
-def _sides(project: Project, branch: str, domains: list[str]) -> dict[str, Sides]:
-    """The records of a branch's domains, from DVC's cache or its remote."""
+def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainData]:
+    """What is to be measured of a branch's domains, from DVC's cache or its remote."""
     from dvc.api import DVCFileSystem
 
     store = DVCFileSystem(str(project.root), rev=branch)
-    found: dict[str, Sides] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Results(Path(folder) / "data")
-        human = place.human_labels
-        for domain in domains:
+        for domain in params.domains:
             files = (
                 *(place.benchmark(domain), place.answers(domain)),
-                *(place.labels(domain), place.final_claims(domain), human),
+                *(place.labels(domain), place.final_claims(domain), place.human_labels),
             )
             names = [str(file.relative_to(folder)) for file in files]
             if not all(map(store.exists, names)):
@@ -239,17 +235,7 @@ def _sides(project: Project, branch: str, domains: list[str]) -> dict[str, Sides
             for name, file in zip(names, files, strict=True):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 store.get_file(name, str(file))
-            questions = read_questions(place.benchmark(domain))
-            ids = {question.question_id for question in questions}
-            said = read_records(human, HumanLabel)
-            found[domain] = Sides(
-                answers=read_records(place.answers(domain), Answer),
-                labels=read_table(place.labels(domain), Label),
-                finals=read_records(place.final_claims(domain), FinalClaims),
-                scenario_of={q.question_id: q.scenario_id for q in questions},
-                human=[label for label in said if label.question_id in ids],
-            )
-    return found
+            yield read_domain(place, domain, params.metrics)
 
 
 def _write_comparison(

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 
-from flows.params import Operations, StageParams
+from flows.params import Operations, Params
 from flows.project import Project
 from flows.stages.waiting import Waiting, open_pending
 from flows.watch.progress import console
@@ -73,7 +73,7 @@ class Bench:
 @asynccontextmanager
 async def open_bench(
     project: Project,
-    params: StageParams,
+    params: Params,
     stage: str,
     role: Literal["benchmark", "answer", "judge"],
     *,
@@ -154,13 +154,13 @@ def located(project: Project, settings: ModelSettings) -> ModelSettings:
     return settings.model_copy(update={"model": str(path)})
 
 
-def load_simulator(project: Project, params: StageParams, domain: str) -> Simulator:
+def load_simulator(project: Project, params: Params, domain: str) -> Simulator:
     """The simulator of a domain, as params.yaml chooses it; its files lie below the project."""
     return load(*simulator_choice(project, params, domain))
 
 
 def simulator_choice(
-    project: Project, params: StageParams, domain: str
+    project: Project, params: Params, domain: str
 ) -> tuple[str, dict[str, JsonValue]]:
     """The name of a domain's simulator and its settings, paths made absolute."""
     return params.chosen(domain, project.root)
@@ -168,7 +168,7 @@ def simulator_choice(
 
 def run_stage(
     project: Project,
-    params: StageParams,
+    params: Params,
     name: str,
     run_name: str,
     tags: Sequence[str],

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import JsonValue
-from simulrag.models.providers.payment import is_paid
 
-from flows.params import Operations, StageParams
+from flows.params import Operations, Params
 from flows.project import Project
 from flows.stages.bench import Bench, cache_place, open_bench
 from flows.watch.progress import console
@@ -44,7 +43,7 @@ class Place:
     """What a worker opens a stage's bench with. The project's folder is the same there."""
 
     project: Project
-    params: StageParams
+    params: Params
     stage: str
     role: Literal["benchmark", "answer", "judge"]
     simulator: tuple[str, Mapping[str, JsonValue]] | None = None
@@ -147,7 +146,7 @@ def _check_shared(place: Place) -> None:
         return
     if operations.cluster.address is not None:
         why = "workers on other machines share it through Redis only (operations.cluster.address)"
-    elif is_paid(make_provider(place.params.model(place.role))):
+    elif make_provider(place.params.model(place.role)).paid:
         why = f"llm.{place.role} costs money, and Redis holds the sum that a budget limits"
     else:
         return

@@ -84,11 +84,11 @@ def run(
 
     Writes DOMAIN.csv and DOMAIN.json before it returns.
     """
-    from flows.params import load_stage_params
+    from flows.params import load_params
     from flows.project import Results
     from flows.stages.bench import run_stage
 
-    params = load_stage_params(project, "metrics")
+    params = load_params(project.params)
     where = project.results if out is None else Results(out)
 
     async def body(tracker: Tracker) -> Headline:

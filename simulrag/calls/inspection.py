@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -190,7 +189,7 @@ def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
             if _kind(there) != kind:
                 continue
             equal = sum(there.get(name) == value for name, value in wanted.items())
-            alike = len(os.path.commonprefix([_said(there), _said(wanted)]))
+            alike = _alike(_said(there), _said(wanted))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue  # a simulator run, or a row that `simulrag cache verify` tells of
         best = max(best, (equal, alike, there), key=lambda found: found[:2])
@@ -212,13 +211,21 @@ def _said(request: Mapping[str, Any]) -> str:
     return "\n".join(str(message["content"]) for message in request["messages"])
 
 
+def _alike(one: str, two: str) -> int:
+    """How many characters are the same from the beginning on."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b),
+        min(len(one), len(two)),
+    )
+
+
 def _difference(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     if name != "messages":
         old, new = canonical_json(there.get(name)), canonical_json(here.get(name))
         long = len(old + new) > 160
         return f"another {name}" if long else f"{name} is {old} there and {new} here"
     texts = _said(there), _said(here)
-    at = len(os.path.commonprefix(texts))
+    at = _alike(*texts)
     old, new = (" ".join(text[max(0, at - 20) : at + 40].split()) for text in texts)
     return f"its messages, from character {at} on: '{old}' there, '{new}' here"
 

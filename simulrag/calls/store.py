@@ -56,23 +56,24 @@ class ScannedRow(NamedTuple):
     problem: str | None = None
 
 
-def open_store(place: CachePlace, *, read_only: bool = False) -> Store:
+def open_store(place: CachePlace) -> Store:
     """The rows of a place, made where there are none yet.
 
-    ``read_only``: nothing will be kept there, so that a Redis need not promise to keep it. Raises
-    EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
+    Raises EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
     """
     if not isinstance(place, RedisPlace):
         return FolderStore(place)
     from simulrag.calls.redis_store import RedisStore
 
-    return RedisStore(place, read_only=read_only)
+    return RedisStore(place)
 
 
 def scan_store(place: CachePlace, prefix: str = "") -> Iterator[ScannedRow]:
     """Rows of a place by name, without trusting them; nothing is written or made there."""
     if isinstance(place, RedisPlace):
-        with closing(open_store(place, read_only=True)) as store:
+        from simulrag.calls.redis_store import RedisStore
+
+        with closing(RedisStore(place, read_only=True)) as store:
             yield from store.scan(prefix)
         return
     order = "SELECT key, raw, expire_time, mode, filename, value FROM Cache ORDER BY key, raw"

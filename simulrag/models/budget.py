@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,6 +25,10 @@ from simulrag.models.prices import ModelName, PriceTable, no_longest_reply, no_p
 from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
+
+if TYPE_CHECKING:
+    from simulrag.models.providers.base import Provider
+    from simulrag.models.settings import ModelSettings
 
 POLL_S = 0.2
 
@@ -166,8 +171,8 @@ class Budget:
         return BudgetSpent(
             f"the budget of {' and '.join(named)} would be passed: spent {spent.usd:.4f} USD and "
             f"{spent.tokens:,} tokens on {self._account.calls:,} calls{left}{self._needed}; "
-            "everything paid for is kept: raise operations.budget in params.yaml and run the same "
-            "command again"
+            "everything paid for is kept: raise operations.budget in params.yaml (budget= in "
+            "Python) and run the same command again"
         )
 
     async def _reserve(self, bill: Bill, bound: Amount, max_output: int | None) -> None:
@@ -229,14 +234,9 @@ class Budget:
         return (
             f"{self._name[0]}:{self._name[2]} costs money and there is no budget; no call was "
             "made. Set operations.budget in params.yaml, for example 'budget: {usd: 5}' or "
-            "'budget: {tokens: 2000000}' (`simulrag plan` estimates what is needed), or state "
+            "'budget: {tokens: 2000000}' (budget= in Python; `simulrag plan` estimates), or state "
             "'paid: false' in its llm section where the server is your own"
         )
-
-
-def dollars(amount: float) -> str:
-    """With two decimals, with more where they would round it."""
-    return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:g}"
 
 
 def open_budget(
@@ -246,7 +246,7 @@ def open_budget(
     cache: CallCache,
     prices: PriceTable,
 ) -> Budget | None:
-    """The budget of a model that costs money; None for one that does not, or is only replayed.
+    """The budget of a model whose calls cost money; None where none will be made, or none costs.
 
     Raises InputError for a budget in money and a model without a price.
     """
@@ -255,3 +255,8 @@ def open_budget(
     name = (settings.provider, settings.endpoint, settings.model)
     account = Account(cache.ledger(), prices, limits.since)
     return Budget(limits, account, name, max_output=provider.max_output_tokens)
+
+
+def dollars(amount: float) -> str:
+    """With two decimals, with more where they would round it."""
+    return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:g}"

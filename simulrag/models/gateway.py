@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, JsonValue
 
-from simulrag.calls import CallCache, CallResult
+from simulrag.calls import CallCache, CallResult, explain_miss
 from simulrag.errors import (
     CacheError,
     InputError,
@@ -24,7 +24,7 @@ from simulrag.errors import (
 from simulrag.models.base import Completion, Message, ProviderReply, Request
 from simulrag.models.counting import longest_prompt
 from simulrag.models.outage import Outage
-from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
 from simulrag.models.pending import BATCH, PendingCalls, Target
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
@@ -67,7 +67,7 @@ class Gateway:
         budget: Budget | None = None,
         pending: PendingCalls | None = None,
     ) -> None:
-        _prompts_exist(settings, prompts)
+        prompts.require(settings.tasks)
         if budget is not None and provider.identity is not None:
             raise InputError(
                 f"provider '{provider.name}' costs money and has an identity: its calls would be "
@@ -85,6 +85,7 @@ class Gateway:
         self._prompts = prompts
         self._places = asyncio.Semaphore(min(concurrency, provider.concurrency or concurrency))
         self._outage = Outage()
+        self._explained: set[str] = set()
         self._budget = budget
         self._pending = pending
 
@@ -135,11 +136,11 @@ class Gateway:
             made = None if self.settings.replay else call
             answer = await self._cache.get_or_call("model", key, made)
         except NotStored:
-            raise NotStored(self._told_missing(request.task, key)) from None
+            raise self.missed(request.task, key) from None
         self._forget(from_batch)
         stored = answer.call
         try:
-            text, parsed = _validated(request, stored.response)
+            text, parsed = valid_reply(request, stored.response)
         except InvalidReply as error:
             raise CacheError(
                 f"the stored reply to '{request.task}' with key {stored.key} does not validate "
@@ -209,7 +210,7 @@ class Gateway:
             reply = self._arrived(request, messages, from_batch)
             replies.append(reply or await self._asked(request, messages))
             try:
-                text, _parsed = _validated(request, replies[-1].text)
+                text, _parsed = valid_reply(request, replies[-1].text)
             except InvalidReply as error:
                 problems.append(str(error))
                 messages = self._repair(request.messages, replies[-1].text, problems[-1])
@@ -318,41 +319,24 @@ class Gateway:
         asked = self._prompts.render(REPAIR_PROMPT, problem=problem)
         return (*messages, *quoted, *asked)
 
-    def _told_missing(self, task: str, key: dict[str, JsonValue]) -> str:
-        from simulrag.calls import explain_miss
+    def missed(self, task: str, key: dict[str, JsonValue]) -> NotStored:
+        """The error for a call that is only replayed and not stored.
 
-        why = explain_miss(self._cache.place, key)
-        return (
-            f"the call '{task}' of {self._named()} is not stored and calls are only replayed: "
-            f"{why} Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with "
+        The first of each task is explained, which reads the whole cache.
+        """
+        why = "see the first such call of the task"
+        if task not in self._explained:
+            self._explained.add(task)
+            why = explain_miss(self._cache.place, key).rstrip(".")
+        return NotStored(
+            f"the call '{task}' of {self._named()} is not stored and calls are only replayed "
+            f"({why}). Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with "
             "operations.budget, a server of your own (`simulrag use http://HOST:PORT/v1#MODEL`), "
             "or batch files (operations.mode: deferred without replay, then `simulrag batch`)"
         )
 
     def _named(self) -> str:
         return f"{self.settings.provider}:{self.settings.model}"
-
-
-def _prompts_exist(settings: ModelSettings, prompts: Prompts) -> None:
-    known = prompts.tasks()
-    for task in sorted(settings.tasks):
-        if task not in known:
-            there = ", ".join(known)
-            raise InputError(f"params.yaml overrides the task '{task}'; there are: {there}")
-
-
-def _validated(request: Request, text: JsonValue) -> tuple[str, Any]:
-    """The reply's text and its parsed form. Raises InvalidReply."""
-    if not isinstance(text, str):
-        raise InvalidReply("the reply is no text")
-    text = plain_text(text)
-    parsed = None if request.schema is None else parse_reply(text, request.schema)
-    if request.check is not None:
-        try:
-            request.check(text if parsed is None else parsed)
-        except ValueError as error:
-            raise InvalidReply(str(error)) from None
-    return text, parsed
 
 
 def _count(usage: dict[str, Usage], task: str, used: Usage) -> None:

@@ -91,9 +91,9 @@ class Batch(Record):
 class PendingStore:
     """The rows. Raises EnvironmentFault and CacheError as the call cache's store does."""
 
-    def __init__(self, cache: CachePlace, *, read_only: bool = False) -> None:
+    def __init__(self, cache: CachePlace) -> None:
         self._place = pending_place(cache)
-        self._store = open_store(self._place, read_only=read_only)
+        self._store = open_store(self._place)
 
     @staticmethod
     def exists(cache: CachePlace) -> bool:
@@ -157,7 +157,7 @@ def copy_pending(source: CachePlace, target: CachePlace) -> int:
         return 0
     copied = 0
     with (
-        closing(PendingStore(source, read_only=True)) as here,
+        closing(PendingStore(source)) as here,
         closing(PendingStore(target)) as there,
     ):
         known = {batch.name for batch in there.batches()}

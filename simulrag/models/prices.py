@@ -22,6 +22,17 @@ AS_OF = "2026-11"
 """The month whose prices of the package are used: fixed, so that equal calls cost the same in every
 run. To be moved together with the package's version."""
 
+LONGEST_REPLIES = {
+    "gpt-5": 128_000,
+    "gpt-4.1": 32_768,
+    "gpt-4o": 16_384,
+    "claude-": 128_000,
+    "claude-opus-4": 64_000,
+    "claude-sonnet-4": 64_000,
+    "claude-haiku-4": 64_000,
+}
+"""Tokens, by the beginning of a model's name, from the providers' pages: the package has none."""
+
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 
 ModelName = tuple[str, str, str]
@@ -69,8 +80,8 @@ class PriceTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     currency: Literal["USD"] = "USD"
-    batch_share: float = Field(default=1.0, gt=0, le=1)
-    max_output: dict[str, int] = {}
+    batch_share: float = Field(default=0.5, gt=0, le=1)
+    max_output: dict[str, int] = LONGEST_REPLIES
     models: tuple[Price, ...] = ()
 
     def share(self, service: str) -> float:
@@ -87,8 +98,8 @@ class PriceTable(BaseModel):
             for price in self.models:
                 if (price.provider, price.endpoint, price.model) == (provider, endpoint, wanted):
                     return self._bounded(price)
-        price = _packaged(provider, model) if endpoint == "default" else None
-        return None if price is None else self._bounded(price)
+        known = _packaged(provider, model) if endpoint == "default" else None
+        return None if known is None else self._bounded(known)
 
     def _bounded(self, price: Price) -> Price:
         if price.max_output is not None:
@@ -107,6 +118,7 @@ def _packaged(provider: str, model: str) -> Price | None:
     if provider not in PACKAGED:
         return None
     from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import TieredPrices
 
     try:
         _, found = get_snapshot().find_provider_model(model, None, provider, None)
@@ -119,16 +131,19 @@ def _packaged(provider: str, model: str) -> Price | None:
         "cached_input": rates.cache_read_mtok,
         "cache_write": rates.cache_write_mtok,
     }
-    stated = {
-        name: float(getattr(rate, "base", rate)) for name, rate in parts.items() if rate is not None
-    }
+    stated: dict[str, float] = {}
+    for name, rate in parts.items():
+        if rate is not None:
+            stated[name] = float(rate.base if isinstance(rate, TieredPrices) else rate)
     if not {"input", "output"} <= set(stated):
         return None
     return Price.model_validate({"provider": provider, "model": model, "as_of": AS_OF, **stated})
 
 
-def read_prices(path: Path) -> PriceTable:
+def read_prices(path: Path | None) -> PriceTable:
     """The table of a file, one without lines where there is no file. Raises InputError."""
+    if path is None:
+        return PriceTable()
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

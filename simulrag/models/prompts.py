@@ -7,6 +7,7 @@ that a reader, human or model, sees where the data begins and ends.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -40,6 +41,15 @@ class Prompts:
         """Every task that has a prompt, sorted."""
         files = [file for place in self._places for file in place.glob(f"*{_SUFFIX}")]
         return sorted({file.name.removesuffix(_SUFFIX) for file in files})
+
+    def require(self, tasks: Iterable[str]) -> None:
+        """Raises InputError for a task of params.yaml that has no prompt."""
+        known = self.tasks()
+        for task in sorted(tasks):
+            if task not in known:
+                raise InputError(
+                    f"params.yaml overrides the task '{task}'; there are: {', '.join(known)}"
+                )
 
     def render(self, task: str, **values: object) -> tuple[Message, ...]:
         """The messages of a task's prompt. Raises InputError where the set has none."""

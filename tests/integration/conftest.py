@@ -9,7 +9,7 @@ from filelock import FileLock
 
 from tests.integration.projects import copy_project, simulrag
 
-STAGES = ("benchmark", "answer", "label")
+STAGES = ("benchmark", "answer", "label", "metrics")
 
 
 @pytest.fixture(scope="session")
@@ -24,5 +24,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
             simulrag(folder, "stage", "simulators", check=True)
             for stage in STAGES:
                 simulrag(folder, "stage", stage, "--domain", "urban", check=True)
+            simulrag(folder, "stage", "report", check=True)
             (folder / "done").touch()
     return folder

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from simulrag.models.retry import RetryPolicy
 
 from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
@@ -24,7 +23,7 @@ from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
 
-PROMPTS = Path(__file__).parents[2] / "prompts/first"
+PROMPTS = Path(__file__).parents[2] / "prompts"
 ANSWERS = canned({"Verbalized": '{"probability": 0.5}'})
 PRICES = PriceTable(
     batch_share=0.5,
@@ -57,7 +56,7 @@ def opened(folder: Path, url: str, mode: Mode) -> Iterator[Gateway]:
             settings,
             cache,
             Prompts(PROMPTS),
-            retry=RetryPolicy(retries=0),
+            retries=0,
             budget=budget,
             pending=pending,
         )

@@ -41,6 +41,7 @@ def test_the_errors_are_within_their_targets(
     assert report["sign_accuracy"] == 1
 
 
+@pytest.mark.slow
 def test_calibration_searches_from_the_present_constants(tmp_path: Path) -> None:
     header = (
         "speed_factor,demand_factor,lanes_txt,priority_txt,family,s_average_idling_time_s,"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simulrag.errors import InputError, ModelUnavailable, ReplyRefused
+from simulrag.errors import InputError, ModelError, ReplyRefused
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.parsing import reply_schema
+from simulrag.models.parsing import InvalidReply, parse_reply, reply_schema
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
@@ -79,6 +79,11 @@ async def asked(act: Act, provider: str = "openai", api: str = "chat") -> Provid
             await made.close()
 
 
+async def parsed(act: Act, provider: str, api: str) -> Verbalized:
+    """What is empty or no JSON is sent back to the model, as from every server."""
+    return parse_reply((await asked(act, provider, api)).text, Verbalized)
+
+
 @pytest.fixture(autouse=True)
 def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED_KEY", KEY)
@@ -94,12 +99,9 @@ def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 async def test_an_odd_body_is_a_typed_fault(provider: str, api: str, body: object) -> None:
     raw = body if body is HTML else json.dumps(body)
-    try:
-        reply = await asked(Act(kind="raw", text=str(raw)), provider, api)
-    except ModelUnavailable as error:
-        assert KEY not in str(error)
-    else:
-        assert reply.text == ""  # which is sent back to the model as every invalid reply
+    with pytest.raises((ModelError, InvalidReply)) as caught:
+        await parsed(Act(kind="raw", text=str(raw)), provider, api)
+    assert KEY not in str(caught.value)
 
 
 def _openai(text: str, **more: object) -> dict[str, Any]:

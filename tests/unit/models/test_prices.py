@@ -54,7 +54,8 @@ def test_the_package_knows_prices_and_dated_names_and_our_table_wins() -> None:
     assert haiku is not None
     assert (haiku.input, haiku.cache_write) == (0.1, 0.125)  # of prices by length the standard one
     own = Price(provider="openai", model="gpt-5-mini", input=1, output=2, as_of="2026-10")
-    assert PriceTable(models=(own,)).find(("openai", "default", "gpt-5-mini")) == own
+    found = PriceTable(models=(own,)).find(("openai", "default", "gpt-5-mini"))
+    assert found == own.model_copy(update={"max_output": 128_000})
     assert table.find(("openai", "lab-gpu", "gpt-5-mini")) is None
     assert table.find(("file", "default", "gpt-5-mini")) is None
     assert table.find(("openai", "default", "gpt-5-mini-of-mine")) is None

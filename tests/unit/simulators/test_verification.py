@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from flows.cli.simulators import simulators_app
-from simulators.verification import RecordedRun, differences, some_of
+from simulators.conformance.verification import RecordedRun, differences, some_of
 from tests.unit.simulators.recorded import FOLDER, SETTINGS, requests
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -53,6 +53,7 @@ def test_land_cells() -> None:
     assert found.tolist() == [True, True, False, False]
 
 
+@pytest.mark.slow
 def test_response_norms_of_an_even_pattern_depend_on_latitude_alone() -> None:
     norms = response_norms(np.ones((145, 192)))
     assert np.ptp(norms, axis=1).max() < 1e-3

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import time
 from pathlib import Path
 from typing import Literal
 
@@ -109,16 +108,6 @@ def test_cuda_where_there_is_none_is_told() -> None:
         Emulator(device="cuda")
 
 
-def test_a_hundred_thousand_queries(emulator: Emulator) -> None:
-    given = queries(100_000)
-    emulator.future_temperature(*given)
-    start = time.process_time()
-    found = emulator.future_temperature(*given)
-    assert time.process_time() - start < 2.0
-    assert np.isfinite(found.mean).all()
-    assert (found.low < found.mean).all()
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_no_change_is_exactly_the_baseline(emulator: Emulator, scenario: str) -> None:
     years = np.arange(2015, 2101)
@@ -209,6 +198,7 @@ def test_weights_are_small_and_saved_byte_for_byte(tmp_path: Path) -> None:
     assert len(hashes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_short_training_runs_and_repeats(tmp_path: Path, precision: str) -> None:
     params = tmp_path / "params.yaml"

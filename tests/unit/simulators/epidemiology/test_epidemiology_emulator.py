@@ -13,6 +13,7 @@ import torch
 import yaml
 
 from simulators.base import ArgumentError, MissingEngineError
+from simulators.commands import PARAMS, read_section
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments
 from simulators.epidemiology.emulator import (
@@ -24,11 +25,7 @@ from simulators.epidemiology.emulator import (
 from simulators.epidemiology.emulator.draws import draw, weekly_noise
 from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.training.emulator import (
-    SECTION,
-    main,
-    train,
-)
+from simulators.epidemiology.training.emulator import SECTION, Training, main, train
 from simulators.epidemiology.training.evaluation import compare, evaluate
 from simulators.epidemiology.training.scenarios import sample_scenarios, simulate
 
@@ -66,6 +63,7 @@ def settings(folder: Path, **changes: object) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_scenarios_it_has_not_seen_come_out_like_the_models() -> None:
     rng = np.random.default_rng(77)
     report = evaluate(load_emulator(), sample_scenarios(12, rng), members=20, seed=900_000)
@@ -122,6 +120,7 @@ def test_draws_have_the_asked_mean_and_noise() -> None:
     assert spread.std() == pytest.approx(0.1, rel=0.2)
 
 
+@pytest.mark.slow
 def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -> None:
     file = settings(tmp_path)
     for name in ("a", "b"):
@@ -136,6 +135,7 @@ def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -
     assert (tmp_path / "c.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_active_learning_adds_scenarios_of_large_spread(tmp_path: Path) -> None:
     plain = train(read_section(settings(tmp_path), SECTION, Training))
     active = train(read_section(settings(tmp_path, active_rounds=1), SECTION, Training))
