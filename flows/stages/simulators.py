@@ -14,7 +14,7 @@ import json
 from flows.files import write_text
 from flows.params import load_params
 from flows.project import Project
-from simulators.base import Simulator
+from simulators.base import Simulator, handbook_with_guide
 from simulators.registry import load
 
 
@@ -36,6 +36,6 @@ def identity(domain: str, simulator: Simulator) -> dict[str, object]:
         "oracle": simulator.oracle,
         "tools": sorted(simulator.tools),
         "fingerprint": simulator.fingerprint(),
-        "handbook_sha256": hashlib.sha256(simulator.handbook().encode()).hexdigest(),
+        "handbook_sha256": hashlib.sha256(handbook_with_guide(simulator).encode()).hexdigest(),
         "templates_sha256": hashlib.sha256(templates.encode()).hexdigest(),
     }
