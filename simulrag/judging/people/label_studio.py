@@ -87,9 +87,9 @@ def read_export(content: bytes, name: str) -> list[HumanLabel]:
     try:
         raw = json.loads(content)
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{name} is no valid JSON: {error}") from None
+        raise InputError(f"{name} is not valid JSON: {error}") from None
     if not isinstance(raw, list):
-        raise InputError(f"{name} is no Label Studio export: it must be a list of tasks")
+        raise InputError(f"{name} is not a Label Studio export: it must be a list of tasks")
     return [label for place, task in enumerate(raw, 1) for label in _labels(task, place, name)]
 
 

@@ -159,8 +159,8 @@ def test_an_export_comes_back() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "file.json is no valid JSON"),
-        (b"\xff\xfe", "file.json is no valid JSON"),
+        (b"{", "file.json is not valid JSON"),
+        (b"\xff\xfe", "file.json is not valid JSON"),
         (b"{}", "must be a list of tasks"),
         (b'[{"claim": "a", "label": "true"}]', "task 1 has no annotations.*JSON-MIN"),
         (b"[3]", "task 1: task: "),
