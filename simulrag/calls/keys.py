@@ -84,7 +84,9 @@ def _plain(value: object, place: Any, *, fold: bool) -> JsonValue:
         for name, item in value.items():
             if not isinstance(name, str):
                 raise ValueError(f"the key {name!r} at {_shown(place)} is not text")
-            plain[name if name.isascii() else _joined(name)] = _plain(item, (place, name), fold=fold)
+            plain[name if name.isascii() else _joined(name)] = _plain(
+                item, (place, name), fold=fold
+            )
         return plain
     raise ValueError(f"a {type(value).__name__} at {_shown(place)} is not a JSON value")
 

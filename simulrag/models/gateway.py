@@ -23,8 +23,8 @@ from simulrag.errors import (
 )
 from simulrag.models.base import Completion, Message, ProviderReply, Request
 from simulrag.models.counting import longest_prompt
-from simulrag.models.outage import Outage
 from simulrag.models.misses import explain_miss
+from simulrag.models.outage import Outage
 from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
 from simulrag.models.pending import BATCH, PendingCalls, Target
 from simulrag.models.prompts import Prompts
