@@ -7,20 +7,9 @@ from collections.abc import Iterator
 from simulrag.metrics.names import CLOSED_BOOK, SIMULRAG
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import (
-    DASH,
-    Block,
-    Figure,
-    Section,
-    Table,
-    Text,
-    budget,
-    count,
-    interval,
-    percent,
-    why,
-)
-from simulrag.report.chart import BLUE, GREY, RED, Point, dots
+from simulrag.report.blocks import Block, Figure, Section, Table, Text, budget, count, percent
+from simulrag.report.build import dot_figure, paired, pivoted
+from simulrag.report.chart import BLUE, GREY, RED
 from simulrag.report.run import DomainTable, Run
 
 METRICS = {
@@ -86,27 +75,21 @@ def line_name(row: Measurement) -> str:
 def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
     """Every method's final answers by budget and m."""
     found = domain.rows("answers", undecided=undecided, failures=failures)
-    lines: dict[tuple[str, float | None, int | None], dict[str, Measurement]] = {}
-    for row in found:
-        lines.setdefault((row.method, row.budget_percent, row.samples), {})[row.metric] = row
-    rows = []
-    for (method, _, samples), by_metric in lines.items():
-        first = next(iter(by_metric.values()))
-        values = (interval(by_metric.get(metric)) for metric in METRICS)
-        cells = (*values, count(first.n), percent(first.coverage))
-        rows.append((method, budget(first), str(samples), *cells))
-    one_sample = any(row[0] == SIMULRAG and row[2] == "1" for row in rows)
+    one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in found)
     treatment = "left out" if undecided == "excluded" else "counted as false"
-    return Table(
+    failed = "left out" if failures == "excluded" else "counted as zero"
+    return pivoted(
+        found,
+        {"Method": lambda row: row.method, "Verified": budget, "m": lambda row: str(row.samples)},
+        METRICS,
+        {"Questions": lambda row: count(row.n), "Coverage": lambda row: percent(row.coverage)},
         name=name,
-        caption=f"{domain.name}: final answers; undecided claims {treatment}, failed questions "
-        + ("left out" if failures == "excluded" else "counted as zero"),
-        columns=("Method", "Verified", "m", *METRICS.values(), "Questions", "Coverage"),
-        rows=tuple(rows),
-        headers=3,
-        strong=tuple(index for index, row in enumerate(rows) if row[0] == SIMULRAG),
-        notes=(*((_ONE_SAMPLE,) if one_sample else ()), *why(found, line_name)),
+        caption=f"final answers; undecided claims {treatment}, failed questions {failed}",
         domain=domain.name,
+        headers=3,
+        strong=(SIMULRAG,),
+        notes=(_ONE_SAMPLE,) if one_sample else (),
+        line=line_name,
         fold=fold,
     )
 
@@ -115,77 +98,42 @@ def _figures(run: Run, domain: DomainTable) -> Iterator[Figure]:
     for metric in ("factuality", "informativeness"):
         title = METRICS[metric]
         found = leading_finals(run, domain, metric)
-        drawn = []
-        for row in found:
-            look = {SIMULRAG: RED, CLOSED_BOOK: GREY}.get(row.method, BLUE)
-            said = f"{line_name(row)}: {title.lower()} {interval(row)}, {row.n} questions"
-            point = (
-                None if row.value is None else Point(row.value, 0, said, row.lower_95, row.upper_95)
-            )
-            drawn.append((line_name(row), point, look))
-        values = "; ".join(f"{line_name(row)} {interval(row)}" for row in found)
-        yield Figure(
-            name=f"{domain.name}-answers-{metric}",
-            kind="answers",
-            caption=f"{domain.title}: {title.lower()} of final answers. Bars: 95 % intervals.",
-            text=f"{title} of final answers, {domain.name}: {values}.",
-            svg=dots(drawn, title.lower(), 1.0 if metric == "factuality" else None),
-            domain=domain.name,
+        looks = {SIMULRAG: RED, CLOSED_BOOK: GREY}
+        yield dot_figure(
+            domain.name,
+            "answers",
+            [(line_name(row), row, looks.get(row.method, BLUE)) for row in found],
+            title.lower(),
+            caption=f"{title.lower()} of final answers",
+            of="questions",
+            highest=1.0 if metric == "factuality" else None,
+            name=f"answers-{metric}",
             choice=("Final answers by", title),
             leading=metric == "factuality",
         )
 
 
 def _gains(run: Run, domain: DomainTable) -> Table:
-    found = domain.rows("comparisons", level="answer", undecided=run.settings.undecided)
-    gains = {_pair(row): row for row in found if row.unit == "percent"}
-    shown = [row for row in found if row.unit == "difference"]
-    return Table(
+    return paired(
+        domain.rows("comparisons", level="answer", undecided=run.settings.undecided),
+        {
+            "Verified": budget,
+            "m": lambda row: str(row.samples),
+            "Baseline": lambda row: row.baseline,
+            "Its m": lambda row: str(row.baseline_samples),
+            "Metric": lambda row: METRICS[row.metric],
+        },
         name="gains",
-        caption=f"{domain.name}: {SIMULRAG}'s final answers minus each baseline's",
-        columns=("Verified", "m", "Baseline", "Its m", "Metric", "Difference", *GAIN_COLUMNS),
-        rows=tuple(
-            (
-                budget(row),
-                str(row.samples),
-                row.baseline,
-                str(row.baseline_samples),
-                METRICS[row.metric],
-                interval(row, signed=True),
-                *gain_cells(row, gains.get(_pair(row))),
-            )
-            for row in shown
-        ),
+        caption=f"{SIMULRAG}'s final answers minus each baseline's",
+        domain=domain.name,
         headers=5,
         notes=(
             "Only questions that both completed. Holm's correction runs over the baselines of one "
             "metric.",
-            *why(shown, lambda row: f"{row.baseline}, m = {row.baseline_samples}"),
         ),
-        domain=domain.name,
+        line=lambda row: f"{row.baseline}, m = {row.baseline_samples}",
         fold="Paired differences",
     )
-
-
-GAIN_COLUMNS = ("Gain, %", "p", "p, Holm")
-
-
-def gain_cells(row: Measurement, gain: Measurement | None) -> tuple[str, str, str]:
-    """The gain in percent of the baseline, p, and p after Holm's correction."""
-    text = DASH
-    if gain is not None and gain.value is not None:
-        text = f"{gain.value:+.1f}"
-        if gain.lower_95 is not None and gain.upper_95 is not None:
-            text += f" [{gain.lower_95:+.1f}, {gain.upper_95:+.1f}]"
-    return text, _p(row.p), _p(row.p_holm)
-
-
-def _p(value: float | None) -> str:
-    return DASH if value is None else f"{value:.3f}"
-
-
-def _pair(row: Measurement) -> tuple[object, ...]:
-    return (row.budget_percent, row.samples, row.baseline, row.baseline_samples, row.metric)
 
 
 SECTION = Section("answers", "Final answers", blocks)

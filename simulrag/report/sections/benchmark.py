@@ -6,18 +6,9 @@ from collections.abc import Iterator
 
 from simulrag.metrics.published import PAPER_STATISTICS, published_field
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import (
-    DASH,
-    Block,
-    Figure,
-    Section,
-    Table,
-    count,
-    interval,
-    percent,
-    why,
-)
-from simulrag.report.chart import BLUE, Point, dots
+from simulrag.report.blocks import DASH, Block, Figure, Section, Table, count, interval, percent
+from simulrag.report.build import dot_figure, listed
+from simulrag.report.chart import BLUE
 from simulrag.report.run import DomainTable, Run
 
 _STATISTICS = {
@@ -53,45 +44,37 @@ def blocks(run: Run) -> Iterator[Block]:
 
 
 def _figure(domain: DomainTable) -> Figure:
-    found = [row for name in _ACCURACY for row in domain.rows("retrieval", name, argument="")]
-    rows = []
-    for row in found:
-        name = f"{_share(row)}: {percent(row.value)}"
-        said = f"{_share(row)}: {interval(row)}, {count(row.n)} counted"
-        point = None
-        if row.value is not None:
-            point = Point(row.value, 0, said, row.lower_95, row.upper_95)
-        rows.append((name, point, BLUE))
-    return Figure(
-        name=f"{domain.name}-retrieval",
-        kind="retrieval",
-        caption=f"{domain.title}: the tool calls made, against the known ones. Bars: 95 % "
-        "intervals.",
-        text=f"Tool calls, {domain.name}: {'; '.join(name for name, _, _ in rows)}.",
-        svg=dots(rows, "share of questions", 1.0),
-        domain=domain.name,
+    found = [row for name in _ACCURACY for row in domain.rows("retrieval", name)]
+    return dot_figure(
+        domain.name,
+        "retrieval",
+        [(_share(row), row, BLUE) for row in found],
+        "share of questions",
+        caption="the tool calls made, against the known ones",
+        of="counted",
+        shares=True,
     )
 
 
 def _retrieval(domain: DomainTable) -> Table:
     found = domain.rows("retrieval")
-    return Table(
+    return listed(
+        [row for row in found if row.value is not None or not row.argument],
+        {
+            "Share with": _share,
+            "Value": interval,
+            "Counted": lambda row: count(row.n),
+            "Coverage": lambda row: percent(row.coverage),
+        },
         name="retrieval",
-        caption=f"{domain.name}: the tool calls made, against the scenario each question is known "
-        "for",
-        columns=("Share with", "Value", "Counted", "Coverage"),
-        rows=tuple(
-            (_share(row), interval(row), count(row.n), percent(row.coverage))
-            for row in found
-            if row.value is not None or not row.argument
-        ),
+        caption="the tool calls made, against the scenario each question is known for",
+        domain=domain.name,
         headers=1,
         notes=(
             "Where a share is 0 or 1 resamples have no spread; by the rule of three up to 3 in the "
             "number of questions may still be otherwise.",
-            *why((row for row in found if not row.argument), _share),
         ),
-        domain=domain.name,
+        line=_share,
         fold="Tool calls, every argument",
     )
 
@@ -101,33 +84,31 @@ def _share(row: Measurement) -> str:
 
 
 def _statistics(run: Run, domain: DomainTable) -> Table:
-    found = domain.rows("benchmark")
     theirs: dict[str, float] = {}
     if PAPER_STATISTICS in run.published:
-        for row in run.published[PAPER_STATISTICS].iter_rows(named=True):
-            if row["domain"] == published_field(domain.name):
-                theirs = row
-    return Table(
+        for line in run.published[PAPER_STATISTICS].iter_rows(named=True):
+            if line["domain"] == published_field(domain.name):
+                theirs = line
+    return listed(
+        domain.rows("benchmark"),
+        {
+            "Mean number of": _statistic,
+            "This run": interval,
+            "Published": lambda row: f"{theirs[row.metric]:g}" if row.metric in theirs else DASH,
+            "Questions": lambda row: count(row.n),
+        },
         name="benchmark",
-        caption=f"{domain.name}: the benchmark, means over its questions",
-        columns=("Mean number of", "This run", "Published", "Questions"),
-        rows=tuple(
-            (
-                _STATISTICS.get(row.metric, row.metric),
-                interval(row),
-                f"{theirs[row.metric]:g}" if row.metric in theirs else DASH,
-                count(row.n),
-            )
-            for row in found
-        ),
-        headers=1,
-        notes=(
-            "Published: the paper's Table 2, over its own questions, claims and tools.",
-            *why(found, lambda row: _STATISTICS.get(row.metric, row.metric)),
-        ),
+        caption="the benchmark, means over its questions",
         domain=domain.name,
+        headers=1,
+        notes=("Published: the paper's Table 2, over its own questions, claims and tools.",),
+        line=_statistic,
         fold="The benchmark's questions",
     )
+
+
+def _statistic(row: Measurement) -> str:
+    return _STATISTICS.get(row.metric, row.metric)
 
 
 SECTION = Section("benchmark", "Retrieval and benchmark", blocks)

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulrag.metrics.names import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
-from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import (
-    Block,
-    Figure,
-    Section,
-    Table,
-    budget,
-    count,
-    interval,
-    why,
-)
+from simulrag.report.blocks import Block, Figure, Section, Table, budget, count, interval
+from simulrag.report.build import Columns, listed, pivoted
 from simulrag.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from simulrag.report.run import DomainTable, Run
 
@@ -83,67 +74,52 @@ def _reliability(run: Run, domain: DomainTable) -> Figure:
     )
 
 
+_LINE: Columns = {
+    "Method": lambda row: row.method,
+    "Verified": budget,
+    "Confidence": lambda row: row.centrality,
+}
+
+
 def _errors(run: Run, domain: DomainTable) -> Table:
-    found = domain.rows("calibration", metric="ece", undecided=run.settings.undecided)
-    return Table(
+    return listed(
+        domain.rows("calibration", "ece", undecided=run.settings.undecided),
+        {**_LINE, "Error": interval, "Claims": lambda row: count(row.n)},
         name="calibration",
-        caption=f"{domain.name}: expected calibration error, before and after verification",
-        columns=("Method", "Verified", "Confidence", "Error", "Claims"),
-        rows=tuple(
-            (row.method, budget(row), row.centrality, interval(row), count(row.n)) for row in found
-        ),
+        caption="expected calibration error, before and after verification",
+        domain=domain.name,
         headers=3,
-        strong=_ours(found),
+        strong=(UE_SBA,),
         notes=(
             "The mean distance between a claim's confidence and the share of true claims in its "
             "bin, of ten. Chance keeps it above 0, more so with few claims.",
-            *why(found),
         ),
-        domain=domain.name,
         fold="Calibration error",
     )
 
 
 def _thresholds(run: Run, domain: DomainTable) -> Table:
     """Conformal kappa, and what it does on scenarios that it was not calibrated on."""
-    found = domain.rows("conformal", undecided=run.settings.undecided)
-    first = [row for row in found if row.metric == "kappa"]
-    by_metric = {(row.method, row.budget_percent, row.centrality, row.metric): row for row in found}
-    rows = tuple(
-        (
-            *(row.method, budget(row), row.centrality),
-            *(
-                interval(by_metric.get((row.method, row.budget_percent, row.centrality, metric)))
-                for metric in _CONFORMAL
-            ),
-            count(row.n),
-        )
-        for row in first
-    )
-    goal = 1 - run.settings.alpha
-    return Table(
+    return pivoted(
+        domain.rows("conformal", undecided=run.settings.undecided),
+        _LINE,
+        _CONFORMAL,
+        {"Scenarios": lambda row: count(row.n)},
         name="conformal",
-        caption=f"{domain.name}: the threshold that keeps expected claim precision at {goal:g} or "
-        "more",
-        columns=("Method", "Verified", "Confidence", *_CONFORMAL.values(), "Scenarios"),
-        rows=rows,
+        caption="the threshold that keeps expected claim precision at "
+        f"{1 - run.settings.alpha:g} or more",
+        domain=domain.name,
         headers=3,
-        strong=_ours(first),
+        strong=(UE_SBA,),
         notes=(
             "Conformal risk control over scenarios. Held-out precision is the guaranteed quantity: "
             "the mean over questions of the share of true claims among the kept, 1 where none is "
             "kept, at thresholds calibrated on other scenarios. It holds for scenarios that are "
             "exchangeable with these, on average over calibrations, and by these labels. "
             "Precision by keeping little is easy: read the columns beside it.",
-            *why(first),
         ),
-        domain=domain.name,
         fold="Conformal kappa",
     )
-
-
-def _ours(rows: list[Measurement]) -> tuple[int, ...]:
-    return tuple(index for index, row in enumerate(rows) if row.method == UE_SBA)
 
 
 SECTION = Section("calibration", "Calibration", blocks)

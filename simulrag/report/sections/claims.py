@@ -27,22 +27,10 @@ from simulrag.report.blocks import (
     count,
     interval,
     percent,
-    why,
 )
-from simulrag.report.chart import (
-    BLUE,
-    ENDS,
-    GREY,
-    OCHRE,
-    RED,
-    Axis,
-    Look,
-    Point,
-    Series,
-    lines,
-)
+from simulrag.report.build import paired, pivoted
+from simulrag.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from simulrag.report.run import DomainTable, Run
-from simulrag.report.sections.answers import GAIN_COLUMNS, gain_cells
 
 LOOKS = {RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}
 EMPTY = "undefined at every budget:\nthe notes below the table say why"
@@ -88,67 +76,42 @@ def blocks(run: Run) -> Iterator[Block]:
 
 def _table(domain: DomainTable, centrality: str, undecided: str, name: str, fold: str) -> Table:
     found = domain.rows("claims", centrality=centrality, undecided=undecided)
-    by_line: dict[tuple[float, str], dict[str, Measurement]] = {}
-    for row in found:
-        by_line.setdefault((row.budget_percent or 0, row.method), {})[row.metric] = row
-    rows: list[tuple[str, ...]] = []
-    for share, method in sorted(by_line, key=lambda line: (line[0], _LINES.index(line[1]))):
-        by_metric = by_line[share, method]
-        values = (
-            _share(by_metric.get(metric)) if metric in _SHARES else interval(by_metric.get(metric))
-            for metric in _COLUMNS
-        )
-        first = by_metric.get("f1", next(iter(by_metric.values())))
-        rows.append((budget(first), method, *values, count(first.n)))
     treatment = "left out" if undecided == "excluded" else "counted as false"
-    return Table(
+    return pivoted(
+        sorted(found, key=lambda row: (row.budget_percent or 0, _LINES.index(row.method))),
+        {"Budget": budget, "Method": lambda row: row.method},
+        _COLUMNS,
+        {"Claims": lambda row: count(row.n)},
+        lambda row: percent(row.value) if row.metric in _SHARES else interval(row),
         name=name,
-        caption=f"{domain.name}: claims after verification; confidence by {centrality}; "
-        f"undecided claims {treatment}",
-        columns=("Budget", "Method", *_COLUMNS.values(), "Claims"),
-        rows=tuple(rows),
-        strong=tuple(index for index, row in enumerate(rows) if row[1] == UE_SBA),
-        notes=tuple(why(row for row in found if row.metric in _COLUMNS)),
+        caption=f"claims after verification; confidence by {centrality}; undecided claims "
+        f"{treatment}",
         domain=domain.name,
+        strong=(UE_SBA,),
         fold=fold,
     )
 
 
-def _share(row: Measurement | None) -> str:
-    return percent(None if row is None else row.value)
-
-
 def _comparisons(run: Run, domain: DomainTable) -> Table:
     found = domain.rows("comparisons", level="claim", **run.leading)
-    gains = {_pair(row): row for row in found if row.unit == "percent"}
-    shown = sorted(
-        (row for row in found if row.unit == "difference" and row.metric in FIGURE_METRICS),
-        key=lambda row: row.budget_percent or 0,
-    )
-    return Table(
+    return paired(
+        sorted(
+            (row for row in found if row.metric in FIGURE_METRICS),
+            key=lambda row: row.budget_percent or 0,
+        ),
+        {
+            "Budget": budget,
+            "Baseline": lambda row: row.baseline,
+            "Metric": lambda row: FIGURE_METRICS[row.metric],
+        },
         name="comparisons",
-        caption=f"{domain.name}: {UE_SBA} minus each baseline, on the same resampled scenarios",
-        columns=("Budget", "Baseline", "Metric", "Difference", *GAIN_COLUMNS),
-        rows=tuple(
-            (
-                *(budget(row), row.baseline, FIGURE_METRICS[row.metric]),
-                interval(row, signed=True),
-                *gain_cells(row, gains.get(_pair(row))),
-            )
-            for row in shown
-        ),
-        headers=3,
-        notes=(
-            "Holm's correction runs over baselines and budgets of one metric.",
-            *why(shown, lambda row: f"{row.baseline} ({budget(row)})"),
-        ),
+        caption=f"{UE_SBA} minus each baseline, on the same resampled scenarios",
         domain=domain.name,
+        headers=3,
+        notes=("Holm's correction runs over baselines and budgets of one metric.",),
+        line=lambda row: f"{row.baseline} ({budget(row)})",
         fold="Paired differences",
     )
-
-
-def _pair(row: Measurement) -> tuple[object, ...]:
-    return (row.budget_percent, row.baseline, row.metric)
 
 
 def _measured(

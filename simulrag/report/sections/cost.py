@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Unpack
 
 from simulrag.metrics.names import SIMULRAG, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
-from simulrag.report.blocks import DASH, Block, Section, Table, budget, why
+from simulrag.report.blocks import DASH, Block, Section, Table, budget
+from simulrag.report.build import Columns, Given, pivoted
 from simulrag.report.run import DomainTable, Run
 from simulrag.report.sections.claims import by_calls
 
@@ -39,76 +41,57 @@ def blocks(run: Run) -> Iterator[Block]:
 
 
 def _by_method(domain: DomainTable, found: Sequence[Measurement]) -> Table:
-    whole = [row for row in found if row.step == _ALL]
-    lines = _lines(whole, lambda row: (row.level, row.method, row.budget_percent, row.samples))
-    columns = _columns(whole)
-    rows = [
-        (
-            first.method,
-            budget(first) if first.budget_percent is not None else DASH,
-            DASH if first.samples is None else str(first.samples),
-            *_cells(by_metric, columns),
-        )
-        for first, by_metric in lines
-    ]
-    return Table(
+    return _pivoted(
+        [row for row in found if row.step == _ALL],
+        {
+            "Method": lambda row: row.method,
+            "Verified": budget,
+            "m": lambda row: DASH if row.samples is None else str(row.samples),
+        },
         name="method-cost",
-        caption=f"{domain.name}: cost a question of each method by itself",
-        columns=("Method", "Verified", "m", *columns.values()),
-        rows=tuple(rows),
+        caption="cost a question of each method by itself",
+        domain=domain.name,
         headers=3,
-        strong=tuple(i for i, row in enumerate(rows) if row[0] in (SIMULRAG, UE_SBA)),
+        strong=(SIMULRAG, UE_SBA),
         notes=(
             "Lines without m select claims and write one answer; lines with m are final answers. "
             f"data/metrics/{domain.name}.csv has every step.",
-            *_notes(whole),
         ),
-        domain=domain.name,
         fold="Each method by itself",
     )
 
 
 def _by_step(domain: DomainTable, found: Sequence[Measurement]) -> Table:
-    columns = _columns(found)
-    lines = _lines(found, lambda row: row.step)
-    return Table(
+    return _pivoted(
+        found,
+        {"Step": lambda row: row.step},
         name="cost",
-        caption=f"{domain.name}: cost a question by step, paid for now or before",
-        columns=("Step", *columns.values()),
-        rows=tuple((first.step, *_cells(by_metric, columns)) for first, by_metric in lines),
-        headers=1,
-        strong=tuple(i for i, (first, _) in enumerate(lines) if first.step == _ALL),
-        notes=tuple(_notes(found)),
+        caption="cost a question by step, paid for now or before",
         domain=domain.name,
+        headers=1,
         fold="Cost by step",
     )
 
 
 def _by_model(domain: DomainTable, found: Sequence[Measurement]) -> Table:
-    columns = _columns(found)
     dates = sorted({row.as_of for row in found if row.as_of})
-    return Table(
+    return _pivoted(
+        found,
+        {"Stage": lambda row: row.stage, "Model": lambda row: row.model},
         name="spending",
-        caption=f"{domain.name}: the whole run by stage and model, paid for now or before",
-        columns=("Stage", "Model", *columns.values()),
-        rows=tuple(
-            (first.stage, first.model, *_cells(by_metric, columns))
-            for first, by_metric in _lines(found, lambda row: (row.stage, row.model))
-        ),
-        notes=(*([f"Prices as of {', '.join(dates)}."] if dates else []), *_notes(found)),
+        caption="the whole run by stage and model, paid for now or before",
         domain=domain.name,
+        notes=(f"Prices as of {', '.join(dates)}.",) if dates else (),
         fold="Calls and money of the whole run",
     )
 
 
-def _lines(
-    rows: Sequence[Measurement], key: Callable[[Measurement], object]
-) -> list[tuple[Measurement, dict[str, Measurement]]]:
-    """The rows by line, in order: a first one to name it by, and its metrics."""
-    lines: dict[object, dict[str, Measurement]] = {}
-    for row in rows:
-        lines.setdefault(key(row), {})[row.metric] = row
-    return [(next(iter(by_metric.values())), by_metric) for by_metric in lines.values()]
+def _pivoted(found: Sequence[Measurement], heads: Columns, **more: Unpack[Given]) -> Table:
+    if any(row.metric.endswith(ESTIMATED) for row in found):
+        estimated = "Estimated: the characters of the stored messages and replies, by 4."
+        more["notes"] = (*more.get("notes", ()), estimated)
+    more["line"] = lambda row: COUNTS.get(row.metric, row.metric)
+    return pivoted(found, heads, _columns(found), None, _cell, **more)
 
 
 def _columns(rows: Sequence[Measurement]) -> dict[str, str]:
@@ -123,26 +106,12 @@ def _columns(rows: Sequence[Measurement]) -> dict[str, str]:
     return columns
 
 
-def _cells(by_metric: dict[str, Measurement], columns: dict[str, str]) -> Iterator[str]:
-    for metric in columns:
-        row = by_metric.get(metric)
-        if row is None or row.value is None:
-            yield DASH
-        elif metric == "usd":
-            yield f"{row.value:,.4f}"
-        else:
-            yield f"{row.value:,.0f}" if row.family == "spending" else f"{row.value:,.1f}"
-
-
-def _notes(rows: Sequence[Measurement]) -> list[str]:
-    notes = why(
-        (row for row in rows if row.value is None),
-        lambda row: COUNTS.get(row.metric, row.metric).lower().replace("us d", "US d"),
-    )
-    notes = [note[:1].upper() + note[1:] for note in notes]
-    if any(row.metric.endswith(ESTIMATED) for row in rows):
-        notes.append("Estimated: the characters of the stored messages and replies, by 4.")
-    return notes
+def _cell(row: Measurement) -> str:
+    if row.value is None:
+        return DASH
+    if row.metric == "usd":
+        return f"{row.value:,.4f}"
+    return f"{row.value:,.0f}" if row.family == "spending" else f"{row.value:,.1f}"
 
 
 SECTION = Section("cost", "Cost", blocks)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.report.blocks import Block, Section, Table, count, interval, why
+from simulrag.report.blocks import Block, Section, Table, count, interval
+from simulrag.report.build import listed
 from simulrag.report.run import DomainTable, LabelledByPeople, Run
 
 _MEASURES = {
@@ -31,21 +32,23 @@ def blocks(run: Run) -> Iterator[Block]:
 
 
 def _agreement(domain: DomainTable) -> Table:
-    found = domain.rows("agreement")
-    return Table(
+    return listed(
+        domain.rows("agreement"),
+        {
+            "Between": lambda row: row.between,
+            "Measure": lambda row: _MEASURES[row.metric],
+            "Value": interval,
+            "Claims": lambda row: count(row.n),
+        },
         name="agreement",
-        caption=f"{domain.name}: agreement over true, false and undecided",
-        columns=("Between", "Measure", "Value", "Claims"),
-        rows=tuple(
-            (row.between, _MEASURES[row.metric], interval(row), count(row.n)) for row in found
-        ),
+        caption="agreement over true, false and undecided",
+        domain=domain.name,
         notes=(
             "Kappa is agreement beyond what chance would give: 1 is perfect, 0 is chance. The "
             "claims that the judge left undecided are offered to people first, so the judge is "
             "shown with and without them.",
-            *why(found, lambda row: row.between),
         ),
-        domain=domain.name,
+        line=lambda row: row.between,
     )
 
 
