@@ -129,4 +129,4 @@ def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
         return [kind.model_validate(row) for row in pl.read_parquet(path).iter_rows(named=True)]
     except (pl.exceptions.PolarsError, ValidationError) as error:
         text = " ".join(str(error).split())[:200]
-        raise InputError(f"{path} is no table of {kind.__name__}: {text}") from None
+        raise InputError(f"{path} is not a table of {kind.__name__}: {text}") from None

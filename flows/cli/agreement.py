@@ -1,8 +1,4 @@
-"""``simulrag agreement ONE TWO``: how far two runs' answers agree.
-
-Both are JSONL files of the answer stage over the same questions, for example with
-``claims_per_call: {boundary: 1, verify: 1}`` and with batches.
-"""
+"""``simulrag agreement ONE TWO``: how far two runs' answers agree."""
 
 from __future__ import annotations
 
@@ -16,7 +12,10 @@ def agreement(
     one: Annotated[Path, typer.Argument(help="Answers of one run, JSONL.")],
     two: Annotated[Path, typer.Argument(help="Answers of the other run, JSONL.")],
 ) -> None:
-    """How far two runs' answers to the same questions agree, one JSON object a line."""
+    """How far two runs over the same questions agree: a JSON object a line.
+
+    For example a run with ``claims_per_call: {boundary: 1, verify: 1}`` and one with batches.
+    """
     import dataclasses
     import json
 

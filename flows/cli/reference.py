@@ -46,11 +46,24 @@ def reference() -> str:
         "",
         "## Parameters",
         "",
+        "`ROLE` is `benchmark`, `answer` or `judge`.",
+        "",
         "| in params.yaml | meaning |",
         "| --- | --- |",
-        *(f"| `{name}` | {meaning} |" for name, meaning in describe()),
+        *(f"| `{name}` | {meaning} |" for name, meaning in _by_role(describe())),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _by_role(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The parameters with one row for the three models' equal sections: ``llm.ROLE``."""
+    first = "llm.benchmark."
+    others = ("llm.answer.", "llm.judge.")
+    return [
+        (f"llm.ROLE.{name.removeprefix(first)}" if name.startswith(first) else name, meaning)
+        for name, meaning in rows
+        if not name.startswith(others)
+    ]
 
 
 def _commands(group: object, prefix: str = "") -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -46,12 +47,18 @@ def use(
         typer.echo("A model that costs money needs operations.budget, for example: {usd: 5}")
 
 
-def plan(as_json: Json = False) -> None:
+def plan(
+    params: Annotated[
+        Path | None,
+        typer.Option(help="Plan these parameters, of a next recording say; else params.yaml."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """State calls, tokens and money of what is to be done."""
     from flows.plan.plan import show_plan
     from flows.project import find_project
 
-    show_plan(find_project(), as_json)
+    show_plan(find_project(), as_json, params)
 
 
 def params(as_json: Json = False) -> None:

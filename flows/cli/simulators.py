@@ -47,13 +47,15 @@ def verify() -> None:
 
     project = find_project()
     agreed = True
-    for domain, choice in load_params(project.params).simulators.items():
+    params = load_params(project.params)
+    for domain in params.domains:
         runs = recorded_runs(project.root / "data" / "recorded" / f"answer-{domain}.parquet")
-        if not runs or choice.name == "replay":
+        name, settings = params.chosen(domain, project.root)
+        if not runs or name == "replay":
             typer.echo(f"{domain}: no recorded run to repeat")
             continue
         try:
-            agreed &= _verify(domain, load(choice.name, choice.settings), runs)
+            agreed &= _verify(domain, load(name, settings), runs)
         except SimulatorError as error:
             typer.echo(f"{domain}: {error}", err=True)
             agreed = False

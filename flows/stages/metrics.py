@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from flows.files import read_records, record_lines, write_bytes, write_text
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
-from simulrag.metrics.data import DomainData, collect
+from simulrag.metrics.data import DomainData
 from simulrag.metrics.exports import Exported, TextTasks, read_export
+from simulrag.metrics.gather import collect
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
 from simulrag.metrics.pool import LabelRow, label_lookup

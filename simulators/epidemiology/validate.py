@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _published(row: dict[str, str]) -> Published:
     season = row["season"].strip()
     if season not in _SEASONS:
-        raise ValueError(f"season '{season}' is none of {', '.join(_SEASONS)}")
+        raise ValueError(f"season '{season}' is not one of {', '.join(_SEASONS)}")
     metric = row["metric"].strip()
     if metric not in _METRICS:
         raise ValueError(f"metric '{metric}' is neither prevalence nor incidence")

@@ -2,7 +2,7 @@
 
 from simulrag.calls.cache import CacheAnswer, CallCache, CallResult, Mode
 from simulrag.calls.exchange import ImportReport, copy_cache, export_cache, import_cache
-from simulrag.calls.inspection import cache_stats, explain_miss, read_calls, verify_cache
+from simulrag.calls.inspection import cache_stats, read_calls, verify_cache
 from simulrag.calls.keys import KEY_VERSION, CallKind, call_key, canonical_json
 from simulrag.calls.ledger import Ledger, SpentUsage
 from simulrag.calls.places import CachePlace, RedisPlace, parse_place
@@ -26,7 +26,6 @@ __all__ = [
     "call_key",
     "canonical_json",
     "copy_cache",
-    "explain_miss",
     "export_cache",
     "import_cache",
     "parse_place",

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self, get_args
 
 from pydantic import JsonValue
@@ -60,8 +59,6 @@ class CacheAnswer:
 
 @dataclass(eq=False)
 class _Flight:
-    """A call under way in this process, and how many wait for it."""
-
     task: asyncio.Task[CacheAnswer]
     waiters: int = 0
 
@@ -89,7 +86,7 @@ class CallCache:
         self._used: set[str] = set()
         self._unsaved: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
-        self._versions: dict[tuple[str, str, str], set[str]] = {}
+        self._versions: dict[str, str] = {}
         self._closed = False
 
     async def get_or_call(
@@ -196,8 +193,7 @@ class CallCache:
         self._closed = True
         run = StageRun(mode=self.mode, **self.counts())
         try:
-            keep = self._store.put if self.mode == "refresh" else self._store.add
-            keep({CALL + key: text for key, text in self._unsaved.items()})
+            self._keep({CALL + key: text for key, text in self._unsaved.items()})
             self._store.put({STAGE + self.stage: canonical_json(run.model_dump())})
         except EnvironmentFault as error:
             if not self._unsaved:
@@ -210,12 +206,7 @@ class CallCache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def _wait(self, key: str, flight: _Flight) -> CacheAnswer:
@@ -246,20 +237,24 @@ class CallCache:
                 self._counts[f"{kind}_misses"] -= 1
                 raise
             self._unsaved[key] = _row(kind, key, request, result, time.monotonic() - started)
+        row = CALL + key
         try:
-            if self.mode == "refresh":
-                self._store.put({CALL + key: self._unsaved[key]})
-                self._fresh.add(key)
-            else:
-                self._store.add({CALL + key: self._unsaved[key]})
-            text = self._store.get(CALL + key) or ""  # another process may have been faster
+            self._keep({row: self._unsaved[key]})
+            text = self._store.get(row) or ""  # another process may have been faster
         except EnvironmentFault as error:
             raise EnvironmentFault(
                 f"{error}. The call with key {key} was paid for; its result is kept in memory and "
                 "stored when it is asked for again or this run ends, if the cache works by then"
             ) from error
         del self._unsaved[key]
+        self._fresh.add(key)
         return CacheAnswer(self._trusted(kind, key, request, text), hit=paid_before)
+
+    def _keep(self, rows: dict[str, str]) -> None:
+        if self.mode == "refresh":
+            self._store.put(rows)
+        else:
+            self._store.add(rows)
 
     def _find(self, kind: CallKind, key: str, request: str) -> StoredCall | None:
         """The row, if this run may use it. Raises CacheError where it cannot be trusted."""
@@ -282,15 +277,13 @@ class CallCache:
         self._used.add(call.key)
         self._counts[f"{call.kind}_hits"] += answer.hit
         if call.kind == "model" and call.model_version:
-            seen = self._versions.setdefault(call.model_name, set())
-            news = call.model_version not in seen
-            seen.add(call.model_version)
-            if news and len(seen) == 2:
+            first = self._versions.setdefault(call.model_name, call.model_version)
+            if first not in (call.model_version, "several"):
+                self._versions[call.model_name] = "several"
                 log.warning(
-                    "%s answered in several versions (%s): the results mix them. Mode refresh asks "
-                    "everything again",
-                    "/".join(part for part in call.model_name if part) or "a model",
-                    ", ".join(sorted(seen)),
+                    "%s answered in several versions (%s, %s): the results mix them. Mode refresh "
+                    "asks everything again",
+                    *(call.model_name, first, call.model_version),
                 )
         return answer
 

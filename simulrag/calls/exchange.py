@@ -213,14 +213,8 @@ def _checked(line: Mapping[str, Any]) -> str:
         raise ValueError(f"empty: {', '.join(missing)}")
     if key_of(line["kind"], line["request"]) != line["key"]:
         raise ValueError("its key does not belong to its request")
-    usage = parse_json(line["usage"])
+    usage, response = parse_json(line["usage"]), parse_json(line["response"])
     if not isinstance(usage, dict) or not all(type(count) is int for count in usage.values()):
         raise ValueError("its usage is not an object of whole numbers")
-    return row_text(
-        line["key"],
-        line["kind"],
-        line["request"],
-        response=parse_json(line["response"]),
-        usage=usage,
-        model_version=line["model_version"],
-    )
+    more = {"response": response, "usage": usage, "model_version": line["model_version"]}
+    return row_text(line["key"], line["kind"], line["request"], **more)

@@ -30,6 +30,7 @@ KEY_VERSION = 1
 LARGEST_EXACT_INTEGER = 2**53
 """Above this a float no longer tells neighbouring integers apart (IEEE 754 binary64)."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -83,7 +84,9 @@ def _plain(value: object, place: Any, *, fold: bool) -> JsonValue:
         for name, item in value.items():
             if not isinstance(name, str):
                 raise ValueError(f"the key {name!r} at {_shown(place)} is not text")
-            plain[_joined(name)] = _plain(item, (place, name), fold=fold)
+            plain[name if name.isascii() else _joined(name)] = _plain(
+                item, (place, name), fold=fold
+            )
         return plain
     raise ValueError(f"a {type(value).__name__} at {_shown(place)} is not a JSON value")
 
@@ -97,7 +100,7 @@ def _shown(place: Any) -> str:
 
 
 def _text(plain: JsonValue) -> str:
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = _ENCODER.encode(plain)
     if _encodable(text):
         return text
     return _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", text)

@@ -36,6 +36,7 @@ _PROMISES = {  # settings of redis.conf, and what happens with other values
     "appendonly": ("yes", "rows are gone when it ends"),
     "appendfsync": ("always", "acknowledged rows are gone when it is killed or loses power"),
     "no-appendfsync-on-rewrite": ("no", "nothing is flushed while it rewrites its file"),
+    "maxmemory-policy": ("noeviction", "it drops rows when its memory is full"),
 }
 
 
@@ -156,36 +157,35 @@ class RedisStore:
         except (wrong.LockError, wrong.WatchError):
             raise
         except wrong.RedisError as error:
-            raise self._meaning(error) from None
-
-    def _meaning(self, error: Exception) -> CacheError | EnvironmentFault:
-        said = str(error).partition("\n")[0] or type(error).__name__
-        advice = "Start it, or name another call cache in operations.cache"
-        if said.startswith("WRONGTYPE"):
-            said = f"it holds keys '{self._space}:...' that are not a call cache"
-            return CacheError(f"the Redis at {self.place}: {said}. Name another database")
-        if isinstance(error, wrong.AuthenticationError | wrong.AuthorizationError):
-            advice = f"Set the environment variable {PASSWORD_VARIABLE} for this name"
-        elif "CERTIFICATE_VERIFY_FAILED" in said:
-            advice = f"{CERTIFICATES_VARIABLE} names the file of its certificate's authority"
-        elif isinstance(error, wrong.OutOfMemoryError):
-            advice = "It is full: raise its maxmemory"
-        return EnvironmentFault(f"the Redis at {self.place} cannot be used: {said}. {advice}")
+            said = str(error).partition("\n")[0] or type(error).__name__
+            if said.startswith("WRONGTYPE"):
+                said = f"its keys '{self._space}:...' are not a call cache: name another database"
+                raise CacheError(f"the Redis at {self.place}: {said}") from None
+            advice = "start it, or name another call cache in operations.cache"
+            if isinstance(error, wrong.AuthenticationError | wrong.AuthorizationError):
+                advice = f"set the environment variable {PASSWORD_VARIABLE} for this name"
+            elif "CERTIFICATE_VERIFY_FAILED" in said:
+                advice = f"{CERTIFICATES_VARIABLE} names the file of its certificate's authority"
+            elif isinstance(error, wrong.OutOfMemoryError):
+                advice = "it is full: raise its maxmemory"
+            raise EnvironmentFault(
+                f"the Redis at {self.place} cannot be used: {said}; {advice}"
+            ) from None
 
     def _check(self) -> None:
         """Raise EnvironmentFault unless the server keeps every row that it acknowledges."""
         try:
             found = self.redis.config_get("maxmemory*", "*append*")
         except wrong.ResponseError as error:
-            raise self._unsafe(f"it does not tell its settings ({error})") from None
-        if found.get("maxmemory") != "0" and found.get("maxmemory-policy") != "noeviction":
-            raise self._unsafe("it drops rows when memory is full: 'maxmemory-policy noeviction'")
+            found, unsafe = {}, f"it does not tell its settings ({error})"
         for name, (value, why) in _PROMISES.items():
-            if found.get(name) != value:
-                raise self._unsafe(f"{name} is {found.get(name)}: {why}: set '{name} {value}'")
-
-    def _unsafe(self, what: str) -> EnvironmentFault:
-        return EnvironmentFault(f"the Redis at {self.place} may lose what was paid for: {what}")
+            if found and found.get(name) != value:
+                unsafe = f"{name} is {found.get(name)}, so {why}: set '{name} {value}'"
+                break
+        else:
+            if found:
+                return
+        raise EnvironmentFault(f"the Redis at {self.place} may lose what was paid for: {unsafe}")
 
 
 def _text(raw: bytes | None) -> tuple[str, str | None]:

@@ -97,28 +97,24 @@ def holds_rows(place: CachePlace) -> bool:
 
 
 class TextDisk(Disk):  # type: ignore[misc]
-    """Stores text inline and refuses everything else, in both directions."""
+    """Stores text inline and refuses everything else: TypeError on the way in, CacheError out."""
 
     def put(self, key: object) -> tuple[str, bool]:
-        """A key for the table. Raises TypeError for anything but text."""
         if type(key) is not str:
             raise TypeError(f"cache keys are text, not {type(key).__name__}")
         return key, True
 
     def get(self, key: object, raw: object) -> str:
-        """A key from the table. Raises CacheError for anything but raw text."""
         if raw != 1 or type(key) is not str:
             raise CacheError("its key is not text")
         return key
 
     def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, str]:
-        """A value for the table. Raises TypeError for anything but text."""
         if read or type(value) is not str:
             raise TypeError(f"the cache row {key} must be text, not {type(value).__name__}")
         return 0, _RAW, None, value
 
     def fetch(self, mode: object, filename: object, value: object, read: bool) -> str:
-        """A value from the table. Raises CacheError for anything but inline text."""
         if read or mode != _RAW or filename is not None or type(value) is not str:
             raise CacheError(f"it is not inline text (mode {mode})")
         return value

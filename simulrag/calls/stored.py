@@ -12,8 +12,7 @@ from simulrag.calls.keys import CallKind, canonical_json, key_of, request_text
 from simulrag.errors import CacheError
 from simulrag.records import Record
 
-CALL, STAGE, SPENT = "call/", "stage/", "spent/"
-"""What the names of rows begin with."""
+CALL, STAGE, SPENT = "call/", "stage/", "spent/"  # what the names of rows begin with
 
 
 class StoredCall(Record):
@@ -37,10 +36,10 @@ class StoredCall(Record):
     paid: bool = False
 
     @property
-    def model_name(self) -> tuple[str, str, str]:
-        """Provider, endpoint and model, "" where the request does not name one."""
-        named = self.request.get
-        return tuple(str(named(part) or "") for part in ("provider", "endpoint", "model"))  # type: ignore[return-value]
+    def model_name(self) -> str:
+        """``provider/endpoint/model``, without what the request does not name."""
+        parts = (self.request.get(part) for part in ("provider", "endpoint", "model"))
+        return "/".join(str(part) for part in parts if part) or "a model"
 
 
 class StageRun(Record):
@@ -62,25 +61,13 @@ class StageRun(Record):
     simulator_missing: int = 0
 
 
-def row_text(
-    key: str,
-    kind: str,
-    request: str,
-    *,
-    response: object,
-    usage: object,
-    model_version: str,
-    service: str = "",
-    latency_s: float = 0.0,
-) -> str:
+def row_text(key: str, kind: str, request: str, **rest: object) -> str:
     """The canonical JSON of a StoredCall; ``request`` is its canonical text. Raises ValueError."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return (
-        f'{{"key":"{key}","kind":"{kind}","latency_s":{latency_s!r},"model_version":'
-        f'{canonical_json(model_version)},"paid":false,"request":{request},"response":'
-        f'{canonical_json(response)},"service":"{service}","time":"{now}","usage":'
-        f"{canonical_json(usage)}}}"
-    )
+    rest = {"key": key, "kind": kind, "paid": False, "service": "", "latency_s": 0.0, **rest}
+    rest["time"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+    before = canonical_json({name: value for name, value in rest.items() if name < "request"})
+    after = canonical_json({name: value for name, value in rest.items() if name > "request"})
+    return f'{before[:-1]},"request":{request},{after[1:]}'
 
 
 def from_text(text: str, known: str | None = None) -> StoredCall:
@@ -109,9 +96,7 @@ def parse_json(text: str) -> Any:
     """Strict JSON: no NaN, no infinities. Raises ValueError."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError("not JSON: nested too deeply") from None
-    except json.JSONDecodeError as error:
+    except (RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"not JSON: {error}") from None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simulrag.metrics.intervals import Floats, estimates, holm, relative_gain, two_sided_p
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,7 @@ def compared(
         reasons = [pair.reason or "undefined for one of the two" for pair in pairs]
         found = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
         for index, (pair, adjusted) in enumerate(zip(pairs, holm(raw), strict=True)):
-            difference, gain = found[index], found[index + len(pairs)]
-            yield replace(
-                pair.row,
-                metric=metric,
-                unit="difference",
-                value=difference.value,
-                lower_95=difference.lower_95,
-                upper_95=difference.upper_95,
-                p=raw[index],
-                p_holm=adjusted,
-                reason=difference.reason,
-            )
-            yield replace(
-                pair.row,
-                metric=metric,
-                unit="percent",
-                value=gain.value,
-                lower_95=gain.lower_95,
-                upper_95=gain.upper_95,
-                reason=gain.reason,
-            )
+            place = replace(pair.row, metric=metric)
+            tested = {"unit": "difference", "p": raw[index], "p_holm": adjusted}
+            yield filled(place, found[index], **tested)
+            yield filled(place, found[index + len(pairs)], unit="percent")

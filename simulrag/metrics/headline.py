@@ -62,6 +62,6 @@ def _final_answers(answers: pl.DataFrame) -> Headline:
 def _largest_m(answers: pl.DataFrame, method: str, metric: str) -> list[tuple[float, float | None]]:
     """Budget and value of a method's lines at its largest m, the largest budget first."""
     lines = select(answers, method=method, metric=metric)
-    lines = lines.filter(lines["samples"] == lines["samples"].max())
+    lines = lines.filter(lines["samples"].eq_missing(lines["samples"].max()))
     pairs = zip(lines["budget_percent"].to_list(), lines["value"].to_list(), strict=True)
     return sorted(((b or 0.0, value) for b, value in pairs), key=lambda pair: -pair[0])

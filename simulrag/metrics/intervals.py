@@ -71,8 +71,8 @@ def estimates(rows: Sequence[Floats], scenarios: int, undefined: Sequence[str]) 
     if not rows:
         return []
     table = np.stack(rows)
-    finite = np.isfinite(table)
-    whole = finite.all(axis=1)
+    finite: NDArray[np.bool_] = np.isfinite(table)
+    whole: NDArray[np.bool_] = np.all(finite, axis=1)
     bounds = np.full((2, len(table)), np.nan)
     if scenarios > 1 and whole.any():
         bounds[:, whole] = np.quantile(table[whole, 1:], _LEVELS, axis=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,28 +94,29 @@ def _pooled(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     groups = int(group.max()) + 1
     resamples, scenarios = weights.shape
     found = {name: np.empty(resamples) for name in POOLED}
-    part = max(1, _PART // groups)
+    rows = max(1, _PART // groups)
     if scenarios > _DENSE:
         true, false = _sparse(ranked, group, weights)
-        for start in range(0, resamples, part):
-            at = slice(start, start + part)
+        for start in range(0, resamples, rows):
+            at = slice(start, start + rows)
             hits = np.cumsum(true[at], axis=1)
             taken = hits + np.cumsum(false[at], axis=1)
             wins = (false[at] * (hits - true[at] / 2)).sum(axis=1)
-            _fill(found, at, true[at], hits, taken, wins)
+            _fill(found, at, _Part(true[at], hits, taken, wins))
         return found
     shape = (scenarios, groups)
     cell = ranked.scenario * groups + group
     all_ = np.bincount(cell, minlength=scenarios * groups).reshape(shape).astype(float)
-    true = np.bincount(cell, weights=ranked.true, minlength=scenarios * groups).reshape(shape)
-    true_above, taken_above = np.cumsum(true, axis=1), np.cumsum(all_, axis=1)
+    hit = np.bincount(cell, weights=ranked.true, minlength=scenarios * groups).reshape(shape)
+    hit_above, taken_above = np.cumsum(hit, axis=1), np.cumsum(all_, axis=1)
     # Pairs of a false claim in one scenario and a true one above it in another, ties half.
-    pairs = (all_ - true) @ (true_above - true / 2).T
-    for start in range(0, resamples, part):
-        at = slice(start, start + part)
+    pairs = (all_ - hit) @ (hit_above - hit / 2).T
+    for start in range(0, resamples, rows):
+        at = slice(start, start + rows)
         drawn = weights[at]
         wins = ((drawn @ pairs) * drawn).sum(axis=1)
-        _fill(found, at, drawn @ true, drawn @ true_above, drawn @ taken_above, wins)
+        part = _Part(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
+        _fill(found, at, part)
     return found
 
 
@@ -133,10 +135,21 @@ def _sparse(ranked: Ranked, group: Ints, weights: Floats) -> tuple[Floats, Float
     return total(ranked.true), total(~ranked.true)
 
 
-def _fill(
-    found: dict[str, Floats], at: slice, true: Floats, hits: Floats, taken: Floats, wins: Floats
-) -> None:
-    """The metrics of some resamples, from true weight a group, and what is taken down to it."""
+class _Part(NamedTuple):
+    """Some resamples: the true weight of each group, what is hit and taken down to it, and wins.
+
+    ``wins``: the weight of pairs of a true claim above a false one, ties half.
+    """
+
+    true: Floats
+    hits: Floats
+    taken: Floats
+    wins: Floats
+
+
+def _fill(found: dict[str, Floats], at: slice, part: _Part) -> None:
+    """The metrics of some resamples."""
+    true, hits, taken, wins = part
     positives, every = hits[:, -1], taken[:, -1]
     # Where nothing is taken nothing is hit, and the precision is 0.
     precision = hits / np.maximum(taken, 1)
@@ -177,15 +190,11 @@ def _within(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     groups = int(group.max()) + 1
     cells, cell = np.unique(row * groups + group, return_inverse=True)
     owner = cells // groups
-    true = np.bincount(cell, weights=ranked.true, minlength=len(cells))
+    true: Floats = np.bincount(cell, weights=ranked.true, minlength=len(cells)).astype(float)
     size = np.bincount(cell, minlength=len(cells)).astype(float)
     first = np.searchsorted(owner, np.arange(len(questions)))
 
-    def down_to(values: Floats) -> Floats:
-        running = np.cumsum(values)
-        return running - (running - values)[first][owner]
-
-    hits, taken = down_to(true), down_to(size)
+    hits, taken = running_within(true, first, owner), running_within(size, first, owner)
     positives = np.bincount(owner, weights=true)
     negatives = np.bincount(owner, weights=size) - positives
     wins = np.bincount(owner, weights=(size - true) * (hits - true / 2))
@@ -197,6 +206,16 @@ def _within(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     scenario[row] = ranked.scenario
     # A question whose claims are all true ranks perfectly whatever the scores: it says nothing.
     return {name: _mean(value, weights, scenario, negatives > 0) for name, value in values.items()}
+
+
+def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
+    """The running sum of ``values``, from anew where another owner's begin.
+
+    ``owner``: ascending, one entry a value; ``first``: where each owner's values begin.
+    """
+    running = np.cumsum(values)
+    within: Floats = running - (running - values)[first][owner]
+    return within
 
 
 def _mean(values: Floats, weights: Floats, scenario: Ints, mixed: NDArray[np.bool_]) -> Floats:

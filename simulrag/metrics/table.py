@@ -52,12 +52,13 @@ them stand rows whose metric ends in ``_estimated``, from the stored messages.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import InputError
+from simulrag.metrics.intervals import Estimate
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +82,7 @@ class Measurement:
     family: str
     domain: str
     method: str = ""
-    metric: str
+    metric: str = ""
     budget_percent: float | None = None
     centrality: str = ""
     value: float | None = None
@@ -111,6 +112,18 @@ class Measurement:
     between: str = ""
 
 
+def filled(place: Measurement, result: Estimate, **more: Any) -> Measurement:
+    """``place`` with a result's value, interval and reason, and further columns."""
+    return replace(
+        place,
+        value=result.value,
+        lower_95=result.lower_95,
+        upper_95=result.upper_95,
+        reason=result.reason,
+        **more,
+    )
+
+
 COLUMNS = tuple(field.name for field in fields(Measurement))
 _TEXT = frozenset(field.name for field in fields(Measurement) if field.type == "str")
 _WHOLE = frozenset(field.name for field in fields(Measurement) if field.type == "int | None")
@@ -132,8 +145,8 @@ def frame_of(rows: Iterable[Measurement]) -> pl.DataFrame:
 
     columns = list(zip(*map(attrgetter(*COLUMNS), rows), strict=True)) or [()] * len(COLUMNS)
     frame = pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)), schema=schema())
-    # Adding 0.0 turns a negative zero into a plain one.
-    return frame.with_columns(pl.selectors.float().round(DECIMALS) + 0.0)
+    # A negative zero becomes a plain one; adding 0.0 would be optimised away.
+    return frame.with_columns(pl.selectors.float().round(DECIMALS).replace(0.0, 0.0))
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, JsonValue
 
-from simulrag.calls import CallCache, CallResult, explain_miss
+from simulrag.calls import CallCache, CallResult
 from simulrag.errors import (
     CacheError,
     InputError,
@@ -23,6 +23,7 @@ from simulrag.errors import (
 )
 from simulrag.models.base import Completion, Message, ProviderReply, Request
 from simulrag.models.counting import longest_prompt
+from simulrag.models.misses import explain_miss
 from simulrag.models.outage import Outage
 from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
 from simulrag.models.pending import BATCH, PendingCalls, Target

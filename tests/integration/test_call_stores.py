@@ -149,7 +149,7 @@ def test_redis_is_killed_and_no_acknowledged_row_is_lost(tmp_path: Path) -> None
         assert known == list(range(CALLS))
         assert stored(place) == set(range(CALLS))
         program.kill()
-        with pytest.raises(EnvironmentFault, match=r"redis://.*cannot be used.*Start it"):
+        with pytest.raises(EnvironmentFault, match=r"redis://.*cannot be used.*start it"):
             CallCache(place, stage="a")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 import pytest
 
-from flows.plan.rehearse import Rehearsed
+from flows.plan.estimate import answer_calls, label_calls, stage_work
+from flows.plan.rehearse import ROLES, Rehearsed
 from simulrag.records import Answer, FinalClaims, claim_hash
 from tests.recorded import ROOT, Replayed, recorded_calls
 
@@ -61,6 +63,31 @@ def test_the_answers_carry_both_budgets(replayed: Replayed) -> None:
             finals = {(f.method, f.samples, f.budget_percent) for f in answer.baselines}
             assert {("simulrag", 5, 25), ("simulrag", 1, 25), ("simulrag", 1, 100)} <= finals
             assert all(f.failure is None and f.text for f in answer.baselines)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_plan_of_it_has_nothing_left(replayed: Replayed, domain: str) -> None:
+    works = [
+        work
+        for stage in ROLES
+        for work in stage_work(replayed.domains[domain], stage, replayed.params)
+    ]
+    assert {work.task for work in works if work.calls} == set()
+    assert sum(work.cached for work in works) > 1900
+
+
+def test_what_a_plan_assumes_is_what_the_run_took(replayed: Replayed) -> None:
+    """Calls a question of each task, with nothing stored to tell."""
+    params = replayed.params
+    assumed = answer_calls(params.answer, oracle=False) | label_calls(params)
+    took: Counter[str] = Counter()
+    for found in replayed.domains.values():
+        for stage in ("answer", "label"):
+            for task, calls in found.gates[stage].stored.items():  # type: ignore[index]
+                took[task] += len(calls)
+    assert assumed.keys() == took.keys()
+    for task, calls in assumed.items():
+        assert calls == pytest.approx(took[task] / 45, rel=0.15), task
 
 
 @needs_outs

@@ -12,7 +12,7 @@ from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import Floats, Ints, estimate, scenario_weights
 from simulrag.metrics.names import JUDGE, JUDGE_DECIDED, PEOPLE
 from simulrag.metrics.registry import metric
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 from simulrag.records import LabelValue
 
 _VALUES: tuple[LabelValue, ...] = ("true", "false", "undecided")
@@ -44,18 +44,8 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
     weights = scenario_weights(len(asked), settings.bootstrap, settings.seed, data.domain)
 
     def row(between: str, name: str, values: Floats, n: int, undefined: str) -> Measurement:
-        result = estimate(values, len(asked), undefined)
-        return Measurement(
-            family="agreement",
-            domain=data.domain,
-            metric=name,
-            value=result.value,
-            lower_95=result.lower_95,
-            upper_95=result.upper_95,
-            n=n,
-            reason=result.reason,
-            between=between,
-        )
+        place = Measurement(family="agreement", domain=data.domain, metric=name, n=n)
+        return filled(place, estimate(values, len(asked), undefined), between=between)
 
     if groups:
         counts = np.array(

@@ -13,7 +13,7 @@ from simulrag.metrics.intervals import Floats, estimates
 from simulrag.metrics.names import SIMULRAG
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 METRICS = ("informativeness", "factuality", "factuality_per_question")
 FAILURES = ("excluded", "zero")
@@ -89,23 +89,19 @@ def _rows(
         reasons["factuality"] = _NOT_POOLED
     values = _metrics(counts, weights, undecided, failures)
     found = estimates([values[name] for name in METRICS], data.scenarios, list(reasons.values()))
+    place = Measurement(
+        family="answers",
+        domain=data.domain,
+        method=line.name,
+        budget_percent=line.budget_percent,
+        n=questions if failures == "zero" else complete,
+        coverage=complete / questions if questions else None,
+        undecided=undecided,
+        failures=failures,
+        samples=line.samples,
+    )
     for name, result in zip(METRICS, found, strict=True):
-        yield Measurement(
-            family="answers",
-            domain=data.domain,
-            method=line.name,
-            metric=name,
-            budget_percent=line.budget_percent,
-            value=result.value,
-            lower_95=result.lower_95,
-            upper_95=result.upper_95,
-            n=questions if failures == "zero" else complete,
-            coverage=complete / questions if questions else None,
-            reason=result.reason,
-            undecided=undecided,
-            failures=failures,
-            samples=line.samples,
-        )
+        yield filled(place, result, metric=name)
 
 
 def _compare(
@@ -123,7 +119,6 @@ def _compare(
             family="comparisons",
             domain=data.domain,
             method=ours.name,
-            metric="",
             budget_percent=ours.budget_percent,
             n=int(common.sum()),
             coverage=float(common.sum()) / questions if questions else None,
@@ -133,7 +128,8 @@ def _compare(
             baseline=line.name,
             baseline_samples=line.samples,
         )
-        pairs.append(Pair(row, *(_on(one, common, weights, undecided) for one in (mine, theirs))))
+        sides = [_on(one, common, weights, undecided) for one in (mine, theirs)]
+        pairs.append(Pair(row, sides[0], sides[1]))
     yield from compared(pairs, METRICS, data.scenarios)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from simulrag.metrics.data import Asked, DomainData
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
 from simulrag.metrics.registry import metric
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 _NO_CLAIMS = "undefined: the benchmark has no reference claims"
 _NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
@@ -25,7 +25,7 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
     questions whose calls are known. The names are those of the published table.
     """
     scenarios = list(dict.fromkeys(one.scenario_id for one in data.questions))
-    place = {name: index for index, name in enumerate(scenarios)}
+    index_of = {name: index for index, name in enumerate(scenarios)}
     settings = data.settings
     weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, data.domain)
     counts: tuple[tuple[str, Callable[[Asked], int | None], str], ...] = (
@@ -35,23 +35,17 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
         ("qualitative_claims", lambda one: one.qualitative, _NO_CLAIMS),
         ("tool_parameters", _parameters, _NO_CALLS),
     )
+    place = Measurement(family="benchmark", domain=data.domain)
     for name, count, undefined in counts:
-        known = [(place[q.scenario_id], n) for q in data.questions if (n := count(q)) is not None]
+        known = [
+            (index_of[q.scenario_id], n) for q in data.questions if (n := count(q)) is not None
+        ]
         where = np.array([index for index, _ in known], dtype=np.int64)
         values = np.array([n for _, n in known], dtype=float)
         means = ratio(values, np.ones(len(values)), where, weights)
         result = estimate(means, len(scenarios), undefined)
-        yield Measurement(
-            family="benchmark",
-            domain=data.domain,
-            metric=name,
-            value=result.value,
-            lower_95=result.lower_95,
-            upper_95=result.upper_95,
-            n=len(known),
-            coverage=len(known) / len(data.questions) if data.questions else None,
-            reason=result.reason,
-        )
+        share = len(known) / len(data.questions) if data.questions else None
+        yield filled(place, result, metric=name, n=len(known), coverage=share)
 
 
 def _claims(one: Asked) -> int | None:

@@ -9,7 +9,7 @@ from simulrag.metrics.intervals import estimate, ratio
 from simulrag.metrics.plan import NO_BOUNDARY
 from simulrag.metrics.pool import PARTLY_VERIFIED
 from simulrag.metrics.registry import metric
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 
 @metric("boundary")
@@ -22,6 +22,7 @@ def boundary(data: DomainData) -> Iterator[Measurement]:
     where verification saw only selected claims: the least confident do not stand for all.
     """
     pool = data.pool
+    place = Measurement(family="boundary", domain=data.domain, coverage=data.coverage)
     inside, outside = pool.boundary == 1, pool.boundary == 0
     asked = inside | outside
     verified = pool.verified & (not pool.partly_verified)
@@ -34,15 +35,6 @@ def boundary(data: DomainData) -> Iterator[Measurement]:
         ("filtered_decidable", pool.decided, outside & verified, no_outside),
     ):
         top, bottom = (part & whole).astype(float), whole.astype(float)
-        result = estimate(ratio(top, bottom, pool.scenario, data.weights), data.scenarios, reason)
-        yield Measurement(
-            family="boundary",
-            domain=data.domain,
-            metric=name,
-            value=result.value,
-            lower_95=result.lower_95,
-            upper_95=result.upper_95,
-            n=int(whole.sum()),
-            coverage=data.coverage,
-            reason=result.reason,
-        )
+        values = ratio(top, bottom, pool.scenario, data.weights)
+        result = estimate(values, data.scenarios, reason)
+        yield filled(place, result, metric=name, n=int(whole.sum()))

@@ -10,7 +10,7 @@ from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, estimate
 from simulrag.metrics.plan import Checked, checked_sets
 from simulrag.metrics.registry import metric
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 BINS = 10
 _NO_SHARE = "undefined: these scores are not shares between 0 and 1"
@@ -28,15 +28,24 @@ def calibration(data: DomainData) -> Iterator[Measurement]:
     ceiling near 0.5, so before verification this shows how far they are from being read as such.
     """
     for checked in checked_sets(data):
-        yield from _rows(data, checked)
+        place = Measurement(
+            family="calibration",
+            domain=data.domain,
+            method=checked.setting.method,
+            budget_percent=checked.setting.budget_percent,
+            centrality=checked.confidence,
+            coverage=data.coverage,
+            undecided=checked.undecided,
+        )
+        yield from _rows(data, checked, place)
 
 
-def _rows(data: DomainData, checked: Checked) -> Iterator[Measurement]:
+def _rows(data: DomainData, checked: Checked, place: Measurement) -> Iterator[Measurement]:
     claims, reason = checked.claims, checked.reason
     if not reason and (claims.scores.min() < 0 or claims.scores.max() > 1):
         reason = _NO_SHARE
     if reason:
-        yield _row(data, checked, "ece", Estimate(None, reason=reason), 0)
+        yield filled(place, Estimate(None, reason=reason), metric="ece", n=0)
         return
     bins = np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], claims.scores)
 
@@ -51,37 +60,14 @@ def _rows(data: DomainData, checked: Checked) -> Iterator[Measurement]:
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.abs(true - by_bin(claims.scores)).sum(axis=1) / total.sum(axis=1)
         share = true / total
-    yield _row(data, checked, "ece", estimate(error, data.scenarios, ""), len(bins))
-    for place in np.unique(bins).tolist():
-        inside = bins == place
-        result = estimate(share[:, place], data.scenarios, "")
-        mean = float(claims.scores[inside].mean())
-        yield _row(data, checked, "reliability", result, int(inside.sum()), place + 1, mean)
-
-
-def _row(
-    data: DomainData,
-    checked: Checked,
-    name: str,
-    result: Estimate,
-    count: int,
-    place: int | None = None,
-    mean: float | None = None,
-) -> Measurement:
-    return Measurement(
-        family="calibration",
-        domain=data.domain,
-        method=checked.setting.method,
-        metric=name,
-        budget_percent=checked.setting.budget_percent,
-        centrality=checked.confidence,
-        value=result.value,
-        lower_95=result.lower_95,
-        upper_95=result.upper_95,
-        n=count,
-        coverage=data.coverage,
-        reason=result.reason,
-        undecided=checked.undecided,
-        bin=place,
-        x=mean,
-    )
+    yield filled(place, estimate(error, data.scenarios, ""), metric="ece", n=len(bins))
+    for number in np.unique(bins).tolist():
+        inside = bins == number
+        yield filled(
+            place,
+            estimate(share[:, number], data.scenarios, ""),
+            metric="reliability",
+            n=int(inside.sum()),
+            bin=number + 1,
+            x=float(claims.scores[inside].mean()),
+        )

@@ -8,13 +8,13 @@ import numpy as np
 
 from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.data import DomainData
-from simulrag.metrics.intervals import Floats, estimates
+from simulrag.metrics.intervals import Estimate, Floats, estimates
 from simulrag.metrics.names import BASELINES, UE_SBA
 from simulrag.metrics.plan import Setting, plans_of, ranked_claims
 from simulrag.metrics.ranking import METRICS, measure
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 COMPARED = ("f1", "aupr", "auroc")
 
@@ -80,37 +80,21 @@ def _rows(
         )
     )
     for setting in plan:
-        for name in METRICS:
-            result = next(found)
-            yield Measurement(
-                family="claims",
-                domain=data.domain,
-                method=setting.method,
-                metric=name,
-                budget_percent=setting.budget_percent,
-                centrality=centrality,
-                value=result.value,
-                lower_95=result.lower_95,
-                upper_95=result.upper_95,
-                n=values[setting.method, setting.budget_percent][1],
-                coverage=data.coverage,
-                reason=result.reason,
-                undecided=undecided,
-            )
-        spent = None if setting.reason else setting.share_spent
-        yield Measurement(
+        place = Measurement(
             family="claims",
             domain=data.domain,
             method=setting.method,
-            metric="share_spent",
             budget_percent=setting.budget_percent,
             centrality=centrality,
-            value=spent,
-            n=len(data.pool),
             coverage=data.coverage,
-            reason=(setting.reason or "undefined: no claim") if spent is None else "",
             undecided=undecided,
         )
+        count = values[setting.method, setting.budget_percent][1]
+        for name in METRICS:
+            yield filled(place, next(found), metric=name, n=count)
+        spent = None if setting.reason else setting.share_spent
+        reason = (setting.reason or "undefined: no claim") if spent is None else ""
+        yield filled(place, Estimate(spent, reason=reason), metric="share_spent", n=len(data.pool))
 
 
 def _undefined(name: str, count: int) -> str:
@@ -140,7 +124,6 @@ def _compare(
                 family="comparisons",
                 domain=data.domain,
                 method=UE_SBA,
-                metric="",
                 budget_percent=budget,
                 centrality=centrality,
                 n=min(ours[1], theirs[1]),

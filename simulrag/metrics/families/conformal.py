@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, Ints, estimate, ratio
 from simulrag.metrics.plan import Checked, checked_sets
-from simulrag.metrics.ranking import Ranked
+from simulrag.metrics.ranking import Ranked, running_within
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 
 METRICS = (
     *("kappa", "held_out_precision", "held_out_precision_pooled"),
@@ -88,13 +88,9 @@ def losses_of(claims: Ranked) -> Losses:
     owner = cells // len(levels)
     start = np.searchsorted(owner, np.arange(len(questions)))
     kept = np.bincount(cell, minlength=len(cells)).astype(float)
-    false = np.bincount(cell, weights=~claims.true, minlength=len(cells))
+    false: Floats = np.bincount(cell, weights=~claims.true, minlength=len(cells)).astype(float)
 
-    def down_to(values: Floats) -> Floats:
-        running = np.cumsum(values)
-        return running - (running - values)[start][owner]
-
-    share = down_to(false) / down_to(kept)
+    share = running_within(false, start, owner) / running_within(kept, start, owner)
     # The largest share so far within each question: questions are lifted above one another.
     worst = np.maximum.accumulate(share + 2.0 * owner) - 2.0 * owner
     before = np.concatenate([[0.0], worst[:-1]])
@@ -116,23 +112,18 @@ def conformal(data: DomainData) -> Iterator[Measurement]:
     share of questions that keep any.
     """
     for checked in checked_sets(data):
+        place = Measurement(
+            family="conformal",
+            domain=data.domain,
+            method=checked.setting.method,
+            budget_percent=checked.setting.budget_percent,
+            centrality=checked.confidence,
+            coverage=data.coverage,
+            undecided=checked.undecided,
+            alpha=data.settings.alpha,
+        )
         for name, result, n in _measure(data, checked):
-            yield Measurement(
-                family="conformal",
-                domain=data.domain,
-                method=checked.setting.method,
-                metric=name,
-                budget_percent=checked.setting.budget_percent,
-                centrality=checked.confidence,
-                value=result.value,
-                lower_95=result.lower_95,
-                upper_95=result.upper_95,
-                n=n,
-                coverage=data.coverage,
-                reason=result.reason,
-                undecided=checked.undecided,
-                alpha=data.settings.alpha,
-            )
+            yield filled(place, result, metric=name, n=n)
 
 
 def _measure(data: DomainData, checked: Checked) -> Iterator[tuple[str, Estimate, int]]:
@@ -151,8 +142,8 @@ def _measure(data: DomainData, checked: Checked) -> Iterator[tuple[str, Estimate
     questions, row = np.unique(claims.question, return_inverse=True)
     inside = _held_out(claims, losses, units, data.settings)
     size = np.bincount(row).astype(float)
-    kept = np.bincount(row, weights=inside)
-    false = np.bincount(row, weights=inside & ~claims.true)
+    kept: Floats = np.bincount(row, weights=inside).astype(float)
+    false: Floats = np.bincount(row, weights=inside & ~claims.true).astype(float)
     unit = np.zeros(len(questions), dtype=np.int64)
     unit[row] = claims.scenario
     share = 1 / np.bincount(unit)[unit]

@@ -51,9 +51,7 @@ def cost(data: DomainData) -> Iterator[Measurement]:
         for task, usage in answer.usage.items():
             bill.add(task, usage)
         bill.runs += answer.simulator_runs
-    yield from bill.rows(
-        Measurement(family="cost", domain=data.domain, metric=""), len(data.answers)
-    )
+    yield from bill.rows(Measurement(family="cost", domain=data.domain), len(data.answers))
 
 
 @metric("method_cost")
@@ -70,7 +68,6 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
                 family="method_cost",
                 domain=data.domain,
                 method=setting.method,
-                metric="",
                 budget_percent=setting.budget_percent,
                 level="claim",
             )
@@ -80,7 +77,6 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
             family="method_cost",
             domain=data.domain,
             method=line.name,
-            metric="",
             budget_percent=line.budget_percent,
             level="answer",
             samples=line.samples,

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from simulrag.metrics.data import Asked, DomainData, Retrieved
 from simulrag.metrics.intervals import estimates, ratio
 from simulrag.metrics.registry import metric
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, filled
 from simulrag.records import ToolCall
 
 ORACLE = "oracle retrieval: the evidence was looked up and no tool was called"
@@ -77,20 +77,11 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     ]
     reasons = [reason or _NO_ARGUMENT] * len(measured)
     results = estimates(resampled, data.scenarios, reasons)
+    share = len(counted) / len(asked) if asked else None
+    place = Measurement(family="retrieval", domain=data.domain, coverage=share)
     for ((name, tool, argument), found), result in zip(measured.items(), results, strict=True):
-        yield Measurement(
-            family="retrieval",
-            domain=data.domain,
-            metric=name,
-            value=result.value,
-            lower_95=result.lower_95,
-            upper_95=result.upper_95,
-            n=round(sum(one.bottom for one in found)),
-            coverage=len(counted) / len(asked) if asked else None,
-            reason=result.reason,
-            tool=tool,
-            argument=argument,
-        )
+        count = round(sum(one.bottom for one in found))
+        yield filled(place, result, metric=name, n=count, tool=tool, argument=argument)
 
 
 def _measure(

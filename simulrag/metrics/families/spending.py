@@ -26,7 +26,6 @@ def spending(data: DomainData) -> Iterator[Measurement]:
             place = Measurement(
                 family="spending",
                 domain=data.domain,
-                metric="",
                 n=calls.usage.calls,
                 stage=stage,
                 model=calls.shown,

@@ -190,4 +190,4 @@ def _anthropic_body(content: dict[str, Any]) -> dict[str, Any] | BatchReply | No
         return None
     if kind in {"canceled", "expired"}:
         return None
-    raise _RefusedError("'result' is none of succeeded, errored, canceled, expired")
+    raise _RefusedError("'result' is not one of succeeded, errored, canceled, expired")

@@ -156,7 +156,7 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise InputError(f"{file} is no UTF-8 text; name a JSONL file of results") from None
+            raise InputError(f"{file} is not UTF-8 text; name a JSONL file of results") from None
     return total
 
 

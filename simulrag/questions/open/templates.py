@@ -6,13 +6,7 @@ import string
 from itertools import pairwise
 from typing import Any
 
-from simulators.base import (
-    ArgumentError,
-    Simulator,
-    Tool,
-    handbook_with_guide,
-    validate_call,
-)
+from simulators.base import ArgumentError, Simulator, Tool, handbook_with_guide, validate_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Ask, Placeholder, Template, Templates
 from simulrag.questions.open.filling import fill_runs, grid, grid_value

@@ -14,7 +14,6 @@ from simulrag.calls import (
     CallCache,
     CallResult,
     cache_stats,
-    explain_miss,
     verify_cache,
 )
 from simulrag.calls.inspection import CacheStats, VerifyReport
@@ -58,11 +57,8 @@ async def test_statistics_count_entries_stages_and_versions(place: CachePlace, p
         "simulator_misses": 0,
         "simulator_missing": 0,
     }
-    (model,) = stats.models
-    assert (model.provider, model.endpoint, model.model) == ("p", "e", "m")
-    assert model.versions == {"rules-1": 1, "rules-2": 1}
-    assert model.mixed
-    assert [(row.name, row.calls) for row in stats.times] == [("None.t", 1), ("p: m", 2)]
+    assert stats.versions == {"p/e/m": {"rules-1": 1, "rules-2": 1}}
+    assert [(row.name, row.calls) for row in stats.times] == [("None.t", 1), ("p/e/m", 2)]
     assert all(0 < row.median_s <= row.slowest_s <= row.total_s for row in stats.times)
 
 
@@ -86,8 +82,7 @@ async def test_a_stages_counts_are_those_of_its_last_run(place: CachePlace, paid
 
 
 def test_no_cache_is_an_empty_one(folder: Path) -> None:
-    empty = CacheStats(entries=0, by_kind={}, size_bytes=0, stages={}, models=(), times=())
-    assert cache_stats(folder) == empty
+    assert cache_stats(folder) == CacheStats()
     assert verify_cache(folder) == VerifyReport(rows=0, problems=())
     assert not folder.exists()
 
@@ -121,28 +116,3 @@ def test_a_file_that_is_no_database_is_a_problem_and_no_crash(folder: Path) -> N
     assert "not a database" in problem.what
     with pytest.raises(CacheError, match="Move the folder away"):
         cache_stats(folder)
-
-
-def _sheet(text: str, model: str = "m", **more: Any) -> Any:
-    messages = [{"role": "system", "content": "Split it."}, {"role": "user", "content": text}]
-    schema = {"title": "Claims", "type": "object"}
-    return {"model": model, "messages": messages, "schema": schema, "sample_index": 0, **more}
-
-
-async def test_a_miss_is_explained_by_the_nearest_recorded_call(folder: Path, paid: Any) -> None:
-    with CallCache(folder, stage="a") as cache:
-        for text in ("The limit falls to 40 km/h.", "The limit rises."):
-            await cache.get_or_call("model", _sheet(text), paid())
-        await cache.get_or_call("simulator", {"tool": "t"}, paid())
-    told = explain_miss(folder, _sheet("The limit falls to 30 km/h."))
-    assert "('Claims') differs: its messages, from character 29 on:" in told
-    assert "40 km/h.' there" in told
-    assert "30 km/h.' here" in told
-    told = explain_miss(folder, _sheet("The limit rises.", "other", sampling={"top_p": 0.5}))
-    assert told.endswith(
-        'differs: model is "m" there and "other" here; sampling is null there and {"top_p":0.5} '
-        "here."
-    )
-    free = _sheet("?") | {"schema": None}
-    assert explain_miss(folder, free) == "No call like it is recorded ('Split it.')."
-    assert explain_miss(folder / "none", free).startswith("No call like it")

@@ -1,4 +1,4 @@
-"""A budget is never passed, whatever runs at once; what was billed counts, whatever became of it."""
+"""A budget is never passed, whatever runs at once; what was billed counts, used or not."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_concurrent_calls_never_pass_the_budget(tmp_path: Path) -> None:
 
 async def test_what_was_billed_counts_also_where_the_call_failed(tmp_path: Path) -> None:
     with opened(tmp_path, BudgetLimits(usd=1)) as (budget, account):
-        with pytest.raises(ModelError, match="refused"):
+        with pytest.raises(ModelError, match="refused"):  # noqa: PT012 the call is the block
             async with budget.call(1500, 150) as bill:
                 bill.add(USED)
                 raise ModelError("refused")
@@ -118,15 +118,16 @@ async def test_tokens_need_no_price_and_money_does(tmp_path: Path) -> None:
 
 
 async def test_a_bound_needs_the_longest_reply(tmp_path: Path) -> None:
-    with opened(tmp_path, BudgetLimits(usd=5)) as (budget, _):
-        with pytest.raises(InputError, match=r"longest reply of m: set sampling\.max_output_tok"):
-            async with budget.call(10):
-                pass
+    limits = BudgetLimits(usd=5)
+    unbounded = pytest.raises(InputError, match=r"longest reply of m: set sampling\.max_output_tok")
+    with opened(tmp_path, limits) as (budget, _), unbounded:
+        async with budget.call(10):
+            pass
     table = PriceTable(models=PRICES.models, max_output={"m": 100_000})
-    with opened(tmp_path, BudgetLimits(usd=5), table) as (budget, _):
-        with pytest.raises(BudgetSpent, match=r"up to 10\.0.*as m may write that much"):
-            async with budget.call(10):
-                pass
+    too_long = pytest.raises(BudgetSpent, match=r"up to 10\.0.*as m may write that much")
+    with opened(tmp_path, limits, table) as (budget, _), too_long:
+        async with budget.call(10):
+            pass
 
 
 async def test_what_was_paid_before_a_day_does_not_count(tmp_path: Path) -> None:

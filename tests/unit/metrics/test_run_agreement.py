@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from flows.cli import agreement as command
+from flows.cli.agreement import agreement as command
 from simulrag.errors import InputError
 from simulrag.metrics.run_agreement import agreements, partition_agreement
 from simulrag.records import Answer, Claim
@@ -98,21 +97,13 @@ def test_nothing_to_compare_has_no_value() -> None:
     assert {value for value, _ in found.values()} == {None}
 
 
-def test_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, other = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     file.write_text(answer("q", [claim("A."), claim("B.", boundary=False)]).model_dump_json())
     other.write_text(answer("else", []).model_dump_json())
-    monkeypatch.setattr(sys, "argv", ["agreement", str(file), str(file)])
-    command.main()
+    command(file, file)
     lines = {item["name"]: item for item in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert lines["boundary_same"] == {
-        "name": "boundary_same",
-        "value": 1.0,
-        "unit": "share of claims",
-        "n": 2,
-    }
-    monkeypatch.setattr(sys, "argv", ["agreement", str(file), str(other)])
+    same = {"name": "boundary_same", "value": 1.0, "unit": "share of claims", "n": 2}
+    assert lines["boundary_same"] == same
     with pytest.raises(InputError, match="share no question"):
-        command.main()
+        command(file, other)

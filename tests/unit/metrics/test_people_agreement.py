@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import random
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
-from simulrag.judging.people.agreement import JUDGE, JUDGE_DECIDED, PEOPLE
-from simulrag.metrics.tables import Tables, evaluate
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.families.agreement import fleiss_kappa
+from simulrag.metrics.names import JUDGE, JUDGE_DECIDED, PEOPLE
+from simulrag.metrics.table import select
 from simulrag.records import HumanLabel, LabelValue
-from simulrag.report.page import RunSummary, report_html
+from tests.unit.metrics.measuring import measured_study, row
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import Study, study
-from tests.unit.metrics.test_report import Page, traces_of
 
-FAST = MetricSettings(bootstrap=200, random_seeds=3)
 VALUES: tuple[LabelValue, ...] = ("true", "false", "undecided")
 
 
-def tables_of(data: Study, human: Sequence[HumanLabel]) -> Tables:
-    return evaluate(data.answers, data.labels, data.finals, data.scenario_of, FAST, human=human)
+def tables_of(data: Study, human: Sequence[HumanLabel]) -> pl.DataFrame:
+    return measured_study(data, human=human)
 
 
-def cell(tables: Tables, between: str, metric: str) -> dict[str, Any]:
-    return tables.agreement.row(
-        by_predicate=(pl.col("between") == between) & (pl.col("metric") == metric), named=True
-    )
+def cell(table: pl.DataFrame, between: str, metric: str) -> dict[str, Any]:
+    return row(table, family="agreement", between=between, metric=metric)
 
 
 def noisy(data: Study, annotator: str, rate: float, seed: int) -> list[HumanLabel]:
@@ -51,10 +48,10 @@ def test_against_scikit_learn() -> None:
     ann, bob = noisy(data, "ann", 0.3, 1), noisy(data, "bob", 0.5, 2)
     tables = tables_of(data, [*ann, *bob])
     first, second = [one.label for one in ann], [one.label for one in bob]
-    row = cell(tables, "ann and bob", "cohen_kappa")
-    assert row["value"] == pytest.approx(cohen_kappa_score(first, second), abs=1e-6)
-    assert row["n"] == len(ann)
-    assert row["lower_95"] < row["value"] < row["upper_95"]
+    found = cell(tables, "ann and bob", "cohen_kappa")
+    assert found["value"] == pytest.approx(cohen_kappa_score(first, second), abs=1e-6)
+    assert found["n"] == len(ann)
+    assert found["lower_95"] < found["value"] < found["upper_95"]
     equal = sum(a == b for a, b in zip(first, second, strict=True)) / len(ann)
     assert cell(tables, "ann and bob", "agreement")["value"] == pytest.approx(equal, abs=1e-6)
     assert cell(tables, PEOPLE, "agreement")["value"] == pytest.approx(equal, abs=1e-6)
@@ -64,15 +61,15 @@ def test_against_scikit_learn() -> None:
         for judge, a, b in zip(data.labels, ann, bob, strict=True)
         if a.label == b.label
     ]
-    row = cell(tables, JUDGE, "cohen_kappa")
-    assert row["n"] == len(agreed)
+    found = cell(tables, JUDGE, "cohen_kappa")
+    assert found["n"] == len(agreed)
     expected = cohen_kappa_score(*map(list, zip(*agreed, strict=True)))
-    assert row["value"] == pytest.approx(expected, abs=1e-6)
+    assert found["value"] == pytest.approx(expected, abs=1e-6)
     decided = [pair for pair in agreed if pair[0] != "undecided"]
-    row = cell(tables, JUDGE_DECIDED, "agreement")
-    assert row["n"] == len(decided)
+    found = cell(tables, JUDGE_DECIDED, "agreement")
+    assert found["n"] == len(decided)
     equal = sum(a == b for a, b in decided) / len(decided)
-    assert row["value"] == pytest.approx(equal, abs=1e-6)
+    assert found["value"] == pytest.approx(equal, abs=1e-6)
 
 
 def test_fleiss_worked_by_hand() -> None:
@@ -85,11 +82,11 @@ def test_fleiss_worked_by_hand() -> None:
         for name, label in zip(("ann", "bob"), pair, strict=True)
     ]
     # 3 of 4 pairs are equal; 5 of 8 labels are true: (3/4 - 34/64) / (1 - 34/64) = 7/15.
-    row = cell(tables_of(data, human), PEOPLE, "fleiss_kappa")
-    assert (row["value"], row["n"]) == (pytest.approx(7 / 15, abs=1e-6), 4)
+    found = cell(tables_of(data, human), PEOPLE, "fleiss_kappa")
+    assert (found["value"], found["n"]) == (pytest.approx(7 / 15, abs=1e-6), 4)
     third = given("cy", "true", texts[0][1], texts[0][0])
-    row = cell(tables_of(data, [*human, third]), PEOPLE, "fleiss_kappa")
-    assert row["n"] == 3
+    found = cell(tables_of(data, [*human, third]), PEOPLE, "fleiss_kappa")
+    assert found["n"] == 3
 
 
 def test_undefined_is_said_without_a_warning() -> None:
@@ -100,8 +97,8 @@ def test_undefined_is_said_without_a_warning() -> None:
         warnings.simplefilter("error")
         tables = tables_of(data, human)
     for between, metric in (("ann and bob", "cohen_kappa"), (PEOPLE, "fleiss_kappa")):
-        row = cell(tables, between, metric)
-        assert (row["value"], row["reason"]) == (
+        found = cell(tables, between, metric)
+        assert (found["value"], found["reason"]) == (
             None,
             "undefined: only one label was ever given",
         )
@@ -110,34 +107,10 @@ def test_undefined_is_said_without_a_warning() -> None:
 
 def test_nobody_labelled() -> None:
     tables = tables_of(study(4), [])
-    assert tables.agreement.is_empty()
-    assert tables.human_labels.is_empty()
+    assert select(tables, family="agreement").is_empty()
 
 
-def test_the_report_shows_agreement_and_every_disagreement() -> None:
-    data = study(6)
-    human = [*noisy(data, "ann", 0.4, 1), *noisy(data, "bob", 0.0, 2)]
-    hostile = given("<b>eve</b>", "false", data.labels[0].text, data.labels[0].question_id)
-    tables = tables_of(data, [*human, hostile])
-    differs = tables.human_labels.filter(
-        (pl.col("how") == "disputed") | (pl.col("judge") != pl.col("human"))
-    )
-    html = report_html(
-        RunSummary(models={"answer": "m"}, offline=False),
-        tables,
-        questions=data.questions,
-        answers=data.answers,
-        labels=data.labels,
-    )
-    assert f"{len(differs)} of {len(tables.human_labels)} labelled claims" in html
-    assert "judge and people" in html
-    assert "<b>eve" not in html
-    assert "by people (disputed, not settled): ann: " in json.dumps(traces_of(Page(html)))
-    plain = report_html(
-        RunSummary(models={"answer": "m"}, offline=False),
-        tables_of(data, []),
-        questions=data.questions,
-        answers=data.answers,
-        labels=data.labels,
-    )
-    assert "Human labels" not in plain
+def test_fleiss_against_statsmodels() -> None:
+    counts = np.random.default_rng(5).multinomial(4, [0.5, 0.3, 0.2], size=30)
+    (kappa,) = fleiss_kappa(counts, np.ones((1, 30)))
+    assert kappa == pytest.approx(fleiss_of_statsmodels(counts))

@@ -6,16 +6,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from simulrag.metrics.tables import Tables, evaluate
 
 from simulrag.errors import InputError
-from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.headline import headline
+from simulrag.metrics.table import select
 from simulrag.records import FinalClaims
+from tests.unit.metrics.measuring import FAST, measured, row
 from tests.unit.metrics.synthetic import answer, claim, failed, label
 
-FAST = MetricSettings(bootstrap=100, random_seeds=1)
 ANSWERS = [answer("q1", [claim()]), answer("q2", [claim()]), failed("q3")]
-SCENARIOS = {"q1": "s1", "q2": "s2", "q3": "s3"}
 
 
 def final(
@@ -23,10 +22,12 @@ def final(
     *texts: str,
     method: str = "simulrag",
     samples: int = 1,
+    budget: float | None = None,
     failure: str | None = None,
-) -> Any:
-    row = {"question_id": question, "method": method, "samples": samples}
-    return FinalClaims.model_validate({**row, "claims": texts, "failure": failure})
+) -> FinalClaims:
+    fields = {"question_id": question, "method": method, "samples": samples}
+    more = {"claims": texts, "budget_percent": budget, "failure": failure}
+    return FinalClaims.model_validate({**fields, **more})
 
 
 FINALS = [
@@ -44,18 +45,13 @@ LABELS = [
 ]
 
 
-def cell(tables: Tables, metric: str, **where: str) -> dict[str, Any]:
+def cell(table: pl.DataFrame, metric: str, **where: Any) -> dict[str, Any]:
     chosen = {"method": "SimulRAG", "undecided": "excluded", "failures": "excluded", **where}
-    return tables.answer_level.row(
-        by_predicate=pl.all_horizontal(
-            pl.col("metric") == metric, *(pl.col(name) == value for name, value in chosen.items())
-        ),
-        named=True,
-    )
+    return row(table, family="answers", metric=metric, **chosen)
 
 
 def test_by_hand() -> None:
-    tables = evaluate(ANSWERS, LABELS, FINALS, SCENARIOS, FAST)
+    tables = measured(ANSWERS, LABELS, FINALS)
     found = cell(tables, "informativeness")
     # "A." and "  a. " are one claim: q1 has one true claim of two, q2 two of two.
     assert (found["value"], found["n"]) == (1.5, 2)
@@ -67,7 +63,7 @@ def test_by_hand() -> None:
 
 
 def test_failures_as_zero() -> None:
-    tables = evaluate(ANSWERS, LABELS, FINALS, SCENARIOS, FAST)
+    tables = measured(ANSWERS, LABELS, FINALS)
     found = cell(tables, "informativeness", failures="zero")
     assert (found["value"], found["n"]) == (1.0, 3)
     assert cell(tables, "factuality_per_question", failures="zero")["value"] == 0.5
@@ -78,7 +74,7 @@ def test_failures_as_zero() -> None:
 
 def test_a_failed_decomposition_is_a_failed_question() -> None:
     finals = [FINALS[0], final("q2", failure="no reply")]
-    tables = evaluate(ANSWERS, LABELS, finals, SCENARIOS, FAST)
+    tables = measured(ANSWERS, LABELS, finals)
     found = cell(tables, "informativeness")
     assert (found["value"], found["n"]) == (1.0, 1)
     assert found["coverage"] == pytest.approx(1 / 3, abs=1e-6)
@@ -91,40 +87,61 @@ def test_a_failed_decomposition_is_a_failed_question() -> None:
 def test_difference_to_closed_book_is_paired() -> None:
     # Closed book fails on q2: the difference is that of q1 alone.
     finals = [*FINALS[:3], final("q2", method="closed_book", failure="cut short")]
-    tables = evaluate(ANSWERS, LABELS, finals, SCENARIOS, FAST)
-    gap = tables.comparisons.row(
-        by_predicate=(pl.col("level") == "answer")
-        & (pl.col("metric") == "factuality")
-        & (pl.col("undecided") == "excluded"),
-        named=True,
+    tables = measured(ANSWERS, LABELS, finals)
+    gap = row(
+        tables,
+        family="comparisons",
+        level="answer",
+        metric="factuality",
+        undecided="excluded",
+        unit="difference",
     )
-    assert (gap["method"], gap["baseline"], gap["difference"]) == ("SimulRAG", "Closed book", 0.5)
+    assert (gap["method"], gap["baseline"], gap["value"]) == ("SimulRAG", "Closed book", 0.5)
+    assert (gap["n"], gap["coverage"]) == (1, pytest.approx(1 / 3, abs=1e-6))
+
+
+def test_lines_carry_their_budget_and_the_largest_leads() -> None:
+    finals = [
+        *(final("q1", "A.", samples=5, budget=100), final("q2", "A.", samples=5, budget=100)),
+        *(final("q1", "B.", samples=5, budget=25), final("q2", "D.", samples=5, budget=25)),
+        *(final("q1", "B.", budget=25), final("q2", "D.", budget=25)),
+        *FINALS[2:],
+    ]
+    table = measured(ANSWERS, LABELS, finals)
+    assert cell(table, "factuality", samples=5, budget_percent=100)["value"] == 1.0
+    assert cell(table, "factuality", samples=5, budget_percent=25)["value"] == 0.5
+    pairs = select(table, family="comparisons", level="answer", unit="percent", metric="factuality")
+    pairs = select(pairs, undecided="excluded").select("samples", "budget_percent", "baseline")
+    assert pairs.rows() == [(5, 100, "Closed book"), (5, 25, "Closed book"), (1, 25, "Closed book")]
+    short = headline(table, FAST)
+    assert (short["factuality"], short["factuality_at_25"]) == (1.0, 0.5)
+    assert short["factuality_input_rag"] is None
 
 
 def test_a_missing_label_takes_the_question_out() -> None:
-    tables = evaluate(ANSWERS, LABELS[:-1], FINALS, SCENARIOS, FAST)
+    tables = measured(ANSWERS, LABELS[:-1], FINALS)
     found = cell(tables, "informativeness")
     assert (found["value"], found["n"]) == (1.0, 1)
     assert found["coverage"] == pytest.approx(1 / 3, abs=1e-6)
 
 
 def test_all_failed() -> None:
-    tables = evaluate([failed("q1")], [], [final("q1", failure="no reply")], SCENARIOS, FAST)
+    tables = measured([failed("q1")], [], [final("q1", failure="no reply")])
     found = cell(tables, "factuality")
     assert (found["value"], found["reason"]) == (None, "undefined: no question completed")
     assert cell(tables, "informativeness", failures="zero")["value"] == 0.0
 
 
 def test_all_failed_before_there_was_a_final_answer() -> None:
-    tables = evaluate([failed("q1")], [], [], SCENARIOS, FAST)
+    tables = measured([failed("q1")], [], [])
     for method in ("SimulRAG", "Closed book"):
         found = cell(tables, "informativeness", method=method)
         assert (found["value"], found["n"], found["coverage"]) == (None, 0, 0.0)
-    assert tables.summary["urban.factuality.simulrag.m1"] is None
+    assert headline(tables, FAST)["factuality"] is None
 
 
 def test_duplicated_rows() -> None:
     with pytest.raises(InputError, match="'q1' is there twice for simulrag at m = 1"):
-        evaluate(ANSWERS, LABELS, [*FINALS, FINALS[0]], SCENARIOS, FAST)
+        measured(ANSWERS, LABELS, [*FINALS, FINALS[0]])
     with pytest.raises(InputError, match="'q9' has no answer"):
-        evaluate(ANSWERS, LABELS, [final("q9")], SCENARIOS, FAST)
+        measured(ANSWERS, LABELS, [final("q9")])
