@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
@@ -27,19 +27,27 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
             file.write(record.model_dump_json().encode() + b"\n")
 
 
-def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
-    """The records of a file, or an InputError that names the line and the field."""
-    return list(iter_records(path, kind))
+async def write_records_async(
+    path: Path, records: AsyncIterator[Record], check: Callable[[], None] = lambda: None
+) -> None:
+    """``write_records`` from work that goes on; ``check`` may refuse before the file appears."""
+    with _replaced(path) as file:
+        async for record in records:
+            file.write(record.model_dump_json().encode() + b"\n")
+        check()
 
 
-def iter_records(path: Path, kind: type[Kind]) -> Iterator[Kind]:
-    """The records of a file one after another, so that a large file is never held whole."""
+def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
+    """The records of a file, one in memory at a time.
+
+    Raises InputError that names the line and the field.
+    """
     try:
-        # Not splitlines(): replies may hold the other line separators of Unicode.
+        # newline: replies may hold the other line separators of Unicode.
         with path.open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield _record(line, kind, f"{path}:{number}")
+                    yield _record(path, number, line, kind)
     except OSError as error:
         raise InputError(
             f"{path} cannot be read ({error.strerror}); run `dvc repro` to make it"
@@ -48,13 +56,18 @@ def iter_records(path: Path, kind: type[Kind]) -> Iterator[Kind]:
         raise InputError(f"{path} is not UTF-8 text; run `dvc repro` to make it again") from None
 
 
-def _record(line: str, kind: type[Kind], where: str) -> Kind:
+def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
+    """The records of a file, or an InputError that names the line and the field."""
+    return list(record_lines(path, kind))
+
+
+def _record(path: Path, number: int, line: str, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "line"
-        raise InputError(f"{where}: {field}: {first['msg']}") from None
+        where = ".".join(str(part) for part in first["loc"]) or "line"
+        raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -116,4 +129,4 @@ def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
         return [kind.model_validate(row) for row in pl.read_parquet(path).iter_rows(named=True)]
     except (pl.exceptions.PolarsError, ValidationError) as error:
         text = " ".join(str(error).split())[:200]
-        raise InputError(f"{path} is no table of {kind.__name__}: {text}") from None
+        raise InputError(f"{path} is not a table of {kind.__name__}: {text}") from None

@@ -81,6 +81,11 @@ class Project:
         return self.root / "prices.yaml"
 
     @property
+    def recorded(self) -> Path:
+        """The calls of the recorded default run, which git keeps."""
+        return self.root / "data" / "recorded"
+
+    @property
     def published(self) -> Path:
         return self.root / "data" / "published"
 

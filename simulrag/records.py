@@ -123,6 +123,16 @@ class Claim(Record):
     verdict: Verdict | None = None
 
     @property
+    def before(self) -> str:
+        """The text before verification."""
+        return self.text
+
+    @property
+    def after(self) -> str:
+        """The text after verification."""
+        return self.updated_text
+
+    @property
     def updated_text(self) -> str:
         """The text after verification."""
         if self.verdict is not None and self.verdict.updated_claim is not None:
@@ -153,6 +163,19 @@ class Failure(Record):
 
     step: str
     reason: str
+
+
+class Choice(Record):
+    """What one budget buys in one question.
+
+    ``budget_percent`` None: selected by tau. ``selected``: the claims to verify. ``first_sample``:
+    those that SimulRAG verifies at m = 1. ``kappa``: the confidence below which claims are dropped.
+    """
+
+    budget_percent: float | None
+    selected: tuple[int, ...]
+    first_sample: tuple[int, ...]
+    kappa: float
 
 
 class FinalText(Record):
@@ -200,6 +223,16 @@ class Answer(Record):
     simulator_runs: int = 0
     baselines: tuple[FinalText, ...] = ()
     failure: Failure | None = None
+
+    @property
+    def text(self) -> str:
+        """The final answer."""
+        return self.final
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The simulator runs that claims were verified against."""
+        return self.retrieval.evidence if self.retrieval is not None else ()
 
 
 class Label(Record):

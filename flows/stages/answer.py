@@ -1,38 +1,130 @@
-"""Stage ``answer``: Algorithm 1 over a benchmark, a step and a chunk of questions at a time.
+"""Stage ``answer``: Algorithm 1 over a benchmark.
 
-``python -m flows.stages.answer --domain urban`` runs what ``dvc repro`` runs. With ``--benchmark FILE``
-the questions come from a file, and with ``--out DIR`` the results go elsewhere, without DVC.
+All questions are drafted, then the budgets are spent over them, then each is concluded. Between
+the passes drafts are held as compressed JSON, some 5 kB a question.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from flows.stages.algorithm import answer_questions
-from flows.watch.artifacts import failure_lines, stage_costs
+from flows.files import check_folder, write_records_async
+from flows.params import Params, load_params
+from flows.project import Project, Results
+from flows.stages.bench import Bench, check_coverage, open_bench, run_stage, simulator_choice
+from flows.stages.chunks import over_chunks
 from flows.stages.cluster import Place, workers
-from flows.files import check_folder, write_records
-from flows.params import StageParams, load_stage_params
+from flows.watch.artifacts import failure_lines, stage_costs
 from flows.watch.progress import console
-from flows.project import Project, Results, find_project
-from flows.stages.shelf import Shelf
-from flows.stages.bench import (
-    check_coverage,
-    exits,
-    run_stage,
-    simulator_choice,
-    workbench,
-)
 from flows.watch.tracking import Tracker
 from simulators.registry import load
-from simulrag.questions.published import read_questions
 from simulrag.errors import InputError
-from simulrag.records import Answer, Failure, Question
+from simulrag.method.algorithm import choose, conclude, draft
+from simulrag.method.settings import MethodSettings
+from simulrag.questions.published import read_questions
+from simulrag.records import Answer, Choice, Failure, Question
+
+
+def run(
+    project: Project,
+    domain: str,
+    *,
+    benchmark: Path | None = None,
+    out: Path | None = None,
+    simulator: str | None = None,
+) -> None:
+    """Answer a domain's benchmark, or the questions of a file into another folder.
+
+    ``simulator``: 'replay' answers from the file's own published evidence. The out and the export
+    are written before it returns; raises SimulRAGError after that for too low a coverage.
+    """
+    params = load_params(project.params)
+    if (benchmark is None) != (out is None):
+        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
+    place = project.results if out is None else Results(out)
+    source = benchmark or project.results.benchmark(domain)
+    questions = read_questions(source)
+    check_domain(source, questions, domain)
+    choice, seed = _simulator(project, params, domain, simulator, source)
+    name = f"answer-{domain}"
+    target = place.answers(domain)
+    check_folder(target.parent)
+
+    async def body(tracker: Tracker) -> None:
+        bench_at = open_bench(
+            project,
+            params,
+            name,
+            "answer",
+            simulator=load(*choice),
+            seed=seed,
+            export=place.calls(name),
+        )
+        told = Told()
+        async with (
+            bench_at as bench,
+            workers(Place(project, params, name, "answer", choice, seed), bench) as there,
+        ):
+            over = partial(
+                over_chunks,
+                bench=bench,
+                tracker=tracker,
+                chunk=params.operations.chunk,
+                workers=there,
+            )
+            tracker.expect(2 * len(questions))
+            settings = params.answer
+            drawn = over("draft", questions, partial(_draft, settings=settings))
+            drafts = [zlib.compress(answer.model_dump_json().encode()) async for answer in drawn]
+            bench.check_waiting()
+            choices = choose(_read(drafts), settings)
+            rows = zip(questions, _read(drafts), choices, strict=True)
+            ended = over("conclude", rows, partial(_conclude, settings=settings))
+            await write_records_async(target, told.note(ended), bench.check_waiting)
+        table = stage_table(domain, told)
+        await tracker.markdown(name, table)
+        counts = {"questions answered": (told.answered, told.questions)}
+        rows_of_cost = stage_costs(project, bench.gateway, counts)
+        await tracker.table(f"{name}-cost", rows_of_cost, f"Coverage and cost of {name}")
+        console.print(table, markup=False)
+        hint = "; ".join(sorted({failure.reason for _, failure in told.failed})[:2])
+        check_coverage(name, told.answered, told.questions, params.operations, hint)
+
+    tags = [f"domain:{domain}", f"model:{params.model('answer').model}"]
+    run_stage(project, params, "answer", f"{name}-{len(questions)}q", tags, body=body)
+
+
+async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> Answer:
+    return await draft(question, bench.instruments, settings)
+
+
+async def _conclude(
+    bench: Bench, row: tuple[Question, Answer, tuple[Choice, ...]], settings: MethodSettings
+) -> Answer:
+    question, drafted, choices = row
+    return await conclude(question, drafted, choices, bench.instruments, settings)
+
+
+def _read(drafts: list[bytes]) -> Iterator[Answer]:
+    """The drafts in order, one in memory at a time."""
+    return (Answer.model_validate_json(zlib.decompress(packed)) for packed in drafts)
+
+
+def _simulator(
+    project: Project, params: Params, domain: str, named: str | None, source: Path
+) -> tuple[tuple[str, Mapping[str, JsonValue]], int]:
+    if named is None:
+        return simulator_choice(project, params, domain), params.simulator(domain).seed
+    settings: dict[str, JsonValue] = {}
+    if named == "replay":
+        settings = {"benchmark": str(source.resolve()), "domain": domain}
+    return (named, settings), 0
 
 
 @dataclass
@@ -46,9 +138,9 @@ class Told:
     runs: int = 0
     failed: list[tuple[str, Failure]] = field(default_factory=list)
 
-    def note(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+    async def note(self, answers: AsyncIterator[Answer]) -> AsyncIterator[Answer]:
         """Count the answers as they pass."""
-        for answer in answers:
+        async for answer in answers:
             self.questions += 1
             self.claims += len(answer.claims)
             self.calls += sum(usage.calls for usage in answer.usage.values())
@@ -81,64 +173,6 @@ def stage_table(domain: str, told: Told) -> str:
     return "\n".join(lines)
 
 
-def run(
-    project: Project,
-    params: StageParams,
-    domain: str,
-    questions: list[Question],
-    *,
-    simulator: tuple[str, Mapping[str, JsonValue]],
-    seed: int,
-    out: Path,
-    export: Path,
-) -> None:
-    """The whole stage; writes ``out`` and the export before it returns.
-
-    ``simulator``: its name and settings. Raises SimulRAGError, after they are written, for too low
-    a coverage.
-    """
-    name = f"answer-{domain}"
-    check_folder(out.parent)
-
-    async def body(tracker: Tracker) -> None:
-        place = Place(project, params, name, "answer", simulator, seed)
-        told = Told()
-        async with (
-            workbench(
-                project,
-                params,
-                name,
-                "answer",
-                simulator=load(*simulator),
-                seed=seed,
-                export=export,
-            ) as bench,
-            workers(place, bench) as there,
-        ):
-            with Shelf(out.parent) as shelf:
-                await answer_questions(
-                    questions,
-                    bench,
-                    params.answer,
-                    tracker,
-                    shelf,
-                    chunk=params.operations.chunk,
-                    workers=there,
-                )
-                write_records(out, told.note(shelf.answers()))
-        table = stage_table(domain, told)
-        await tracker.markdown(name, table)
-        counts = {"questions answered": (told.answered, told.questions)}
-        rows = stage_costs(project, bench.gateway, counts)
-        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        console.print(table, markup=False)
-        hint = "; ".join(sorted({failure.reason for _, failure in told.failed})[:2])
-        check_coverage(name, told.answered, told.questions, params.operations, hint)
-
-    tags = [f"domain:{domain}", f"model:{params.model('answer').model}"]
-    run_stage(project, params, "answer", f"{name}-{len(questions)}q", tags, body=body)
-
-
 def check_domain(source: Path, questions: list[Question], domain: str) -> None:
     """Raise where a benchmark is of another domain than the one named."""
     others = sorted({question.domain for question in questions} - {domain})
@@ -147,47 +181,3 @@ def check_domain(source: Path, questions: list[Question], domain: str) -> None:
             f"{source} holds questions of domain {', '.join(others)}, not {domain}; "
             f"give --domain {others[0]}"
         )
-
-
-def main() -> None:
-    """The command line of the stage."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--domain", required=True)
-    parser.add_argument("--benchmark", type=Path, help="questions from this JSONL file")
-    parser.add_argument(
-        "--simulator", help="'replay' answers from the benchmark file's own published evidence"
-    )
-    parser.add_argument("--out", type=Path, help="folder for results instead of data/")
-    arguments = parser.parse_args()
-    project = find_project()
-    params = load_stage_params(project, "answer")
-    domain = arguments.domain
-    if (arguments.benchmark is None) != (arguments.out is None):
-        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
-    source = arguments.benchmark or project.results.benchmark(domain)
-    questions = read_questions(source)
-    check_domain(source, questions, domain)
-    if arguments.simulator is None:
-        simulator = simulator_choice(project, params, domain)
-        seed = params.simulator(domain).seed
-    else:
-        replays = arguments.simulator == "replay"
-        settings: dict[str, JsonValue] = {}
-        if replays:
-            settings = {"benchmark": str(source.resolve()), "domain": domain}
-        simulator, seed = (arguments.simulator, settings), 0
-    place = project.results if arguments.out is None else Results(arguments.out)
-    run(
-        project,
-        params,
-        domain,
-        questions,
-        simulator=simulator,
-        seed=seed,
-        out=place.answers(domain),
-        export=place.calls(f"answer-{domain}"),
-    )
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))

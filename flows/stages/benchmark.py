@@ -5,70 +5,75 @@ A domain whose simulator replays published evidence takes its questions from the
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
-from flows.watch.artifacts import stage_costs
 from flows.files import write_records, write_text
-from flows.params import StageParams, load_stage_params
+from flows.params import Params, load_params
+from flows.project import Project
+from flows.stages.bench import cache_place, load_simulator, open_bench, run_stage
+from flows.watch.artifacts import stage_costs
 from flows.watch.progress import console
-from flows.project import Project, find_project
-from flows.stages.bench import cache_place, exits, load_simulator, run_stage, workbench
 from flows.watch.tracking import Tracker
 from simulators.base import Simulator
-from simulrag.questions.open.generation import BenchmarkSummary, generate
-from simulrag.questions.published import read_questions
 from simulrag.calls import CallCache
 from simulrag.errors import CoverageFailed, InputError
-from simulrag.models.replies import Template
-from simulrag.records import Question
-
-Made = tuple[list[Template], list[Question], BenchmarkSummary]
+from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
+from simulrag.questions.published import read_questions
 
 
-def run(project: Project, params: StageParams, domain: str, simulator: Simulator) -> Made:
-    """Generate a domain's benchmark; writes questions, templates, summary and calls."""
+def run(project: Project, domain: str) -> None:
+    """Make a domain's benchmark: questions, templates, summary and the calls behind them.
+
+    Raises CoverageFailed, after they are written, where too few questions were made.
+    """
+    params = load_params(project.params)
+    simulator = load_simulator(project, params, domain)
+    if simulator.oracle:
+        summary = _copy_published(project, params, domain).summary
+    else:
+        summary = _generate(project, params, domain, simulator).summary
+    console.print(stage_table(summary), markup=False)
+    check_made(summary, params.operations.min_coverage)
+
+
+def _generate(project: Project, params: Params, domain: str, simulator: Simulator) -> Benchmark:
     name = f"benchmark-{domain}"
     wanted = params.benchmark
 
-    async def body(tracker: Tracker) -> Made:
-        made: list[Made] = []
+    async def body(tracker: Tracker) -> Benchmark:
         export = project.results.calls(name)
-        async with workbench(
+        async with open_bench(
             project, params, name, "benchmark", simulator=simulator, export=export
         ) as bench:
             tracker.expect(wanted.questions)
 
-            async def draw() -> None:
-                made.append(
-                    await generate(
-                        bench.gateway,
-                        bench.runs,
-                        domain,
-                        n=wanted.questions,
-                        seed=wanted.seed,
-                        template_count=wanted.templates,
-                        concurrency=params.operations.concurrency,
-                        simulator_seed=params.simulator(domain).seed,
-                        accepted=tracker.advance,
-                    )
+            async def draw() -> Benchmark:
+                return await generate(
+                    bench.gateway,
+                    bench.runs,
+                    domain,
+                    n=wanted.questions,
+                    seed=wanted.seed,
+                    template_count=wanted.templates,
+                    concurrency=params.operations.concurrency,
+                    simulator_seed=params.simulator(domain).seed,
+                    accepted=tracker.advance,
                 )
 
-            await tracker.step(f"generate {wanted.questions}", draw)
-            _write(project, domain, *made[0])
-        summary = made[0][2]
-        await tracker.markdown(name, stage_table(summary))
-        counts = {"questions made": (summary.accepted, summary.requested)}
+            made = await tracker.step(f"generate {wanted.questions}", draw)
+            _write(project, domain, made)
+        await tracker.markdown(name, stage_table(made.summary))
+        counts = {"questions made": (made.summary.accepted, made.summary.requested)}
         rows = stage_costs(project, bench.gateway, counts)
         await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        return made[0]
+        return made
 
     tags = [f"domain:{domain}", f"model:{params.model('benchmark').model}"]
     return run_stage(project, params, "benchmark", f"{name}-{wanted.questions}q", tags, body=body)
 
 
-def copy_published(project: Project, params: StageParams, domain: str) -> Made:
+def _copy_published(project: Project, params: Params, domain: str) -> Benchmark:
     """The imported questions of a replayed domain, under the domain's own name."""
     settings = params.simulator(domain).settings
     if "benchmark" not in settings:
@@ -88,12 +93,12 @@ def copy_published(project: Project, params: StageParams, domain: str) -> Made:
         simulator_failures=0,
         exhausted=True,
     )
-    _write(project, domain, [], questions, summary)
+    made = Benchmark([], questions, summary)
+    _write(project, domain, made)
     with CallCache(cache_place(project, params.operations), stage=f"benchmark-{domain}") as cache:
-        cache.export(
-            project.results.calls(f"benchmark-{domain}")
-        )  # no call was made: an empty table
-    return [], questions, summary
+        # No call was made: an empty table.
+        cache.export(project.results.calls(f"benchmark-{domain}"))
+    return made
 
 
 def stage_table(summary: BenchmarkSummary) -> str:
@@ -126,38 +131,12 @@ def check_made(summary: BenchmarkSummary, min_coverage: float) -> None:
     )
 
 
-def _write(
-    project: Project,
-    domain: str,
-    templates: list[Template],
-    questions: list[Question],
-    summary: BenchmarkSummary,
-) -> None:
-    write_records(project.results.benchmark(domain), questions)
-    plain = [template.model_dump(mode="json") for template in templates]
+def _write(project: Project, domain: str, made: Benchmark) -> None:
+    write_records(project.results.benchmark(domain), made.questions)
+    plain = [template.model_dump(mode="json") for template in made.templates]
     _write_json(project.results.templates(domain), plain)
-    _write_json(project.results.benchmark_summary(domain), summary.model_dump(mode="json"))
+    _write_json(project.results.benchmark_summary(domain), made.summary.model_dump(mode="json"))
 
 
 def _write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def main() -> None:
-    """``python -m flows.stages.benchmark --domain urban``."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--domain", required=True)
-    domain = parser.parse_args().domain
-    project = find_project()
-    params = load_stage_params(project, "benchmark")
-    simulator = load_simulator(project, params, domain)
-    if simulator.oracle:
-        _, _, summary = copy_published(project, params, domain)
-    else:
-        _, _, summary = run(project, params, domain, simulator)
-    console.print(stage_table(summary), markup=False)
-    check_made(summary, params.operations.min_coverage)
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))

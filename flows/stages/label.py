@@ -1,102 +1,93 @@
-"""Stage ``label``: every claim text of every answer judged once by the reference.
-
-``python -m flows.stages.label --domain urban``; ``--benchmark FILE`` and ``--out DIR`` as for answers.
-"""
+"""Stage ``label``: every claim text of every answer judged once by the reference."""
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import NamedTuple
 
+from flows.files import check_folder, record_lines, write_records, write_table
+from flows.params import LabelParams, load_params
+from flows.project import Project, Results
+from flows.stages.bench import Bench, check_coverage, open_bench, run_stage
+from flows.stages.chunks import over_chunks
+from flows.stages.cluster import Place, workers
 from flows.watch.artifacts import failure_lines, stage_costs
-from flows.stages.cluster import Place, Workers, workers
-from flows.files import check_folder, read_records, write_records, write_table
-from flows.params import StageParams, load_stage_params
-from flows.watch.progress import console, each
-from flows.project import Project, Results, find_project
-from flows.stages.bench import Workbench, check_coverage, chunks, exits, run_stage, workbench
+from flows.watch.progress import console
 from flows.watch.tracking import Tracker
-from simulrag.questions.published import read_questions
 from simulrag.errors import InputError
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
-from simulrag.method.concurrency import together
+from simulrag.questions.published import read_questions
 from simulrag.records import Answer, FinalClaims, Label, Question
 
 
-@dataclass(frozen=True)
-class Outs:
-    """Where the stage writes."""
+class Pair(NamedTuple):
+    """A question and its answer."""
 
-    labels: Path
-    finals: Path
-    calls: Path
+    question: Question
+    answer: Answer
 
 
-Pair = tuple[Question, Answer]
-Labelled = tuple[tuple[FinalClaims, ...], tuple[Label, ...]]
-Tolerance = Literal["rounding"] | float
+class Labelled(NamedTuple):
+    """What was made of one answer."""
+
+    finals: tuple[FinalClaims, ...]
+    labels: tuple[Label, ...]
 
 
 def run(
-    project: Project,
-    params: StageParams,
-    domain: str,
-    pairs: list[Pair],
-    outs: Outs,
-) -> tuple[list[FinalClaims], list[Label]]:
+    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
+) -> None:
     """Label the answers that are complete; failed questions have nothing to label.
 
-    Raises SimulRAGError, after the outs are written, for too low a coverage.
+    ``benchmark`` and ``out``: as given to the answer stage. The outs are written before it returns;
+    raises SimulRAGError after that for too low a coverage.
     """
+    params = load_params(project.params)
+    place = project.results if out is None else Results(out)
+    questions = {q.question_id: q for q in read_questions(benchmark or place.benchmark(domain))}
     name = f"label-{domain}"
-    complete = [(question, answer) for question, answer in pairs if answer.failure is None]
+    check_folder(place.labels(domain).parent)
+    total, complete = 0, 0
+    for answer in record_lines(place.answers(domain), Answer):
+        _check_known(answer, questions, place.answers(domain))
+        total += 1
+        complete += answer.failure is None
 
-    async def body(tracker: Tracker) -> list[Labelled]:
-        made: list[Labelled] = []
-        tracker.expect(len(complete))
-        tolerance = params.label.tolerance
+    def pairs() -> Iterator[Pair]:
+        for answer in record_lines(place.answers(domain), Answer):
+            if answer.failure is None:
+                yield Pair(questions[answer.question_id], answer)
+
+    async def body(tracker: Tracker) -> None:
+        tracker.expect(complete)
         async with (
-            workbench(project, params, name, "judge", export=outs.calls) as bench,
+            open_bench(project, params, name, "judge", export=place.calls(name)) as bench,
             workers(Place(project, params, name, "judge"), bench) as there,
         ):
-
-            async def here(part: list[Pair], span: str) -> None:
-                done = await each(
-                    f"label {span}",
-                    part,
-                    lambda pair: bench.waiting.unless(_label(pair, tolerance, bench)),
-                    tracker.advance,
+            made = [
+                labelled
+                async for labelled in over_chunks(
+                    "label",
+                    pairs(),
+                    partial(_label, settings=params.label),
+                    bench=bench,
+                    tracker=tracker,
+                    chunk=params.operations.chunk,
+                    workers=there,
                 )
-                made.extend(item for item in done if item is not None)
-
-            async def on_worker(part: list[Pair], workers: Workers) -> list[Labelled]:
-                done = await workers.run(partial(_label_all, part, tolerance))
-                for _ in done:
-                    tracker.advance()
-                return done
-
-            spans = chunks(complete, params.operations.chunk)
-            if there is None:
-                for span, part in spans:
-                    await tracker.step(f"label {span}", partial(here, part, span))
-            else:
-                worked = await together(
-                    tracker.step(f"label {span}", partial(on_worker, part, there))
-                    for span, part in spans
-                )
-                made += [item for part in worked for item in part]
-            bench.waiting.check()
-            write_records(outs.finals, [f for finals, _ in made for f in finals])
-            write_table(outs.labels, [lb for _, labels in made for lb in labels], Label)
-        labels = [label for _, part in made for label in part]
-        finals = [final for part, _ in made for final in part]
+            ]
+            bench.check_waiting()
+            finals = [final for one in made for final in one.finals]
+            labels = [label for one in made for label in one.labels]
+            write_records(place.final_claims(domain), finals)
+            write_table(place.labels(domain), labels, Label)
         await tracker.markdown(name, stage_table(domain, labels, finals))
         counts = {
-            "questions with an answer": (len(complete), len(pairs)),
-            "claims labelled": (sum(lb.failure is None for lb in labels), len(labels)),
+            "questions with an answer": (complete, total),
+            "claims labelled": (sum(label.failure is None for label in labels), len(labels)),
         }
         rows = stage_costs(project, bench.gateway, counts)
         await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
@@ -105,61 +96,40 @@ def run(
         reasons = sorted({item.failure for item in results if item.failure})
         done = sum(item.failure is None for item in results)
         check_coverage(name, done, len(results), params.operations, "; ".join(reasons[:2]))
-        return made
 
     tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
-    made = run_stage(project, params, "label", f"{name}-{len(complete)}q", tags, body=body)
-    return [f for finals, _ in made for f in finals], [lb for _, part in made for lb in part]
+    run_stage(project, params, "label", f"{name}-{complete}q", tags, body=body)
 
 
-async def _label(pair: Pair, tolerance: Tolerance, bench: Workbench) -> Labelled:
-    question, answer = pair
-    finals = await final_claims(question, answer, bench.gateway)
-    texts = texts_to_label(answer, finals)
-    return finals, await label_claims(question, texts, bench.gateway, tolerance)
+async def _label(bench: Bench, pair: Pair, settings: LabelParams) -> Labelled:
+    finals = await final_claims(pair.question, pair.answer, bench.gateway)
+    labels = await label_claims(
+        pair.question,
+        texts_to_label(pair.answer, finals),
+        bench.gateway,
+        settings.tolerance,
+        claims_per_call=settings.claims_per_call,
+    )
+    return Labelled(finals, labels)
 
 
-async def _label_all(part: list[Pair], tolerance: Tolerance, bench: Workbench) -> list[Labelled]:
-    """On a worker: a chunk."""
-    return await together(_label(pair, tolerance, bench) for pair in part)
+def _check_known(answer: Answer, questions: dict[str, Question], source: Path) -> None:
+    if answer.question_id not in questions:
+        raise InputError(
+            f"{source} answers question {answer.question_id}, which is not in the benchmark; "
+            "answers and benchmark must belong together"
+        )
 
 
 def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:
     """The stage as Markdown."""
     lines = [f"## label {domain}", "", "| label | claims |", "| --- | --- |"]
-    for value in ("true", "false", "undecided", None):
-        lines.append(f"| {value or 'failed'} | {sum(lb.label == value for lb in labels)} |")
+    counts = Counter(label.label for label in labels)
+    lines += [
+        f"| {value or 'failed'} | {counts[value]} |"
+        for value in ("true", "false", "undecided", None)
+    ]
     failed = [(item.question_id, "label", item.failure) for item in labels if item.failure]
     failed += [(item.question_id, "decompose", item.failure) for item in finals if item.failure]
     lines += failure_lines(failed)
     return "\n".join(lines)
-
-
-def main() -> None:
-    """The command line of the stage."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--domain", required=True)
-    parser.add_argument("--benchmark", type=Path, help="questions from this JSONL file")
-    parser.add_argument("--out", type=Path, help="folder with the answers and for the results")
-    arguments = parser.parse_args()
-    project = find_project()
-    params = load_stage_params(project, "label")
-    domain = arguments.domain
-    place = project.results if arguments.out is None else Results(arguments.out)
-    source = arguments.benchmark or place.benchmark(domain)
-    questions = {question.question_id: question for question in read_questions(source)}
-    answers = read_records(place.answers(domain), Answer)
-    strangers = [a.question_id for a in answers if a.question_id not in questions]
-    if strangers:
-        raise InputError(
-            f"{place.answers(domain)} answers question {strangers[0]}, which is not in {source}; "
-            "answers and benchmark must belong together"
-        )
-    pairs = [(questions[answer.question_id], answer) for answer in answers]
-    check_folder(place.labels(domain).parent)
-    outs = Outs(place.labels(domain), place.final_claims(domain), place.calls(f"label-{domain}"))
-    run(project, params, domain, pairs, outs)
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.files import iter_records, read_records, write_bytes, write_text
+from flows.files import read_records, record_lines, write_bytes, write_text
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.metrics.data import DomainData
@@ -22,7 +22,6 @@ from simulrag.metrics.table import csv_of, frame_of
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 
 if TYPE_CHECKING:
-    from flows.params import StageParams
     from flows.project import Project, Results
     from flows.watch.tracking import Tracker
 
@@ -55,9 +54,9 @@ def read_domain(
     return collect(
         domain,
         settings,
-        questions=iter_records(benchmark or place.benchmark(domain), Question),
-        answers=iter_records(place.answers(domain), Answer),
-        finals=iter_records(place.final_claims(domain), FinalClaims),
+        questions=record_lines(benchmark or place.benchmark(domain), Question),
+        answers=record_lines(place.answers(domain), Answer),
+        finals=record_lines(place.final_claims(domain), FinalClaims),
         judge=label_lookup(_labels(place.labels(domain))),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
         exported=exported,
@@ -80,17 +79,18 @@ def _labels(path: Path) -> Iterator[LabelRow]:
 
 
 def run(
-    project: Project,
-    params: StageParams,
-    domain: str,
-    *,
-    benchmark: Path | None = None,
-    place: Results | None = None,
-) -> Headline:
-    """The stage; writes DOMAIN.csv and DOMAIN.json before it returns."""
+    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
+) -> None:
+    """Measure a domain's outs, or those in ``out`` of a file's questions.
+
+    Writes DOMAIN.csv and DOMAIN.json before it returns.
+    """
+    from flows.params import load_params
+    from flows.project import Results
     from flows.stages.bench import run_stage
 
-    where = place or project.results
+    params = load_params(project.params)
+    where = project.results if out is None else Results(out)
 
     async def body(tracker: Tracker) -> Headline:
         found: list[Headline] = []
@@ -110,7 +110,7 @@ def run(
         return found[0]
 
     tags = [f"domain:{domain}"]
-    return run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)
+    run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)
 
 
 def write_metrics(folder: Path, data: DomainData) -> Headline:

@@ -5,11 +5,15 @@ The judge sees question, reference and claim alone: no evidence, no method, no v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from simulrag.errors import ModelError
+from simulrag.method.batches import ask_in_batches, batches
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
 from simulrag.models.base import Asker
-from simulrag.models.replies import Judgement
+from simulrag.models.replies import Judgement, JudgementBatch
 from simulrag.records import Answer, FinalClaims, FinalText, Label, Question, claim_hash
 
 
@@ -18,8 +22,14 @@ async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[
 
     All go through the same prompt. A text that failed stays failed and is asked nothing.
     """
+    own = FinalText(
+        method="simulrag",
+        samples=max(1, len(answer.closed_book)),
+        budget_percent=answer.budget_percent,
+        text=answer.final,
+    )
     texts = [
-        FinalText(method="simulrag", samples=max(1, len(answer.closed_book)), text=answer.final),
+        own,
         *(FinalText(method="closed_book", samples=1, text=text) for text in answer.closed_book[:1]),
         *answer.baselines,
     ]
@@ -36,6 +46,7 @@ async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[
             question_id=question.question_id,
             method=final.method,
             samples=final.samples,
+            budget_percent=final.budget_percent,
             claims=claims,
             failure=failure,
         )
@@ -47,28 +58,65 @@ def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str
     """Every claim text of a question once: before and after its update, and the final answers'."""
     texts = [text for claim in answer.claims for text in (claim.text, claim.updated_text)]
     texts += [text for final in finals for text in final.claims]
-    return tuple({claim_hash(text): text for text in reversed(texts)}.values())[::-1]
+    found: dict[str, str] = {}
+    for text in texts:
+        found.setdefault(claim_hash(text), text)
+    return tuple(found.values())
 
 
 async def label_claims(
-    question: Question, texts: tuple[str, ...], ask: Asker, tolerance: str | float
+    question: Question,
+    texts: Sequence[str],
+    ask: Asker,
+    tolerance: str | float,
+    *,
+    claims_per_call: int = 1,
 ) -> tuple[Label, ...]:
-    """One label a text. A judge that failed leaves no label and its reason, never 'false'."""
+    """One label a text. A judge that failed leaves no label and its reason, never 'false'.
 
-    async def one(text: str) -> Label:
-        base = {"question_id": question.question_id, "claim_hash": claim_hash(text), "text": text}
-        try:
-            completion = await ask.ask(
-                "label",
-                Judgement,
-                question=question.text,
-                reference=question.reference_answer,
-                claim=text,
-                tolerance=tolerance,
+    With more ``claims_per_call`` question and reference are said once for so many texts; a call
+    that failed is then the failure of each of them.
+    """
+    parts = await together(
+        _judged(question, part, ask, tolerance, batched=claims_per_call > 1)
+        for part in batches(texts, claims_per_call)
+    )
+    return tuple(label for part in parts for label in part)
+
+
+async def _judged(
+    question: Question, texts: Sequence[str], ask: Asker, tolerance: str | float, *, batched: bool
+) -> list[Label]:
+    shown: dict[str, Any] = {
+        "question": question.text,
+        "reference": question.reference_answer,
+        "tolerance": tolerance,
+    }
+    judgements: Sequence[Judgement]
+    try:
+        if batched:
+            judgements = await ask_in_batches(
+                "label_batch", JudgementBatch, texts, ask, claims_per_call=len(texts), **shown
             )
-        except ModelError as error:
-            return Label.model_validate({**base, "label": None, "failure": str(error)})
-        judgement: Judgement = completion.parsed
-        return Label.model_validate({**base, "label": judgement.label, "reason": judgement.reason})
+        else:
+            completion = await ask.ask("label", Judgement, claim=texts[0], **shown)
+            judgements = [completion.parsed]
+    except ModelError as error:
+        return [_label(question, text, failure=str(error)) for text in texts]
+    return [
+        _label(question, text, judgement=judgement)
+        for text, judgement in zip(texts, judgements, strict=True)
+    ]
 
-    return tuple(await together(one(text) for text in texts))
+
+def _label(
+    question: Question, text: str, *, judgement: Judgement | None = None, failure: str | None = None
+) -> Label:
+    return Label(
+        question_id=question.question_id,
+        claim_hash=claim_hash(text),
+        text=text,
+        label=None if judgement is None else judgement.label,
+        reason="" if judgement is None else judgement.reason,
+        failure=failure,
+    )

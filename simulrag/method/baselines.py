@@ -15,49 +15,66 @@ from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose
 from simulrag.method.merging import Merging, merge_claims
 from simulrag.method.selection import Candidates, select_among
+from simulrag.method.settings import MethodSettings
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
-from simulrag.records import Answer, FinalMethod, FinalText
+from simulrag.records import Answer, Choice, FinalMethod, FinalText
 
-Way = Callable[[Asker], Awaitable[str]]
+Write = Callable[[Asker], Awaitable[str]]
 
 
-async def baseline_texts(
-    question: str,
-    answer: Answer,
-    chosen: tuple[int, ...],
-    ask: Asker,
-    *,
-    limit: int,
-    merging: Merging = "chain",
-) -> tuple[FinalText, ...]:
-    """Every baseline's final answer at m = 1 and, where there are more samples, at m.
+@dataclass(frozen=True)
+class FinalWay:
+    """A final answer that is to be written: what is known of it, and how it is written."""
+
+    about: FinalText
+    write: Write
+
+
+async def final_texts(ways: Sequence[FinalWay], ask: Asker) -> tuple[FinalText, ...]:
+    """The texts in order, each with the calls that it needed. A model's failure fails the one."""
+    return tuple(await together(_final_text(way, ask) for way in ways))
+
+
+def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> list[FinalWay]:
+    """Every baseline at m = 1 and, where there are more samples, at m.
 
     ``answer`` is complete up to verification; its closed-book samples, claims and evidence are used
-    again and only further calls are made, each counted in the text that needs it. ``chosen``: the
-    claims of its first sample that SimulRAG at m = 1 verifies (``first_sample_selection``), which
-    is left out where one of them has no verdict. ``limit``: claims taken from one text at most.
-    ``merging``: how the claims of m texts become one set. A model's failure fails the one text.
+    again and only further calls are made. At m = 1 the closed book is the first sample itself.
     """
-    given = _Given(question, answer, limit, merging)
+    given = _Given(question, answer, settings.max_claims, settings.merging)
     samples = len(answer.closed_book)
-    ways: dict[tuple[FinalMethod, int], Way] = {
-        ("input_rag", 1): lambda own: _input_layer(given, 0, own),
-        ("output_rag", 1): lambda own: _output_layer(given, 0, own),
-    }
+    ways: list[tuple[FinalMethod, int, Write]] = [
+        ("input_rag", 1, lambda own: _input_layer(given, 0, own)),
+        ("output_rag", 1, lambda own: _output_layer(given, 0, own)),
+    ]
     if samples > 1:
-        ways["closed_book", samples] = lambda own: _closed_book(given, own)
-        ways["input_rag", samples] = lambda own: _several(given, _input_layer, own)
-        ways["output_rag", samples] = lambda own: _several(given, _output_layer, own)
-        if all(answer.claims[i].verdict is not None for i in chosen):
-            ways["simulrag", 1] = lambda own: _one_sample(given, chosen, own)
-    return tuple(
-        await together(
-            _final_text(method, m, way, ask, chosen if method == "simulrag" else ())
-            for (method, m), way in ways.items()
+        ways += [
+            ("closed_book", samples, lambda own: _closed_book(given, own)),
+            ("input_rag", samples, lambda own: _several(given, _input_layer, own)),
+            ("output_rag", samples, lambda own: _several(given, _output_layer, own)),
+        ]
+    return [FinalWay(FinalText(method=method, samples=m), write) for method, m, write in ways]
+
+
+def first_sample_way(question: str, answer: Answer, choice: Choice) -> list[FinalWay]:
+    """SimulRAG at m = 1; none where that is the method itself or a chosen claim has no verdict."""
+    chosen = choice.first_sample
+    if len(answer.closed_book) == 1 or any(answer.claims[i].verdict is None for i in chosen):
+        return []
+
+    async def write(ask: Asker) -> str:
+        claims = answer.claims
+        texts = (
+            claims[i].updated_text if i in chosen else claims[i].text for i in first_sample(answer)
         )
+        return await synthesize(question, tuple(dict.fromkeys(texts)), ask)
+
+    about = FinalText(
+        method="simulrag", samples=1, budget_percent=choice.budget_percent, selected=chosen
     )
+    return [FinalWay(about, write)]
 
 
 @dataclass(frozen=True)
@@ -110,24 +127,15 @@ def first_sample_selection(
     return [tuple(indices[i] for i in own) for indices, own in zip(firsts, picked, strict=True)]
 
 
-async def _final_text(
-    method: FinalMethod, samples: int, way: Way, ask: Asker, selected: tuple[int, ...]
-) -> FinalText:
+async def _final_text(way: FinalWay, ask: Asker) -> FinalText:
     own = Counted(ask)
     text, failure = "", None
     try:
-        text = await way(own)
+        text = await way.write(own)
     except ModelError as error:
         failure = str(error)
     usage = dict(sorted(own.usage.items()))
-    return FinalText(
-        method=method,
-        samples=samples,
-        text=text,
-        selected=selected,
-        usage=usage,
-        failure=failure,
-    )
+    return way.about.model_copy(update={"text": text, "usage": usage, "failure": failure})
 
 
 async def _input_layer(given: _Given, sample: int, ask: Asker) -> str:
@@ -163,13 +171,3 @@ async def _several(given: _Given, layer: _Layer, ask: Asker) -> str:
 async def _closed_book(given: _Given, ask: Asker) -> str:
     """All merged claims as they were before any verification."""
     return await synthesize(given.question, tuple(c.text for c in given.answer.claims), ask)
-
-
-async def _one_sample(given: _Given, chosen: tuple[int, ...], ask: Asker) -> str:
-    """The first sample's claims, those chosen as verified; all are kept, being equally sure."""
-    claims = given.answer.claims
-    texts = (
-        claims[i].updated_text if i in chosen else claims[i].text
-        for i in first_sample(given.answer)
-    )
-    return await synthesize(given.question, tuple(dict.fromkeys(texts)), ask)

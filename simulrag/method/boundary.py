@@ -4,54 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulrag.method.batches import batches, in_order
+from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Boundary, BoundaryBatch, Verbalized
+from simulrag.models.replies import Boundary, BoundaryBatch, Verbalized, VerbalizedBatch
 
 
 async def assess_boundaries(
     question: str, claims: Sequence[str], handbook: str, ask: Asker, *, claims_per_call: int
 ) -> list[bool]:
-    """One judgement a claim, in order; with ``claims_per_call`` 1 each is asked by itself.
+    """One judgement a claim, in order, from the handbook; no simulator runs.
 
-    Raises ModelError where a batch has no valid reply, so that no claim is judged by a guess.
+    With ``claims_per_call`` 1 each is asked by itself. Raises ModelError where a call has no valid
+    reply, so that no claim is judged by a guess.
     """
-    if claims_per_call == 1:
-        return await together(assess_boundary(question, text, handbook, ask) for text in claims)
-    parts = await together(
-        _assess_batch(question, part, handbook, ask) for part in batches(claims, claims_per_call)
+    if claims_per_call > 1:
+        replies = await ask_in_batches(
+            "boundary_batch",
+            BoundaryBatch,
+            claims,
+            ask,
+            claims_per_call=claims_per_call,
+            handbook=handbook,
+            question=question,
+        )
+        return [bool(reply.tool_confidence) for reply in replies]
+    completions = await together(
+        ask.ask("boundary", Boundary, handbook=handbook, question=question, claim=text)
+        for text in claims
     )
-    return [inside for part in parts for inside in part]
+    return [bool(completion.parsed.tool_confidence) for completion in completions]
 
 
-async def assess_boundary(question: str, claim: str, handbook: str, ask: Asker) -> bool:
-    """The model's judgement from the handbook alone; no simulator runs."""
-    completion = await ask.ask(
-        "boundary", Boundary, handbook=handbook, question=question, claim=claim
+async def verbalized_confidences(
+    question: str, claims: Sequence[str], ask: Asker, *, claims_per_call: int
+) -> list[float]:
+    """The baseline score: for each claim the probability in [0, 1] that the model states."""
+    if claims_per_call > 1:
+        replies = await ask_in_batches(
+            "verbalized_batch",
+            VerbalizedBatch,
+            claims,
+            ask,
+            claims_per_call=claims_per_call,
+            question=question,
+        )
+        return [float(reply.probability) for reply in replies]
+    completions = await together(
+        ask.ask("verbalized", Verbalized, question=question, claim=text) for text in claims
     )
-    return bool(completion.parsed.tool_confidence)
-
-
-async def _assess_batch(
-    question: str, claims: Sequence[str], handbook: str, ask: Asker
-) -> list[bool]:
-    def check(reply: BoundaryBatch) -> None:
-        in_order(reply.claims, len(claims))
-
-    completion = await ask.ask(
-        "boundary_batch",
-        BoundaryBatch,
-        check=check,
-        handbook=handbook,
-        question=question,
-        claims=list(claims),
-    )
-    replies = in_order(completion.parsed.claims, len(claims))
-    return [bool(reply.tool_confidence) for reply in replies]
-
-
-async def verbalized_confidence(question: str, claim: str, ask: Asker) -> float:
-    """The baseline score: the probability in [0, 1] that the model states for the claim."""
-    completion = await ask.ask("verbalized", Verbalized, question=question, claim=claim)
-    return float(completion.parsed.probability)
+    return [float(completion.parsed.probability) for completion in completions]

@@ -9,7 +9,6 @@ from typing import TypeVar
 Result = TypeVar("Result")
 One = TypeVar("One")
 Two = TypeVar("Two")
-Three = TypeVar("Three")
 
 
 async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
@@ -25,12 +24,10 @@ async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-async def all_of(
-    one: Awaitable[One], two: Awaitable[Two], three: Awaitable[Three]
-) -> tuple[One, Two, Three]:
-    """``together`` for three calls whose results are of different types."""
-    first, second, third = await asyncio.gather(one, two, three, return_exceptions=True)
-    for result in (first, second, third):
+async def both(one: Awaitable[One], two: Awaitable[Two]) -> tuple[One, Two]:
+    """``together`` for two calls whose results are of different types."""
+    first, second = await asyncio.gather(one, two, return_exceptions=True)
+    for result in (first, second):
         if isinstance(result, BaseException):
             raise result
-    return first, second, third  # type: ignore[return-value]  # none is an exception
+    return first, second  # type: ignore[return-value]  # none is an exception

@@ -52,9 +52,6 @@ class Candidates:
         )
 
 
-NO_CANDIDATES = Candidates((), (), (), (), ())
-
-
 @dataclass(frozen=True)
 class Selection:
     """``chosen``: indices into the candidates, ascending. ``wanted``: the budget in claims.
@@ -90,24 +87,6 @@ def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> C
     )
 
 
-def select_claims(
-    answers: Sequence[Answer],
-    *,
-    centrality: str = "closeness",
-    budget_percent: float,
-    pool: Literal["domain", "question"] = "domain",
-    tau: float | None = None,
-    seed: int,
-) -> list[tuple[int, ...]]:
-    """UE+SBA's selection: for every answer the indices of its claims to verify, ascending.
-
-    By budget (``pool``: a share of all claims, or of each question's own), or by ``tau`` where it
-    is given. A failed question selects nothing.
-    """
-    pools = [candidates_of([answer], centrality) for answer in answers]
-    return select_among(pools, budget_percent=budget_percent, pool=pool, tau=tau, seed=seed)
-
-
 def select_among(
     questions: Sequence[Candidates],
     *,
@@ -116,7 +95,11 @@ def select_among(
     tau: float | None = None,
     seed: int,
 ) -> list[tuple[int, ...]]:
-    """``select_claims`` from each question's own candidates, which is all that it reads."""
+    """UE+SBA's selection: for every question the indices of its claims to verify, ascending.
+
+    By budget (``pool``: a share of all claims, or of each question's own), or by ``tau`` where it
+    is given.
+    """
     candidates = _pooled(questions)
     if tau is None:
         by_question = pool == "question"

@@ -102,11 +102,31 @@ class VerificationBatch(Reply):
     claims: list[NumberedVerification]
 
 
+class NumberedProbability(Verbalized, Numbered):
+    """One claim's part of a VerbalizedBatch."""
+
+
+class VerbalizedBatch(Reply):
+    """Reply to ``verbalized_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedProbability]
+
+
 class Judgement(Reply):
     """Reply to ``label``."""
 
     label: Literal["true", "false", "undecided"]
     reason: StrictStr
+
+
+class NumberedJudgement(Judgement, Numbered):
+    """One claim's part of a JudgementBatch."""
+
+
+class JudgementBatch(Reply):
+    """Reply to ``label_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedJudgement]
 
 
 ArgumentValue = (

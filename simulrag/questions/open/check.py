@@ -1,44 +1,72 @@
-"""The check of a written question: everything it states is recomputed from the evidence.
+"""The check of a written question against its runs. It compares numbers and reads no English.
 
-A sentence is read in pieces, each about one quantity where the sentence allows that, so that two
-results that changed places are found out.
+Every number of the reference and of its claims has to stand somewhere that the writer was shown, or
+be an asked value; no asked result may stand in the question; every asked class has to be named.
+Whether the claims agree with the evidence is asked of a model (``writing``), by the step that
+verifies an answer's claims.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from simulrag.questions.open.facts import Facts, Output, gather_facts
-from simulrag.questions.open.reading import equals, matches, numbers, pieces, stands_for_a_result, states
+from pydantic import JsonValue
+
+from simulrag.models.replies import Ask, Template
 from simulrag.questions.open.scenarios import SampledScenario
-from simulrag.models.replies import Template
 from simulrag.records import Evidence, Record, ReferenceClaim
-from simulrag.statements import (
-    case_names,
-    class_of,
-    class_words,
-    direction_words,
-    directions,
-    subject_spans,
-    thresholds,
-)
 
-_CLASSED = re.compile(
-    r"\b(?:categor\w+|class\w*|consider\w*|counts?|range|band|threshold\w*|magnitude|reductions?"
-    r"|increases?|decreases?|changes?|falls (?:in|with)\w*)\b",
-    re.I,
+_NUMBER = re.compile(
+    r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:[ \u00a0](thousand|million|billion)\b)?"
 )
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_EXACT = 1e-9
 
 
 class Problem(Record):
     """One reason to reject. ``kind`` is what rejections are counted by.
 
-    Kinds of this check: number, direction, class, tag, missing, leak, threshold, ambiguous.
+    Kinds of this check: number (it stands nowhere), missing (an asked value or class), leak (an
+    asked result in the question), ambiguous (a result on a limit of its classes), contradicted
+    (the evidence says otherwise).
     """
 
     kind: str
     detail: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as a text writes it: its magnitude, and half a unit of its last digit."""
+
+    written: str
+    value: float
+    half_unit: float
+
+    def states(self, value: float) -> bool:
+        """Whether it is that value at its own rounding; signs are for the claims' verification."""
+        return abs(abs(value) - self.value) <= self.half_unit + _EXACT * max(1.0, abs(value))
+
+    def repeats(self, other: Number) -> bool:
+        """Whether it is the same number, rounded no more coarsely than it was given."""
+        return self.states(other.value)
+
+
+@dataclass(frozen=True)
+class AskedValue:
+    """What one ask of a template comes to: the number, and the class that it falls into."""
+
+    ask: Ask
+    value: float
+    class_name: str | None
+
+    @property
+    def limits(self) -> list[float]:
+        """The magnitudes at which a class begins, without the first (0)."""
+        return [item.from_magnitude for item in self.ask.classes[1:]]
 
 
 def check_reference(
@@ -50,200 +78,132 @@ def check_reference(
     scenario: SampledScenario,
     evidence: Sequence[Evidence],
 ) -> list[Problem]:
-    """Everything that is wrong with a question and its reference; [] where nothing is.
+    """Everything that is wrong with a question and its reference; [] where nothing is."""
+    asked = [value for ask in template.asks if (value := asked_value(ask, evidence)) is not None]
+    set_up = _set_up(template, scenario)
+    shown = [question_text, *(item.text for item in evidence)]
+    given = [*set_up, *(number for text in shown for number in numbers(text))]
+    results = [number for item in evidence for number in _output_numbers(item.outputs)]
+    results += [item.value for item in asked]
+    problems = _unasked(template, asked)
+    problems += _leaks(question_text, asked, set_up)
+    texts = [("reference", reference_answer)]
+    texts += [(f"claim {index}", claim.text) for index, claim in enumerate(claims)]
+    for where, text in texts:
+        problems += [
+            _problem(
+                "number", where, f"{number.written} stands in nothing that was shown: '{text}'"
+            )
+            for number in numbers(text)
+            if not any(number.repeats(other) for other in given)
+            and not any(number.states(value) for value in results)
+        ]
+    return problems + _missing(reference_answer, template, asked, evidence)
 
-    Numbers are compared at their own rounding with the outputs of ``evidence``, classes with the
-    template's limits, directions with signs. A scenario or threshold number may be repeated, but
-    not stand for a result. Of several runs, a sentence is held to those that it names.
+
+def asked_value(ask: Ask, evidence: Sequence[Evidence]) -> AskedValue | None:
+    """The number that an ask is about; None where the runs give none (an output in words)."""
+    values = []
+    for number in (ask.run, ask.against):
+        value = evidence[number - 1].outputs.get(ask.output) if number else 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        values.append(float(value))
+    own, other = values
+    if ask.scale == "percent" and not other:
+        return None
+    result = 100 * (own / other - 1) if ask.scale == "percent" else own - other
+    reached = [item.name for item in ask.classes if item.from_magnitude <= abs(result)]
+    return AskedValue(ask, result, reached[-1] if reached else None)
+
+
+@lru_cache(maxsize=4096)
+def numbers(text: str) -> tuple[Number, ...]:
+    """The numbers of a text in order, thousands with commas or a word behind them among them."""
+    found = []
+    for match in _NUMBER.finditer(text):
+        whole, decimals, scale = match[1].replace(",", ""), match[2] or "", match[3]
+        unit = _SCALES.get(scale or "", 1.0)
+        value = float(f"{whole}.{decimals or '0'}") * unit
+        found.append(Number(match[0], value, 0.5 * unit * 10.0 ** -len(decimals)))
+    return tuple(found)
+
+
+def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
+    """The numbers of the situation and its values, of the template's words and limits.
+
+    So are those that count the runs or the asks ("(1)", "run 2").
     """
-    facts = gather_facts(template, scenario, evidence)
+    counts = range(max(len(template.runs), len(template.asks)) + 1)
+    texts = [scenario.situation, *scenario.words, template.situation]
+    texts += [run.words for run in template.runs] + [ask.words for ask in template.asks]
+    values: list[object] = [*counts, *scenario.shown.values()]
+    values += [item.value for run in template.runs for item in run.fixed]
+    values += [value for call in scenario.calls for value in call.arguments.values()]
+    values += [item.from_magnitude for ask in template.asks for item in ask.classes]
+    found = [number for text in texts for number in numbers(text)]
+    plain = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return found + [Number(f"{value:g}", abs(value), _EXACT) for value in plain]
+
+
+def _unasked(template: Template, asked: Sequence[AskedValue]) -> list[Problem]:
     problems = [
         _problem("missing", "evidence", f"a number for {ask.output}")
         for ask in template.asks
-        if not ask.answers and not any(output.ask is ask for output in facts.asked)
+        if not ask.answers and not any(item.ask is ask for item in asked)
     ]
-    problems += _question_problems(question_text, facts)
-    problems += _statement_problems("reference", reference_answer, facts)
-    for index, claim in enumerate(claims):
-        problems += _statement_problems(f"claim {index}", claim.text, facts)
-        problems += _tag_problems(f"claim {index}", claim, facts)
-    problems += _missing("reference", [reference_answer], facts)
-    problems += _missing("claims", [claim.text for claim in claims], facts)
+    problems += [
+        _problem("ambiguous", "evidence", f"{item.ask.output} lies on a limit of its classes")
+        for item in asked
+        if any(abs(abs(item.value) - limit) <= _EXACT for limit in item.limits)
+    ]
     return problems
 
 
-def _question_problems(question: str, facts: Facts) -> list[Problem]:
-    problems = []
-    stated = numbers(question)
-    known = (*facts.setup, *facts.limits)
-    for item in stated:
-        if any(equals(item, value) for value in known):
-            continue
-        for output in facts.asked:
-            if matches(item, output):
-                problems.append(_problem("leak", "question", f"{item.value:g} is {output.name}"))
-    groups = thresholds(question)
-    for output in facts.asked:
-        unstated = [x for x in output.limits if not any(equals(item, x) for item in stated)]
-        problems += [
-            _problem("threshold", "question", f"the limit {x:g} of {output.name} is not stated")
-            for x in unstated
-        ]
-        if abs(output.quantity.value) in output.limits:
-            problems.append(
-                _problem("ambiguous", "question", f"{output.name} lies on a limit of its classes")
-            )
-            continue
-        for group in groups:
-            name = class_of(abs(output.quantity.value), group.classes)
-            same_names = output.ask is not None and {c.name for c in group.classes} == {
-                c.name.lower() for c in output.ask.classes
-            }
-            right = (output.class_name or "").lower()
-            if same_names and _subject_fits(group.subject, output) and name != right:
-                problems.append(
-                    _problem("threshold", "question", f"its classes make {output.name} '{name}'")
-                )
-    return problems
+def _leaks(question: str, asked: Sequence[AskedValue], given: Sequence[Number]) -> list[Problem]:
+    return [
+        _problem("leak", "question", f"{number.written} is {item.ask.output}")
+        for number in numbers(question)
+        if not any(number.repeats(other) for other in given)
+        for item in asked
+        if number.states(item.value)
+    ]
 
 
-def _statement_problems(where: str, text: str, facts: Facts) -> list[Problem]:
-    problems = []
-    previous: list[Output] = []
-    runs: list[int] = []
-    for piece in pieces(text, facts):
-        here = case_names(piece, facts.runs) if facts.runs else []
-        runs = here or runs
-        within = [output for output in facts.outputs if _of_runs(output, runs)]
-        named = [output for output in within if output.mentions(piece)]
-        asked = [output for output in named if output.ask is not None]
-        stated = [output for output in within if output.ask is not None and states(piece, output)]
-        problems += _number_problems(where, piece, named, facts)
-        problems += _direction_problems(where, piece, asked or named or stated, here)
-        problems += _answer_problems(where, piece, facts)
-        about = asked or ([] if named else stated)
-        if about or _CLASSED.search(piece):
-            problems += _class_problems(where, piece, about or previous or facts.asked, facts)
-        previous = about or previous
-    return problems
-
-
-def _number_problems(where: str, piece: str, named: list[Output], facts: Facts) -> list[Problem]:
-    """``named``: every output that the piece speaks of, asked for or not."""
-    problems = []
-    asked = [output for output in named if output.ask is not None]
-    for item in numbers(piece):
-        if any(matches(item, output) for output in asked or named):
-            continue
-        written = piece[item.start : item.unit_end]
-        if any(equals(item, value) for value in (*facts.setup, *facts.limits)):
-            if not stands_for_a_result(piece, item, asked, facts):
-                continue
-            text = f"{written} is no result of {_names(asked)}: '{piece}'"
-        elif others := [output for output in facts.outputs if matches(item, output)]:
-            if not named or any(output in named for output in others):
-                continue
-            text = f"{written} is {others[0].name}, not {_names(named)}: '{piece}'"
-        else:
-            text = f"{written} is neither in the evidence nor in the question: '{piece}'"
-        problems.append(_problem("number", where, text))
-    return problems
-
-
-def _of_runs(output: Output, runs: list[int]) -> bool:
-    """Whether a sentence about the named runs (none: about any) can mean an output."""
-    of = {output.run, output.against} if output.against is not None else {output.run}
-    return not runs or bool(of & set(runs))
-
-
-def _answer_problems(where: str, piece: str, facts: Facts) -> list[Problem]:
-    """Of the words that an output can be, a piece that uses any uses the right one."""
-    problems = []
-    for ask, right in facts.answers:
-        said = class_words(piece, ask.answers)
-        if said and right not in said and len(set(said)) == 1:
-            text = f"{ask.output} is {right}: '{piece}'"
-            problems.append(_problem("class", where, text))
-    return problems
-
-
-def _direction_problems(
-    where: str, piece: str, about: list[Output], runs: list[int]
+def _missing(
+    reference: str,
+    template: Template,
+    asked: Sequence[AskedValue],
+    evidence: Sequence[Evidence],
 ) -> list[Problem]:
-    changes = [output for output in about if output.is_change]
-    stated = directions(piece)
-    # "a cut in emissions outweighs the increase in ..." says two things, and which of what is open.
-    weighs = not numbers(piece) and len({word.direction for word in direction_words(piece)}) > 1
-    first = runs[0] if runs else None
-    if changes and not weighs and not any(output.allows(stated, first) for output in changes):
-        text = f"{_names(changes)} is {changes[0].quantity.value:g}: '{piece}'"
-        return [_problem("direction", where, text)]
-    signed = [item for item in numbers(piece) if item.value < 0]
+    """Asked classes and words that the reference does not name."""
+    named = [(item.ask, item.class_name) for item in asked if item.limits]
+    named += [
+        (ask, str(evidence[ask.run - 1].outputs.get(ask.output)))
+        for ask in template.asks
+        if ask.answers
+    ]
     return [
-        _problem("direction", where, f"{output.name} is {output.quantity.value:g}: '{piece}'")
-        for output in changes
-        for item in signed
-        if output.quantity.value > 0 and output.against is None and matches(item, output)
+        _problem("missing", "reference", f"'{word}', the class of {ask.output}")
+        for ask, word in named
+        if word is not None and word.casefold() not in reference.casefold()
     ]
 
 
-def _class_problems(where: str, piece: str, about: list[Output], facts: Facts) -> list[Problem]:
-    """A class of the quantity's own must be the right one.
-
-    The name of another quantity's class is an adjective where the right one stands beside it.
-    """
-    classed = [output for output in about if output.limits]
-    right = {output.class_name.lower() for output in classed if output.class_name}
-    own = {name.lower() for output in classed for name in output.class_names}
-    words = class_words(piece, [name for output in facts.asked for name in output.class_names])
-    stated = [word.lower() for word in words]
-    said = any(word in right for word in stated)
-    text = f"{_names(classed)} is {' and '.join(sorted(right))}: '{piece}'"
-    return [
-        _problem("class", where, text)
-        for word in dict.fromkeys(stated)
-        if classed and word not in right and (word in own or not said)
-    ]
-
-
-def _tag_problems(where: str, claim: ReferenceClaim, facts: Facts) -> list[Problem]:
-    stated = numbers(claim.text)
-    of_evidence = [x for x in stated if any(matches(x, output) for output in facts.outputs)]
-    given = (*facts.setup, *facts.limits)
-    certain = [x for x in of_evidence if not any(equals(x, value) for value in given)]
-    if claim.kind == "quantitative" and not of_evidence:
-        text = f"quantitative without a number of the evidence: '{claim.text}'"
-        return [_problem("tag", where, text)]
-    if claim.kind == "qualitative" and certain:
-        text = f"qualitative with a number of the evidence: '{claim.text}'"
-        return [_problem("tag", where, text)]
-    return []
-
-
-def _missing(where: str, texts: list[str], facts: Facts) -> list[Problem]:
-    parts = [piece for text in texts for piece in pieces(text, facts)]
-    problems = [
-        _problem("missing", where, f"the word of {ask.output}")
-        for ask, right in facts.answers
-        if not any(class_words(piece, [right]) for piece in parts)
-    ]
-    for output in facts.asked:
-        if not any(states(piece, output) for piece in parts):
-            problems.append(_problem("missing", where, f"the number of {output.name}"))
-        name = output.class_name
-        # "significantly reduced" says "significant" too.
-        forms = [] if name is None or not output.limits else [name, f"{name}ly"]
-        if forms and not any(class_words(piece, forms) for piece in parts):
-            problems.append(_problem("missing", where, f"the class of {output.name}"))
-    return problems
-
-
-def _subject_fits(subject: str, output: Output) -> bool:
-    return not subject or subject in {name for name, _, _ in subject_spans(output.words)}
-
-
-def _names(outputs: Sequence[Output]) -> str:
-    return " and ".join(output.name for output in outputs)
+def _output_numbers(value: JsonValue) -> Iterator[float]:
+    match value:
+        case bool() | None:
+            return
+        case dict():
+            for item in value.values():
+                yield from _output_numbers(item)
+        case list():
+            for item in value:
+                yield from _output_numbers(item)
+        case str():
+            yield from (number.value for number in numbers(value))
+        case _:
+            yield float(value)
 
 
 def _problem(kind: str, where: str, text: str) -> Problem:

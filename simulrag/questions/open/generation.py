@@ -6,16 +6,17 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from simulators.base import ArgumentError, RunError
-from simulrag.questions.open.check import Problem
-from simulrag.questions.open.writing import Rejection, rejection, write_question
-from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
-from simulrag.questions.open.templates import draw_templates
 from simulrag.errors import CallsPending, InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Template
+from simulrag.questions.open.check import Problem
+from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.open.templates import draw_templates
+from simulrag.questions.open.writing import Rejection, rejection, write_question
 from simulrag.records import Question, Record
 
 
@@ -40,6 +41,14 @@ class BenchmarkSummary(Record):
     rejections: tuple[Rejection, ...] = ()
 
 
+class Benchmark(NamedTuple):
+    """What generation made."""
+
+    templates: list[Template]
+    questions: list[Question]
+    summary: BenchmarkSummary
+
+
 async def generate(
     ask: Asker,
     simulations: Simulations,
@@ -53,7 +62,7 @@ async def generate(
     concurrency: int = 16,
     simulator_seed: int = 0,
     accepted: Callable[[], None] = lambda: None,
-) -> tuple[list[Template], list[Question], BenchmarkSummary]:
+) -> Benchmark:
     """``n`` checked questions, or fewer where the summary says why.
 
     ``templates`` None: the model draws them. Scenarios come from one stream, in batches of what
@@ -110,7 +119,7 @@ async def generate(
         exhausted=exhausted,
         rejections=tuple(rejections),
     )
-    return templates, questions, summary
+    return Benchmark(templates, questions, summary)
 
 
 async def _all(

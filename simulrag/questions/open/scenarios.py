@@ -6,14 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import islice
 from math import prod
 
 import numpy as np
 
-from simulrag.questions.open.filling import fill_runs, grid, grid_value
 from simulrag.method.simulation import Simulations
 from simulrag.models.replies import Choice, Placeholder, Template
+from simulrag.questions.open.filling import fill_runs, grid, grid_value
 from simulrag.records import Evidence, Record, ToolCall
 
 
@@ -31,13 +30,6 @@ class SampledScenario(Record):
     words: tuple[str, ...]
     situation: str
     shown: dict[str, float]
-
-
-def sample_scenarios(
-    templates: Sequence[Template], n: int, seed: int, domain: str
-) -> list[SampledScenario]:
-    """The first ``n`` scenarios of the stream, or as many as the templates' ranges hold."""
-    return list(islice(scenario_stream(templates, seed, domain), n))
 
 
 def scenario_stream(

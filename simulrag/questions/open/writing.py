@@ -6,12 +6,22 @@ import hashlib
 import json
 from typing import Literal
 
-from simulrag.questions.open.check import Problem, check_reference
-from simulrag.questions.open.scenarios import SampledScenario
-from simulrag.errors import ModelError
+from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
+from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import BenchmarkQuestion, ReferenceClaims, Template
+from simulrag.questions.open.check import Problem, check_reference
+from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
+
+CLAIMS_PER_CALL = 40
+"""Of a reference, verified in one call."""
+
+_KINDS: dict[type[ModelError], str] = {
+    ReplyInvalid: "invalid_reply",
+    ReplyRefused: "refused",
+    ReplyTruncated: "truncated",
+}
 
 
 class Rejection(Record):
@@ -51,9 +61,7 @@ async def write_question(
             reference=question.reference_answer,
         )
     except ModelError as error:
-        if error.kind not in ("invalid_reply", "refused", "truncated"):
-            raise
-        return rejection(scenario, "question", Problem(kind=error.kind, detail=str(error)))
+        return _rejected_by_model(scenario, error)
     reply: ReferenceClaims = tagged.parsed
     claims = tuple(ReferenceClaim(text=item.claim, kind=item.kind) for item in reply.claims)
     problems = check_reference(
@@ -64,6 +72,11 @@ async def write_question(
         scenario=scenario,
         evidence=evidence,
     )
+    if not problems:
+        try:
+            problems = await _contradicted(question.question, claims, scenario, evidence, ask)
+        except ModelError as error:
+            return _rejected_by_model(scenario, error)
     if problems:
         return rejection(scenario, "check", *problems)
     # The reference is part of the id: what people said of a claim by another reference is no label
@@ -81,6 +94,32 @@ async def write_question(
         source="generated",
         template_id=template.template_id,
     )
+
+
+async def _contradicted(
+    question: str,
+    claims: tuple[ReferenceClaim, ...],
+    scenario: SampledScenario,
+    evidence: tuple[Evidence, ...],
+    ask: Asker,
+) -> list[Problem]:
+    """What the evidence, as the writer saw it, contradicts, by the step that verifies answers."""
+    texts = [claim.text for claim in claims]
+    context = _context(scenario, evidence)
+    verdicts = await verify_claims(question, texts, context, ask, claims_per_call=CLAIMS_PER_CALL)
+    return [
+        Problem(kind="contradicted", detail=f"claim {i}: '{texts[i]}' -> '{verdict.updated_claim}'")
+        for i, verdict in enumerate(verdicts)
+        if verdict.status == "contradicted"
+    ]
+
+
+def _rejected_by_model(scenario: SampledScenario, error: ModelError) -> Rejection:
+    """The rejection for a reply that stays unusable; what was not reached is raised again."""
+    kind = _KINDS.get(type(error))
+    if kind is None:
+        raise error
+    return rejection(scenario, "question", Problem(kind=kind, detail=str(error)))
 
 
 def rejection(
