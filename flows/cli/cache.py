@@ -31,9 +31,8 @@ def cache_stats_command(as_json: Json = False) -> None:
         return
     typer.echo(f"{stats['entries']} entries, {stats['size_bytes'] / 1e6:.1f} MB")
     for name, stage in sorted(stats["stages"].items()):
-        missing = f", {stage['missing']} missing" if stage["missing"] else ""
-        counted = f"{stage['hits']} hits, {stage['misses']} misses{missing}"
-        typer.echo(f"  {name}: {counted} in its last run")
+        counts = f"{stage['hits']} hits, {stage['misses']} misses, {stage['missing']} missing"
+        typer.echo(f"  {name}: {counts} in its last run")
     for row in stats["times"]:
         typer.echo(
             f"  {row['name']}: {row['calls']} calls made here took {row['total_s']:.1f} s one by "
@@ -92,8 +91,7 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
     report = copy_cache(*places)
     waiting = copy_pending(*places)
     if as_json:
-        told = report.model_dump(mode="json", exclude={"imported"})
-        print_json({"copied": report.imported, **told, "pending": waiting})
+        print_json(report.model_dump(mode="json") | {"pending": waiting})
     else:
         typer.echo(
             f"{report.imported} rows copied, {report.present} were there; "
