@@ -104,6 +104,18 @@ def test_modules_that_are_run_are_there() -> None:
     assert [module for module in modules if find_spec(module) is None] == []
 
 
+def test_pages_that_the_code_names_are_there() -> None:
+    rooms = ("flows", "simulrag", "simulators", "benchmarks")
+    files = [
+        *(file for room in rooms for file in (ROOT / room).rglob("*.py")),
+        *ROOT.glob("*.yaml"),
+    ]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    named = {page for text in texts for page in re.findall(r"docs/[\w/-]+\.md", text)}
+    assert named
+    assert [page for page in named if not (ROOT / page).is_file()] == []
+
+
 def test_targets_of_make_are_there() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     targets = {t for text in texts for t in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.M)}
