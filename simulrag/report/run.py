@@ -40,7 +40,7 @@ class RunSummary(BaseModel):
             model: {r for r, one in self.models.items() if one == model}
             for model in self.models.values()
         }
-        if set(self.models) <= set(self.replayed):
+        if self.models and set(self.models) <= set(self.replayed):
             return f"{', '.join(roles)}, replayed from recorded calls"
         return ", ".join(
             f"{model} (replayed from recorded calls)" if named <= set(self.replayed) else model
