@@ -28,6 +28,7 @@ def use(
     from flows.params import check_params
     from flows.params_file import changed
     from flows.project import find_project
+    from simulrag.models.providers.registry import make_provider
     from simulrag.models.specification import model_settings
 
     project = find_project()
@@ -42,8 +43,7 @@ def use(
     from flows.plan.plan import show_plan
 
     show_plan(project, as_json=False)
-    limits = params.operations.budget
-    if not limits.given:
+    if make_provider(settings).paid and not params.operations.budget.given:
         typer.echo("A model that costs money needs operations.budget, for example: {usd: 5}")
 
 

@@ -172,7 +172,8 @@ def _run_experiment(project: Project, params: Params, period: str, lock: int) ->
         values["operations.cache"] = str(project.root / path)
     told = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
     arguments = [argument for setting in told for argument in ("-S", setting)]
-    command = [sys.executable, "-m", "dvc", "exp", "run", "--temp", "-n", name, *arguments]
+    dvc = [sys.executable, "-m", "flows.refresh.experiment"]
+    command = [*dvc, "exp", "run", "--temp", "-n", name, *arguments]
     return subprocess.run(
         command,
         cwd=project.root,

@@ -80,10 +80,12 @@ def write(
     path = place.human_labels
     settled = settle(read_records(path, HumanLabel)) if path.is_file() else {}
     labels = {name: LabelTable(_judged(place.labels(name)), settled) for name in files}
+    # Questions of a file were written by no model of this run.
+    asked = ROLES if place == project.results else ROLES[1:]
     run = Run(
         settings=params.metrics,
         domains=read_domains(place.metrics, list(files)),
-        summary=_summary(project, params, place, list(files)),
+        summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
@@ -133,9 +135,13 @@ def _by_people(
 
 
 def _summary(
-    project: Project, params: Params, place: Results, domains: Sequence[str]
+    project: Project,
+    params: Params,
+    place: Results,
+    domains: Sequence[str],
+    roles: Sequence[Role],
 ) -> RunSummary:
-    models = {role: params.model(role) for role in ROLES}
+    models = {role: params.model(role) for role in roles}
     text = project.root / "data" / "recorded" / "RECORDED.md"
     replayed = any(model.replay for model in models.values())
     return RunSummary(

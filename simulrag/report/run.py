@@ -33,6 +33,20 @@ class RunSummary(BaseModel):
     params_hash: str | None = None
     recorded: str = ""
 
+    @property
+    def told(self) -> str:
+        """The models in one line, each once, and which of them were only replayed."""
+        roles = {
+            model: {r for r, one in self.models.items() if one == model}
+            for model in self.models.values()
+        }
+        if self.models and set(self.models) <= set(self.replayed):
+            return f"{', '.join(roles)}, replayed from recorded calls"
+        return ", ".join(
+            f"{model} (replayed from recorded calls)" if named <= set(self.replayed) else model
+            for model, named in roles.items()
+        )
+
 
 @dataclass(frozen=True)
 class DomainTable:

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from flows.params import load_params
+from flows.params_file import changed
 from flows.project import Project
 from flows.refresh.periods import seed_of
 from flows.refresh.refresh import pasts, unfinished
@@ -62,9 +63,12 @@ def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> 
             "metrics.bootstrap": 100,
             "metrics.random_seeds": 2,
             "metrics.further_centralities": [],
-            **{f"llm.{role}": own for role in ROLES},
         },
     )
+    params = folder / "params.yaml"
+    text = changed(params, {f"llm.{role}": own for role in ROLES})  # in braces, as users have it
+    assert f'base_url: "{model.url}"' in text
+    params.write_text(text, encoding="utf-8")
     git_project(folder)
     return folder
 

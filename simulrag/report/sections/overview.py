@@ -28,8 +28,11 @@ def blocks(run: Run) -> Iterator[Block]:
         f"Brackets hold 95 % intervals from {run.settings.bootstrap} resamples of scenarios."
     )
     yield Facts(tuple(_facts(run)))
-    for sentence in provenance(run.summary.recorded):
-        yield Text(sentence, title="How the calls were recorded")
+    summary = run.summary
+    whose = "" if set(summary.models) <= set(summary.replayed) else " of the "
+    whose += " and ".join(f"{role} model" for role in summary.replayed) if whose else ""
+    for sentence in provenance(summary.recorded):
+        yield Text(sentence, title=f"How the calls{whose} were recorded")
     yield _coverage(run)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from flows.files import write_records, write_table
 from flows.params import load_params
+from flows.params_file import changed
 from flows.project import Project, Results
 from flows.stages.report import write
 from simulrag.errors import InputError
@@ -56,6 +57,17 @@ def test_a_replayed_run_says_how_it_was_recorded(project: Project) -> None:
     assert "<li>Tokens were not counted.</li>" in text
     assert "1 of 1 labelled claims with a disagreement" in text
     assert (project.results.report.parent / "tables/urban-answers.tex").is_file()
+
+
+def test_questions_replayed_and_answers_of_a_model_of_ones_own_are_told_apart(
+    project: Project,
+) -> None:
+    own = {"provider": "openai", "model": "gpt-5-mini"}
+    text = changed(project.params, {"llm.answer": own, "llm.judge": own})
+    project.params.write_text(text, encoding="utf-8")
+    shown = page(project)
+    assert "anthropic: claude (replayed from recorded calls), openai: gpt-5-mini" in shown
+    assert "How the calls of the benchmark model were recorded" in shown
 
 
 def test_a_run_of_a_model_of_ones_own_says_nothing_of_recording(project: Project) -> None:
