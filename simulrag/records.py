@@ -140,6 +140,37 @@ class Claim(Record):
         return self.text
 
 
+FacetKind = Literal["number", "direction", "class", "judgement", "reason", "other"]
+
+
+class Facet(Record):
+    """The claims of one subject that speak of one side of it, by their indices.
+
+    ``exclusive``: at most one of them can be true, rewordings and roundings apart.
+    """
+
+    kind: FacetKind
+    exclusive: bool
+    claims: tuple[int, ...] = Field(min_length=1)
+
+
+class Subject(Record):
+    """One thing of one run or case that a reader would settle as a whole.
+
+    ``about`` says what it is. ``rests_on``: for a judgement, the subjects (by their indices) that
+    it follows from.
+    """
+
+    about: str
+    facets: tuple[Facet, ...] = Field(min_length=1)
+    rests_on: tuple[int, ...] = ()
+
+    @property
+    def claims(self) -> tuple[int, ...]:
+        """Its claims, ascending."""
+        return tuple(sorted(claim for facet in self.facets for claim in facet.claims))
+
+
 class Retrieval(Record):
     """The retrieval interface's result.
 
