@@ -2,8 +2,7 @@
 
 A *subject* is one thing of one run that a reader would settle as a whole; its *facets* (number,
 direction, class, judgement, reason) hold the claims. In an exclusive facet at most one claim is
-true, so the sampled answers vote on it, and the entropy of their votes is the subject's uncertainty.
-Entropy over meanings in place of strings is the idea of semantic entropy (Kuhn, Gal and Farquhar
+true, so the sampled answers vote on it, and the entropy of their votes is its uncertainty. Entropy over meanings in place of strings is the idea of semantic entropy (Kuhn, Gal and Farquhar
 2023, ICLR; Farquhar et al. 2024, Nature 630, doi:10.1038/s41586-024-07421-0); here the classes of
 meaning are the alternatives of a facet, and an answer that is silent is one of them.
 """
@@ -14,6 +13,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
+
+from pydantic import Field
 
 from simulrag.errors import InputError
 from simulrag.method.numbers import numbers
@@ -41,7 +42,7 @@ class Settled(Record):
     text: str
     dropped: tuple[int, ...]
     status: SettledStatus
-    corrected: dict[int, str] = {}
+    corrected: dict[int, str] = Field(default_factory=dict)
 
 
 def check_partition(subjects: Sequence[Subject], claims: int) -> None:
@@ -177,7 +178,7 @@ def one_voice(subject: Subject, support: Support, claims: Sequence[int]) -> tupl
     that may speak. The order of the answers plays no part.
     """
     allowed = set(claims)
-    shares = vote_confidence([subject], support, max(map(len, support), default=0))
+    shares = vote_confidence([subject], support, max(subject.claims) + 1)
     voices: list[tuple[float, tuple[int, ...]]] = []
     for row in support:
         chosen: list[int] = []

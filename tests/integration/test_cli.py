@@ -30,7 +30,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def simulrag(
     project: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return run(project, sys.executable, "-m", "flows.cli.app", *arguments, check=False, **environment)
+    return run(
+        project, sys.executable, "-m", "flows.cli.app", *arguments, check=False, **environment
+    )
 
 
 def simulator_runs(project: Path) -> int:
