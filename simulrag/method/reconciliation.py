@@ -185,7 +185,7 @@ def one_voice(subject: Subject, support: Support, claims: Sequence[int]) -> tupl
         for facet in subject.facets:
             said = [claim for claim in facet.claims if claim in allowed and row[claim]]
             if facet.exclusive:
-                said = sorted(said, key=lambda claim: (-shares[claim], claim))[:1]
+                said = sorted(said, key=lambda claim: (-round(shares[claim], 9), claim))[:1]
             chosen += said
         voices.append((sum(shares[claim] for claim in chosen), tuple(sorted(chosen))))
     spoken = [voice for voice in voices if voice[1]]
