@@ -13,7 +13,10 @@ LabelValue = Literal["true", "false", "undecided"]
 Centrality = Literal[
     "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
 ]
-FinalMethod = Literal["simulrag", "input_rag", "output_rag", "closed_book"]
+FinalMethod = Literal[
+    "simulrag", "reconciled", "reconciled_complete", "input_rag", "output_rag", "closed_book"
+]
+Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 
 
@@ -197,16 +200,35 @@ class Failure(Record):
 
 
 class Choice(Record):
-    """What one budget buys in one question.
+    """What one budget buys in one question, for one way to write the answer.
 
-    ``budget_percent`` None: selected by tau. ``selected``: the claims to verify. ``first_sample``:
-    those that SimulRAG verifies at m = 1. ``kappa``: the confidence below which claims are dropped.
+    ``method``: simulrag (the paper's) or reconciled. ``budget_percent`` None: selected by tau.
+    ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are
+    all the claims of. ``first_sample``: those that SimulRAG verifies at m = 1. ``kappa``: the
+    confidence below which claims are dropped.
     """
 
+    method: FinalMethod = "simulrag"
     budget_percent: float | None
     selected: tuple[int, ...]
-    first_sample: tuple[int, ...]
+    subjects: tuple[int, ...] = ()
+    first_sample: tuple[int, ...] = ()
     kappa: float
+
+
+class Statement(Record):
+    """One thing that a reconciled answer says, and how far it was checked.
+
+    ``standing``: checked or corrected by the simulator, simulated (no answer had claimed it),
+    unchecked, or outside the simulator's reach. ``claim``: its index; None where the evidence says
+    it and no claim did. ``others``: what other answers said in its place, where nothing settled it.
+    """
+
+    text: str
+    standing: Standing
+    claim: int | None = None
+    subject: int | None = None
+    others: tuple[str, ...] = ()
 
 
 class FinalText(Record):
@@ -222,9 +244,11 @@ class FinalText(Record):
     method: FinalMethod
     samples: int = Field(ge=1)
     budget_percent: float | None = None
+    kappa: float | None = None
     text: str = ""
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
+    statements: tuple[Statement, ...] = ()
     usage: dict[str, Usage] = {}
     failure: str | None = None
 
@@ -244,10 +268,13 @@ class Answer(Record):
     closed_book: tuple[str, ...] = ()
     answer_claims: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Claim, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    method: FinalMethod = "simulrag"
     budget_percent: float | None = None
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     kappa: float | None = None
+    statements: tuple[Statement, ...] = ()
     final: str = ""
     verified: bool = False
     usage: dict[str, Usage] = {}

@@ -29,17 +29,22 @@ from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
 from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.reconciliation import uncertainty, vote_confidence
 from simulrag.method.retrieval import retrieve
 from simulrag.method.selection import (
     DECIDED,
     Candidates,
+    SubjectCandidates,
     candidates_of,
     kappa_from_quantile,
     keep,
     select_among,
+    select_subjects,
 )
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
+from simulrag.method.statements import VOTES, statements_of, uncovered_claims, write_reconciled
+from simulrag.method.subjects import find_subjects
 from simulrag.method.synthesis import synthesize
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
@@ -52,6 +57,8 @@ from simulrag.records import (
     Failure,
     FinalText,
     Question,
+    Statement,
+    Subject,
 )
 
 
@@ -85,31 +92,97 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
     """
     pools: list[Candidates] = []
     firsts: list[tuple[int, ...]] = []
+    subjects: list[tuple[Subject, ...]] = []
+    topics: list[SubjectCandidates] = []
+    shares: list[Candidates] = []
     for answer in drafts:
         pools.append(candidates_of([answer], settings.centrality))
         firsts.append(() if answer.failure is not None else first_sample(answer))
-    kappa = _kappa(pools, settings)
+        if settings.method == "reconciled":
+            subjects.append(answer.subjects)
+            topics.append(_topics(answer, settings))
+            shares.append(candidates_of([answer], VOTES))
     budgets = settings.final_budgets_percent
-    by_budget = []
-    for budget in budgets if settings.tau is None else budgets[-1:]:
-        selected = select_among(
-            pools, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
+    taken = budgets if settings.tau is None else budgets[-1:]
+    kappas = {"simulrag": _kappa(pools, settings), "reconciled": _kappa(shares, settings)}
+    chosen = [_by_claims(pools, firsts, budget, kappas["simulrag"], settings) for budget in taken]
+    if settings.method == "reconciled":
+        chosen += [
+            _by_subjects(subjects, topics, budget, kappas["reconciled"], settings)
+            for budget in taken
+        ]
+    if settings.without_kappa:
+        chosen = [
+            *([one.model_copy(update={"kappa": 0.0}) for one in column] for column in chosen),
+            *chosen,
+        ]
+    return list(zip(*chosen, strict=True))
+
+
+def _by_claims(
+    pools: Sequence[Candidates],
+    firsts: Sequence[tuple[int, ...]],
+    budget: float,
+    kappa: float,
+    settings: MethodSettings,
+) -> list[Choice]:
+    """The paper's choice in every question."""
+    selected = select_among(
+        pools, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
+    )
+    own = first_sample_selection(
+        pools,
+        firsts,
+        budget_percent=budget,
+        by_question=settings.pool == "question",
+        seed=settings.seed,
+    )
+    named = budget if settings.tau is None else None
+    return [
+        Choice(budget_percent=named, selected=claims, first_sample=first, kappa=kappa)
+        for claims, first in zip(selected, own, strict=True)
+    ]
+
+
+def _by_subjects(
+    subjects: Sequence[tuple[Subject, ...]],
+    topics: Sequence[SubjectCandidates],
+    budget: float,
+    kappa: float,
+    settings: MethodSettings,
+) -> list[Choice]:
+    """The choice of whole subjects in every question."""
+    selected = select_subjects(
+        topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
+    )
+    named = budget if settings.tau is None else None
+    return [
+        Choice(
+            method="reconciled",
+            budget_percent=named,
+            selected=tuple(sorted(claim for at in chosen for claim in own[at].claims)),
+            subjects=chosen,
+            kappa=kappa,
         )
-        own = first_sample_selection(
-            pools,
-            firsts,
-            budget_percent=budget,
-            by_question=settings.pool == "question",
-            seed=settings.seed,
-        )
-        named = budget if settings.tau is None else None
-        by_budget.append(
-            [
-                Choice(budget_percent=named, selected=claims, first_sample=first, kappa=kappa)
-                for claims, first in zip(selected, own, strict=True)
-            ]
-        )
-    return list(zip(*by_budget, strict=True))
+        for own, chosen in zip(subjects, selected, strict=True)
+    ]
+
+
+def _topics(answer: Answer, settings: MethodSettings) -> SubjectCandidates:
+    if answer.failure is not None:
+        return SubjectCandidates()
+    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
+    checkable = bool(answer.evidence)
+    return SubjectCandidates(
+        tuple(
+            uncertainty(subject, support, settings.subject_uncertainty)
+            for subject in answer.subjects
+        ),
+        tuple(
+            checkable and any(answer.claims[claim].boundary for claim in subject.claims)
+            for subject in answer.subjects
+        ),
+    )
 
 
 async def conclude(
@@ -132,8 +205,9 @@ async def conclude(
         if settings.verify == "selected":
             wanted = sorted({claim for choice in choices for claim in choice.selected})
             await _verify(work, wanted, settings)
+        lines = _lines(work, choices, settings)
         _, others = await both(
-            _synthesise(work, choices[-1], settings), _compare(work, choices, settings)
+            _synthesise(work, *lines[-1], settings), _compare(work, lines, settings)
         )
         work.note(baselines=others)
     return work.answer
@@ -215,23 +289,34 @@ async def _claims(work: _Work, settings: MethodSettings) -> None:
     work.note(answer_claims=tuple(sets))
     with _step("merge"):
         merged = await merge_claims(tuple(sets), work.ask, settings.merging)
-    rows, (inside, stated) = await both(
-        _support(work, merged),
+    (rows, subjects), (inside, stated) = await both(
+        both(_support(work, merged), _subjects(work, merged, settings)),
         both(_boundaries(work, merged, settings), _verbalized(work, merged, settings)),
     )
-    scores = {name: claim_confidence(rows, name) for name in CENTRALITIES}
+    scores: dict[str, list[float]] = {name: claim_confidence(rows, name) for name in CENTRALITIES}
+    if settings.method == "reconciled":
+        scores[VOTES] = vote_confidence(subjects, rows, len(merged))
     claims = [
         Claim(
             text=claim.text,
             sources=claim.sources,
             support=tuple(row[at] for row in rows),
-            confidence={name: round(scores[name][at], 12) for name in CENTRALITIES},
+            confidence={name: round(score[at], 12) for name, score in scores.items()},
             verbalized=stated[at] if stated else None,
             boundary=inside[at],
         )
         for at, claim in enumerate(merged)
     ]
-    work.note(claims=tuple(claims))
+    work.note(claims=tuple(claims), subjects=subjects)
+
+
+async def _subjects(
+    work: _Work, merged: Sequence[MergedClaim], settings: MethodSettings
+) -> tuple[Subject, ...]:
+    if settings.method == "paper":
+        return ()
+    with _step("group"):
+        return await find_subjects(work.text, [claim.text for claim in merged], work.ask)
 
 
 async def _support(work: _Work, merged: Sequence[MergedClaim]) -> list[list[bool]]:
@@ -284,37 +369,72 @@ async def _verify(work: _Work, indices: Sequence[int], settings: MethodSettings)
     work.note(claims=tuple(claims))
 
 
-def _kept(work: _Work, choice: Choice, settings: MethodSettings) -> tuple[int, ...]:
-    return keep(work.answer.claims, choice.selected, choice.kappa, settings.centrality)
+async def _written(
+    work: _Work, about: FinalText, choice: Choice, settings: MethodSettings, ask: Asker
+) -> FinalText:
+    """The final answer of one choice; ``about`` says which."""
+    if about.method == "simulrag":
+        kept = keep(work.answer.claims, choice.selected, choice.kappa, settings.centrality)
+        claims, chosen = work.answer.claims, set(choice.selected)
+        texts = (claims[i].updated_text if i in chosen else claims[i].text for i in kept)
+        text = await synthesize(work.text, tuple(dict.fromkeys(texts)), ask)
+        return about.model_copy(update={"text": text, "kept": kept})
+    statements = statements_of(work.answer, choice)
+    if about.method == "reconciled_complete" and work.context:
+        said = [statement.text for statement in statements]
+        found = await uncovered_claims(work.text, work.context, said, ask)
+        statements += tuple(Statement(text=text, standing="simulated") for text in found)
+    text = await write_reconciled(work.text, statements, ask)
+    kept = tuple(sorted(item.claim for item in statements if item.claim is not None))
+    return about.model_copy(update={"text": text, "kept": kept, "statements": statements})
 
 
-async def _written(work: _Work, kept: Sequence[int], selected: Sequence[int], ask: Asker) -> str:
-    """The final answer from the kept claims, corrected where a selected one was contradicted."""
-    claims, chosen = work.answer.claims, set(selected)
-    texts = (claims[i].updated_text if i in chosen else claims[i].text for i in kept)
-    return await synthesize(work.text, tuple(dict.fromkeys(texts)), ask)
+def _lines(
+    work: _Work, choices: Sequence[Choice], settings: MethodSettings
+) -> list[tuple[FinalText, Choice]]:
+    """The final answers that the choices make; the last one is the answer."""
+    lines = [
+        (
+            FinalText(
+                method=choice.method,
+                samples=len(work.answer.closed_book),
+                budget_percent=choice.budget_percent,
+                kappa=choice.kappa,
+                selected=choice.selected,
+            ),
+            choice,
+        )
+        for choice in choices
+    ]
+    about, choice = lines[-1]
+    if settings.complete and about.method == "reconciled":
+        lines.append((about.model_copy(update={"method": "reconciled_complete"}), choice))
+    return lines
 
 
-async def _synthesise(work: _Work, choice: Choice, settings: MethodSettings) -> None:
-    """The answer at the largest budget."""
-    kept = _kept(work, choice, settings)
+async def _synthesise(
+    work: _Work, about: FinalText, choice: Choice, settings: MethodSettings
+) -> None:
+    """The answer itself."""
+    with _step("synthesise"):
+        final = await _written(work, about, choice, settings, work.ask)
+    verdicts = (work.answer.claims[i].verdict for i in choice.selected)
     work.note(
+        method=final.method,
         budget_percent=choice.budget_percent,
         selected=choice.selected,
-        kept=kept,
+        kept=final.kept,
         kappa=choice.kappa,
+        statements=final.statements,
+        final=final.text,
+        verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
     )
-    verdicts = (work.answer.claims[i].verdict for i in choice.selected)
-    with _step("synthesise"):
-        final = await _written(work, kept, choice.selected, work.ask)
-    verified = any(verdict is not None and verdict.status in DECIDED for verdict in verdicts)
-    work.note(final=final, verified=verified)
 
 
 async def _compare(
-    work: _Work, choices: Sequence[Choice], settings: MethodSettings
+    work: _Work, lines: Sequence[tuple[FinalText, Choice]], settings: MethodSettings
 ) -> tuple[FinalText, ...]:
-    """Answers at the smaller budgets and, where asked for, by one sample and by other methods.
+    """The other lines' answers and, where asked for, those by one sample and by other methods.
 
     Their calls are counted in each text, not in the answer's own usage.
     """
@@ -323,22 +443,17 @@ async def _compare(
         ways += baseline_ways(work.text, work.answer, settings)
         ways += [
             way
-            for choice in reversed(choices)
+            for about, choice in reversed(lines)
+            if about.method == "simulrag" and choice.kappa
             for way in first_sample_way(work.text, work.answer, choice)
         ]
-    for choice in choices[-2::-1]:
-        kept = _kept(work, choice, settings)
+    for about, choice in lines[-2::-1]:
 
-        async def written(ask: Asker, kept: tuple[int, ...] = kept, choice: Choice = choice) -> str:
-            return await _written(work, kept, choice.selected, ask)
+        async def written(
+            ask: Asker, about: FinalText = about, choice: Choice = choice
+        ) -> FinalText:
+            return await _written(work, about, choice, settings, ask)
 
-        about = FinalText(
-            method="simulrag",
-            samples=len(work.answer.closed_book),
-            budget_percent=choice.budget_percent,
-            selected=choice.selected,
-            kept=kept,
-        )
         ways.append(FinalWay(about, written))
     return await final_texts(ways, work.use.ask)
 

@@ -2,9 +2,10 @@
 
 A *subject* is one thing of one run that a reader would settle as a whole; its *facets* (number,
 direction, class, judgement, reason) hold the claims. In an exclusive facet at most one claim is
-true, so the sampled answers vote on it, and the entropy of their votes is its uncertainty. Entropy over meanings in place of strings is the idea of semantic entropy (Kuhn, Gal and Farquhar
-2023, ICLR; Farquhar et al. 2024, Nature 630, doi:10.1038/s41586-024-07421-0); here the classes of
-meaning are the alternatives of a facet, and an answer that is silent is one of them.
+true, so the sampled answers vote on it, and the entropy of their votes is its uncertainty. Entropy
+over meanings in place of strings is the idea of semantic entropy (Kuhn, Gal and Farquhar 2023,
+ICLR; Farquhar et al. 2024, Nature 630, doi:10.1038/s41586-024-07421-0); here the classes of meaning
+are the alternatives of a facet, and an answer that is silent is one of them.
 """
 
 from __future__ import annotations

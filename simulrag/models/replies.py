@@ -112,6 +112,28 @@ class VerbalizedBatch(Reply):
     claims: list[NumberedProbability]
 
 
+class SubjectFacet(Reply):
+    """One side of a subject, and the claims that speak of it."""
+
+    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    exclusive: StrictBool
+    claims: Annotated[list[StrictInt], Field(min_length=1)]
+
+
+class SubjectEntry(Reply):
+    """One thing that claims are about."""
+
+    about: Text
+    facets: Annotated[list[SubjectFacet], Field(min_length=1)]
+    rests_on: list[StrictInt]
+
+
+class SubjectsReply(Reply):
+    """Reply to ``subjects`` and ``evaluation_subjects``."""
+
+    subjects: Annotated[list[SubjectEntry], Field(min_length=1)]
+
+
 class Judgement(Reply):
     """Reply to ``label``."""
 
