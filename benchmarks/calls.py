@@ -1,6 +1,6 @@
 """Calls, input tokens and the longest chain of calls that one question needs.
 
-On stub traffic: m = 5, 34 claims a question, a budget of 25 %, the urban handbook. Tokens are
+On the test double's traffic: m = 5, 34 claims a question, a budget of 25 %, the urban handbook. Tokens are
 o200k_base's (the package bpe-openai), of the messages; reply schemas are counted apart.
 """
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchmarks.figures import Figure
 from benchmarks.stub_runs import PER_CLAIM, answer, method
-from flows.params import AnswerParams
 from simulators.registry import load
+from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Message
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import traffic
@@ -25,12 +25,12 @@ QUESTIONS = 20
 LATENCY_S = 0.15
 """For one question: long beside the time in which calls that wait for nobody set out."""
 
-VARIANTS: Mapping[str, AnswerParams] = {
-    "": method(verify="selected", merging="chain"),
-    "_tree_merging": method(verify="selected", merging="tree"),
-    "_verify_all": method(verify="all", merging="chain"),
-    "_per_claim": method(verify="selected", merging="chain", claims_per_call=PER_CLAIM),
-    "_per_claim_verify_all": method(verify="all", merging="chain", claims_per_call=PER_CLAIM),
+VARIANTS: Mapping[str, MethodSettings] = {
+    "": method(verify="selected"),
+    "_chain_merging": method(verify="selected", merging="chain"),
+    "_verify_all": method(verify="all"),
+    "_per_claim": method(verify="selected", claims_per_call=PER_CLAIM),
+    "_per_claim_verify_all": method(verify="all", claims_per_call=PER_CLAIM),
 }
 
 

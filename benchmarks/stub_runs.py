@@ -1,6 +1,6 @@
-"""The answer stage's method over stub traffic: the official SDK, real sockets, the urban handbook.
+"""The method over the test double's traffic: the official SDK, real sockets, the urban handbook.
 
-The one simulator run that the stub asks for is made once and then stored.
+The one simulator run that it asks for is made once and then stored.
 """
 
 from __future__ import annotations
@@ -8,39 +8,42 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from flows.stages.algorithm import answer_questions
-from flows.files import read_records, write_records
-from flows.params import AnswerParams, ClaimsPerCall, load_params
-from flows.stages.shelf import Shelf
-from flows.stages.bench import Workbench
-from flows.watch.tracking import Untracked
-from flows.stages.waiting import Waiting
+from flows.files import read_records, write_records_async
+from flows.params import load_params
 from simulators.registry import load
 from simulrag.calls import CallCache
+from simulrag.method.algorithm import Instruments, choose, conclude, draft
+from simulrag.method.concurrency import together
+from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Message, Provider, ProviderReply, Sampling
+from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.gateway import Gateway
-from simulrag.models.prompts import Prompts
+from simulrag.models.prompts import packaged_prompts
+from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Question
 from simulrag.testing.traffic import question
 
 ROOT = Path(__file__).resolve().parents[1]
-PER_CLAIM = ClaimsPerCall(boundary=1, verify=1)
+PER_CLAIM = ClaimsPerCall(boundary=1, verify=1, verbalized=1)
+IN_FLIGHT = 64
+CHUNK = 50
 
 
-class Watched:
+class Watched(Provider):
     """A provider that notes of every call what was sent, and from when to when it took."""
 
+    name = "openai"
+
     def __init__(self, inner: Provider) -> None:
-        self.name = inner.name
+        super().__init__(inner.settings)
         self.spans: list[tuple[float, float]] = []
         self.sent: list[tuple[Sequence[Message], dict[str, JsonValue] | None]] = []
         self._inner = inner
@@ -65,19 +68,24 @@ class Watched:
 
 
 def settings(url: str) -> ModelSettings:
-    """The stub server as an OpenAI-compatible model; the seed tells samples apart on the wire."""
+    """The server as an OpenAI-compatible model; the seed tells samples apart on the wire."""
     return ModelSettings(provider="openai", model="stub", base_url=url, sampling=Sampling(seed=0))
 
 
-def method(**changes: object) -> AnswerParams:
+def method(**changes: object) -> MethodSettings:
     """params.yaml's method without what it is compared with, changed; m = 5, a 25 % budget."""
     stated = load_params(ROOT / "params.yaml").answer
-    fixed = {"samples": 5, "budget_percent": 25.0, "verbalized": False, "baselines": False}
+    fixed: dict[str, object] = {
+        "samples": 5,
+        "final_budgets_percent": (25.0,),
+        "verbalized": False,
+        "baselines": False,
+    }
     return stated.model_copy(update=fixed | changes)
 
 
 async def answer(
-    count: int, url: str, folder: Path, params: AnswerParams, *, watched: bool = False
+    count: int, url: str, folder: Path, params: MethodSettings, *, watched: bool = False
 ) -> tuple[list[Answer], Watched | None]:
     """The answers to ``count`` stub questions, and what was sent where that is to be noted.
 
@@ -89,39 +97,46 @@ async def answer(
 
 
 async def write_answers(
-    count: int, url: str, folder: Path, params: AnswerParams, out: Path, *, watched: bool = False
+    count: int, url: str, folder: Path, params: MethodSettings, out: Path, *, watched: bool = False
 ) -> Watched | None:
     """Answer ``count`` stub questions into a file, as the answer stage does. See ``answer``."""
     chosen = settings(url)
     provider = make_provider(chosen)
     watch = Watched(provider) if watched else None
-    simulator = load("urban")
     with CallCache(folder, stage="bench") as cache:
         gateway = Gateway(
-            watch or provider, chosen, cache, Prompts(ROOT / "prompts"), concurrency=64
+            watch or provider, chosen, cache, packaged_prompts(), concurrency=IN_FLIGHT
         )
-        runs = Simulations(simulator, cache)
-        bench = Workbench(cache, gateway, Waiting("bench", None), simulator.handbook(), runs, 0)
-        questions = (_record(number) for number in range(count))
-        with Shelf(folder) as shelf:
-            await answer_questions(questions, bench, params, Untracked(), shelf, chunk=50)
-            write_records(out, _complete(shelf.answers()))
+        use = Instruments(gateway, Simulations(load("urban"), cache))
+        await write_records_async(out, _answers([_record(n) for n in range(count)], use, params))
         await gateway.close()
         cache.export(folder / "calls.parquet")
     return watch
 
 
-def _complete(answers: Iterable[Answer]) -> Iterator[Answer]:
-    for item in answers:
-        if item.failure is not None:
-            raise RuntimeError(f"a stub question failed: {item.failure}")
-        yield item
+async def _answers(
+    questions: Sequence[Question], use: Instruments, params: MethodSettings
+) -> AsyncIterator[Answer]:
+    drafts: list[bytes] = []
+    for start in range(0, len(questions), CHUNK):
+        part = await together(draft(q, use, params) for q in questions[start : start + CHUNK])
+        drafts += [item.model_dump_json().encode() for item in part]
+    choices = choose(map(Answer.model_validate_json, drafts), params)
+    rows = list(zip(questions, drafts, choices, strict=True))
+    for start in range(0, len(rows), CHUNK):
+        for done in await together(
+            conclude(q, Answer.model_validate_json(text), chosen, use, params)
+            for q, text, chosen in rows[start : start + CHUNK]
+        ):
+            if done.failure is not None:
+                raise RuntimeError(f"a stub question failed: {done.failure}")
+            yield done
 
 
 @contextmanager
 def stub_server(latency_s: float) -> Iterator[str]:
-    """The loopback server with stub traffic in a process of its own; yields its base URL."""
-    command = [sys.executable, "-m", "simulrag.testing.loopback", "--traffic", "--port", "0"]
+    """The loopback server in a process of its own; yields its base URL."""
+    command = [sys.executable, "-m", "simulrag.testing", "--port", "0"]
     with subprocess.Popen(
         [*command, "--latency", str(latency_s)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:

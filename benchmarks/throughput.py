@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.stub_runs import ROOT, settings, stub_server
+from benchmarks.stub_runs import settings, stub_server
 from simulrag.calls import CallCache
 from simulrag.models.gateway import Gateway
-from simulrag.models.prompts import Prompts
+from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 
@@ -44,7 +44,7 @@ async def _calls(url: str, folder: Path) -> tuple[float, float]:
     chosen = settings(url)
     with CallCache(folder, stage="bench") as cache:
         gateway = Gateway(
-            make_provider(chosen), chosen, cache, Prompts(ROOT / "prompts"), concurrency=IN_FLIGHT
+            make_provider(chosen), chosen, cache, packaged_prompts(), concurrency=IN_FLIGHT
         )
 
         async def ask(i: int) -> None:

@@ -30,7 +30,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 async def write_records_async(
     path: Path, records: AsyncIterator[Record], check: Callable[[], None] = lambda: None
 ) -> None:
-    """``write_records`` from work that goes on; ``check`` may refuse before the file is replaced."""
+    """``write_records`` from work that goes on; ``check`` may refuse before the file appears."""
     with _replaced(path) as file:
         async for record in records:
             file.write(record.model_dump_json().encode() + b"\n")
@@ -129,4 +129,4 @@ def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
         return [kind.model_validate(row) for row in pl.read_parquet(path).iter_rows(named=True)]
     except (pl.exceptions.PolarsError, ValidationError) as error:
         text = " ".join(str(error).split())[:200]
-        raise InputError(f"{path} is no table of {kind.__name__}: {text}") from None
+        raise InputError(f"{path} is not a table of {kind.__name__}: {text}") from None

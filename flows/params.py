@@ -1,8 +1,7 @@
 """params.yaml: every number a user may turn, checked, and read by section.
 
-A stage's loader returns the sections that the stage names in dvc.yaml and no others, so that a
-parameter that changes a result cannot be read behind DVC's back. ``operations`` (concurrency,
-cache folder, mode, Prefect) changes no result and is named by no stage.
+``operations`` (concurrency, cache folder, mode, Prefect) changes no result and is named by no
+stage of dvc.yaml.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from ruamel.yaml import YAML
 
 from flows.params_file import read_params
-from flows.project import Project
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
-from simulrag.metrics.settings import MetricSettings
 from simulrag.method.settings import MethodSettings
+from simulrag.metrics.settings import MetricSettings
 from simulrag.models.budget import BudgetLimits
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 
 
@@ -63,7 +61,7 @@ class LabelParams(Section):
         description="'rounding' (the claim's own) or a tolerance in percent of the reference"
     )
     claims_per_call: int = Field(
-        default=1, ge=1, le=200, description="claims of a question in one labelling call; 1: each"
+        default=1, ge=1, le=200, description="claims of one question in one labelling call; 1: each"
     )
 
     @model_validator(mode="after")
@@ -114,26 +112,36 @@ class Operations(Section):
         ge=0, le=1, description="a stage below this share of successes fails"
     )
     prefect: Literal["auto", "off"] = Field(
-        description="auto: a Prefect server on loopback, started when none runs; off: no tracking"
+        description="auto: stages are shown where a Prefect server answers (`simulrag ui`); off"
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
-    retry: RetryPolicy = Field(description="what to do when a model's provider fails")
+    retries: int = Field(
+        default=5, ge=0, le=20, description="how often a call is sent again when the provider fails"
+    )
     budget: BudgetLimits = Field(
         default=BudgetLimits(), description="what calls that cost money may cost, over all stages"
     )
     refresh: RefreshParams = Field(
         default=RefreshParams(), description="scheduled refreshes of the benchmark"
     )
-    run_log: str | None = Field(
-        default=None, description="file that simulators append a line to for each real run"
-    )
+
+
+Role = Literal["benchmark", "answer", "judge"]
 
 
 class Params(Section):
-    """The whole of params.yaml."""
+    """The whole of params.yaml.
+
+    A stage reads the sections that it names in dvc.yaml and no others; a test compares.
+    """
 
     domains: list[str] = Field(min_length=1, description="domains that the pipeline runs")
     simulators: dict[str, SimulatorChoice] = Field(description="by domain: simulator and settings")
+    prompts: str = Field(
+        default="first",
+        pattern=r"^[a-z0-9_-]+$",
+        description="set of prompts, a folder of prompts/",
+    )
     llm: LlmParams
     benchmark: BenchmarkParams
     answer: MethodSettings
@@ -152,110 +160,86 @@ class Params(Section):
             raise ValueError("domains are named twice")
         return self
 
-
-STAGE_SECTIONS: dict[str, tuple[str, ...]] = {
-    "simulator": ("simulators",),
-    "benchmark": ("simulators", "benchmark", "llm.benchmark"),
-    "answer": ("simulators", "answer", "llm.answer"),
-    "label": ("label", "llm.judge"),
-    "metrics": ("domains", "metrics"),
-    "report": ("domains", "llm", "answer", "metrics"),
-}
-
-
-class StageParams:
-    """The sections of params.yaml that one stage names; reading another is an error."""
-
-    def __init__(self, params: Params, stage: str) -> None:
-        self._params = params
-        self._stage = stage
-        self.operations = params.operations
-
-    def with_operations(self, **changes: object) -> StageParams:
-        """The same with some operations replaced."""
-        operations = self.operations.model_copy(update=changes)
-        return StageParams(self._params.model_copy(update={"operations": operations}), self._stage)
-
-    def _section(self, path: str) -> Any:
-        named = STAGE_SECTIONS[self._stage]
-        if path not in named and path.split(".", maxsplit=1)[0] not in named:
-            raise LookupError(f"stage {self._stage} does not name params section {path}")
-        value: Any = self._params
-        for part in path.split("."):
-            value = getattr(value, part)
-        return value
-
-    def digest(self) -> str:
-        """Eight digits that name the values of this stage's sections."""
-        values = {name: _plain(self._section(name)) for name in STAGE_SECTIONS[self._stage]}
-        text = json.dumps(values, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-    @property
-    def domains(self) -> list[str]:
-        return list(self._section("domains"))
+    @model_validator(mode="after")
+    def _recorded_model(self) -> Params:
+        for role, model in self.llm:
+            if model.replay and self.operations.mode == "refresh":
+                raise ValueError(
+                    f"llm.{role}.replay and operations.mode: refresh contradict each other: "
+                    "refresh calls again, replay makes no call"
+                )
+            recorded = (model.provider, model.model) == RECORDED
+            free = model.replay or model.base_url is not None
+            if recorded and not free and self.operations.mode == "normal":
+                raise ValueError(
+                    f"llm.{role} names the recorded model '{model.provider}: {model.model}', which "
+                    "nobody serves; leave 'replay: true' there, or name a model of your own: "
+                    "simulrag use openai:gpt-5-mini"
+                )
+        return self
 
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""
-        choices: dict[str, SimulatorChoice] = self._section("simulators")
-        if domain not in choices:
+        if domain not in self.simulators:
             raise InputError(
-                unknown("domain", domain, sorted(choices)) + " (params.yaml: simulators)"
+                unknown("domain", domain, sorted(self.simulators)) + " (params.yaml: simulators)"
             )
-        return choices[domain]
+        return self.simulators[domain]
 
-    def model(self, role: Literal["benchmark", "answer", "judge"]) -> ModelSettings:
-        settings: ModelSettings = self._section(f"llm.{role}")
+    def chosen(self, domain: str, root: Path) -> tuple[str, dict[str, JsonValue]]:
+        """The name and the settings of a domain's simulator; its files lie below ``root``."""
+        choice = self.simulator(domain)
+        settings = dict(choice.settings)
+        if "benchmark" in settings:
+            settings["benchmark"] = str(root / str(settings["benchmark"]))
+        return choice.name, settings
+
+    def model(self, role: Role) -> ModelSettings:
+        """The model of a role."""
+        settings: ModelSettings = getattr(self.llm, role)
         return settings
 
-    @property
-    def benchmark(self) -> BenchmarkParams:
-        section: BenchmarkParams = self._section("benchmark")
-        return section
+    def with_operations(self, **changes: object) -> Params:
+        """The same with some operations replaced."""
+        operations = self.operations.model_copy(update=changes)
+        return self.model_copy(update={"operations": operations})
 
-    @property
-    def answer(self) -> MethodSettings:
-        section: MethodSettings = self._section("answer")
-        return section
-
-    @property
-    def label(self) -> LabelParams:
-        section: LabelParams = self._section("label")
-        return section
-
-    @property
-    def metrics(self) -> MetricSettings:
-        section: MetricSettings = self._section("metrics")
-        return section
+    def digest(self, *sections: str) -> str:
+        """Eight digits that name the values of some sections (all that can change a result)."""
+        names = sections or tuple(n for n in type(self).model_fields if n != "operations")
+        text = json.dumps(
+            self.model_dump(mode="json", include=set(names)), sort_keys=True, ensure_ascii=False
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def load_stage_params(project: Project, stage: str) -> StageParams:
-    """The params of one stage."""
-    return StageParams(load_params(project.params), stage)
+RECORDED = ("anthropic", "claude")
+"""Provider and model of the recorded run; no service has a model of that name."""
 
 
 def load_params(path: Path) -> Params:
     """params.yaml, validated. Each problem is one line: where, what, and the likely key."""
+    return _checked(read_params(path), path.name)
+
+
+def check_params(text: str, name: str) -> Params:
+    """The same for a text that is to be params.yaml."""
+    return _checked(YAML(typ="safe").load(text), name)
+
+
+def _checked(raw: dict[str, Any], name: str) -> Params:
     try:
-        return Params.model_validate(read_params(path))
+        return Params.model_validate(raw)
     except ValidationError as error:
         lines = [_problem(item) for item in error.errors()]
-        raise InputError(f"{path.name}: {'; '.join(lines)}") from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value
+        raise InputError(f"{name}: {'; '.join(lines)}") from None
 
 
 def unknown(kind: str, name: str, known: list[str]) -> str:
-    """'no domain 'ubran'; did you mean 'urban'? Known: ...'."""
+    """``'ubran' is not a domain; did you mean 'urban'? Known: climate, urban``."""
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else ";"
-    return f"no {kind} '{name}'{hint} known: {', '.join(known) or 'none'}"
+    hint = f"; did you mean '{close[0]}'? Known" if close else "; known"
+    return f"'{name}' is not a {kind}{hint}: {', '.join(known) or 'nothing'}"
 
 
 def _problem(item: Any) -> str:
@@ -264,6 +248,9 @@ def _problem(item: Any) -> str:
     where = ".".join(str(part) for part in item["loc"]) or "file"
     if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
         return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
+    renamed = RENAMED.get(where)
+    if item["type"] == "extra_forbidden" and renamed:
+        return f"{where}: {renamed}"
     if item["type"] == "extra_forbidden":
         keys = _keys_beside(item["loc"])
         close = difflib.get_close_matches(str(item["loc"][-1]), keys, n=1)
@@ -274,6 +261,13 @@ def _problem(item: Any) -> str:
     plain = isinstance(given, str | int | float | bool) and not secret
     shown = f" (given: {given!r})" if plain else ""
     return f"{where}: {item['msg']}{shown}"
+
+
+RENAMED = {
+    "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",
+    "operations.retry": "give the number of retries, operations.retries: 5",
+}
+"""Keys of earlier versions, and what stands in their place."""
 
 
 def _keys_beside(location: tuple[Any, ...]) -> list[str]:

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_TOOLS = "## Tools"
+NOT_RUN = ("training", "validate.py")
+"""What a simulator's package holds beside what runs: how it was made, and how it is measured."""
 
 
 class SimulatorError(Exception):
@@ -60,13 +66,15 @@ class Tool:
 
     def describe(self, arguments: ToolModel, outputs: ToolModel) -> str:
         """The run as text, in words and numbers with units."""
-        text = _compiled(self.template).render(arguments=arguments, outputs=outputs)
+        text = compiled(self.template).render(arguments=arguments, outputs=outputs)
         return re.sub(r"[ \t]*\n[ \t]*", "\n", text).strip()
 
 
 @lru_cache(maxsize=64)
-def _compiled(template: str) -> Template:
+def compiled(template: str) -> Template:
     """A text template, compiled once: that takes longer than many a run."""
+    from jinja2 import Environment, StrictUndefined
+
     environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 plain text
     return environment.from_string(template)
 
@@ -107,6 +115,27 @@ class Simulator(Protocol):
         ...
 
 
+@runtime_checkable
+class Guided(Protocol):
+    """A simulator that says which questions are worth asking; only who writes a benchmark is told.
+
+    Optional: a simulator without ``guide`` is one whose handbook says all there is.
+    """
+
+    def guide(self) -> str:
+        """Situations, values and classes worth asking about, as Markdown."""
+        ...
+
+
+@runtime_checkable
+class Exampled(Protocol):
+    """A simulator that names calls to try it with (``simulrag simulators check``). Optional."""
+
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """By tool: arguments that the tool accepts."""
+        ...
+
+
 def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> ToolModel:
     """The validated arguments of a call, or an ArgumentError that says what to do."""
     if tool not in simulator.tools:
@@ -126,13 +155,14 @@ def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any])
 
 def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
     """The handbook: the prose, then per tool a table of arguments and a table of outputs."""
-    parts = [prose.strip(), "", "## Tools"]
+    parts = [prose.strip(), "", _TOOLS]
     for tool in tools.values():
         parts += ["", f"### {tool.name}", "", tool.description.strip(), "", "Arguments:", ""]
         parts.append("| name | type | unit | range | default | meaning |")
         parts.append("| --- | --- | --- | --- | --- | --- |")
+        schemas = tool.arguments.model_json_schema()["properties"]
         for name, field in tool.arguments.model_fields.items():
-            schema = tool.arguments.model_json_schema()["properties"][name]
+            schema = schemas[name]
             default = "required" if field.is_required() else _show(field.default)
             cells = [name, _type(schema), _unit(field), _range(schema), default, _meaning(field)]
             parts.append("| " + " | ".join(cells) + " |")
@@ -143,21 +173,62 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
             "| name | type | unit | meaning |",
             "| --- | --- | --- | --- |",
         ]
-        for name, field in tool.outputs.model_fields.items():
-            schema = tool.outputs.model_json_schema()["properties"][name]
-            parts.append(f"| {name} | {_type(schema)} | {_unit(field)} | {_meaning(field)} |")
+        schemas = tool.outputs.model_json_schema()["properties"]
+        parts += [
+            f"| {name} | {_type(schemas[name])} | {_unit(field)} | {_meaning(field)} |"
+            for name, field in tool.outputs.model_fields.items()
+        ]
     return "\n".join(parts) + "\n"
 
 
-def files_fingerprint(paths: list[Path], *extra: str) -> str:
-    """sha256 over the bytes of the files (in the order given) and the extra words."""
+def handbook_with_guide(simulator: Simulator) -> str:
+    """The handbook with the guide before the tools, for the one who writes a benchmark."""
+    handbook = simulator.handbook()
+    if not isinstance(simulator, Guided):
+        return handbook
+    prose, heading, tools = handbook.partition(f"{_TOOLS}\n")
+    return f"{prose.rstrip()}\n\n{simulator.guide().strip()}\n\n{heading}{tools}"
+
+
+def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:
+    """Every Python file of a package's folder and below, sorted; ``without`` are names left out.
+
+    For fingerprints: a file that is added counts by itself, and nobody has to keep a list.
+    """
+    found = [(path.relative_to(folder), path) for path in folder.rglob("*.py")]
+    return [path for name, path in sorted(found) if not set(name.parts) & set(without)]
+
+
+def files_fingerprint(paths: Sequence[Path], *extra: str) -> str:
+    """sha256 over the bytes of the files (in the order given) and the extra words.
+
+    Raises MissingEngineError for a file that cannot be read.
+    """
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(path.read_bytes())
+        try:
+            digest.update(path.read_bytes())
+        except OSError as error:
+            raise MissingEngineError(
+                f"{path}, which the simulator's results depend on, cannot be read ({error}): "
+                "get it from the source tree; 'make train' writes weights anew"
+            ) from None
         digest.update(b"\0")
     for word in extra:
         digest.update(word.encode() + b"\0")
     return digest.hexdigest()
+
+
+def engine_version(package: str) -> str:
+    """Name and version of an installed package, without importing it. Raises MissingEngineError."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        raise MissingEngineError(
+            f"{package} is not installed: install it with 'pip install {package}'"
+        ) from None
 
 
 def _show(value: object) -> str:

@@ -22,9 +22,10 @@ def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
         if entry.name == name:
             try:
                 factory = entry.load()
-            except ImportError as error:
+            except Exception as error:
                 raise MissingEngineError(
-                    f"simulator '{name}' ({entry.value}) cannot be imported: {error}"
+                    f"simulator '{name}' ({entry.value}) cannot be imported: "
+                    f"{type(error).__name__}: {error}"
                 ) from None
             try:
                 simulator = factory(**(settings or {}))
@@ -33,6 +34,6 @@ def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
                     f"the settings of simulator '{name}' do not fit: {error}"
                 ) from None
             if not isinstance(simulator, Simulator):
-                raise ArgumentError(f"'{entry.value}' is no Simulator (see simulators/base.py)")
+                raise ArgumentError(f"'{entry.value}' is not a Simulator (see simulators/base.py)")
             return simulator
     raise ArgumentError(f"no simulator '{name}' is registered; known: {', '.join(names())}")

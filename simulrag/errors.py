@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from simulrag.records import Usage
 
 
 class SimulRAGError(Exception):
@@ -22,42 +25,54 @@ class EnvironmentFault(SimulRAGError):  # noqa: N818 EnvironmentError is a name 
 
 
 class CacheError(SimulRAGError):
-    """A stored call is corrupt, or replay mode met a call that is not stored."""
+    """A stored call is corrupt, or cannot be used."""
+
+
+class NotStored(CacheError):  # noqa: N818 it says what is wrong, as the others do
+    """Calls are only replayed, and this one is not stored: nothing was made."""
 
 
 class ModelError(SimulRAGError):
     """A model call failed; the text names the task and never holds a key.
 
-    ``kind`` is one of: invalid_reply, refused, truncated, unavailable, timeout. ``cause`` says
-    more of an unavailable provider: throttled (it answered 'slow down') or unreachable (no
-    connection was made). ``retry_after_s`` is the time in seconds that the provider asked to wait.
     ``usage`` counts what was billed for the reply that failed, where the provider says so.
     """
 
-    def __init__(
-        self,
-        message: str,
-        kind: str = "invalid_reply",
-        *,
-        cause: Literal["throttled", "unreachable"] | None = None,
-        retry_after_s: float | None = None,
-        usage: dict[str, int] | None = None,
-    ) -> None:
+    def __init__(self, message: str, *, usage: Usage | None = None) -> None:
         super().__init__(message)
-        self.kind = kind
-        self.cause = cause
-        self.retry_after_s = retry_after_s
         self.usage = usage
 
-    def retold(self, message: str) -> ModelError:
+    def retold(self, message: str) -> Self:
         """The same failure in other words."""
-        return ModelError(
-            message,
-            kind=self.kind,
-            cause=self.cause,
-            retry_after_s=self.retry_after_s,
-            usage=self.usage,
-        )
+        return type(self)(message, usage=self.usage)
+
+
+class ReplyInvalid(ModelError):  # noqa: N818 a finding about the reply, as the next two
+    """Two replies that do not fit the schema or the step's check."""
+
+
+class ReplyRefused(ModelError):  # noqa: N818
+    """The model or its provider refused this request: asking again does not mend it."""
+
+
+class ReplyTruncated(ModelError):  # noqa: N818
+    """The reply, or the prompt, met a limit of tokens."""
+
+
+class ModelUnavailable(ModelError):  # noqa: N818 the provider's state, as the next three
+    """The provider failed, or answered with something that is not an answer."""
+
+
+class ModelThrottled(ModelUnavailable):
+    """The provider said 'slow down', and went on saying so."""
+
+
+class ModelUnreachable(ModelUnavailable):
+    """No connection was made."""
+
+
+class ModelTimeout(ModelError):  # noqa: N818
+    """No reply within ``operations.call_timeout_s``."""
 
 
 class BudgetMissing(InputError):  # noqa: N818 a limit of the user's, as the next one

@@ -1,68 +1,196 @@
-"""One question or one simulator run, outside the pipeline and through the same call cache."""
+"""Questions and runs outside the pipeline: ``ask``, ``questions``, ``simulate``, ``handbook``."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
-from flows.stages.algorithm import answer_questions
-from flows.params import load_stage_params
-from flows.project import find_project
-from flows.stages.shelf import Shelf
-from flows.stages.bench import cache_place, load_simulator, workbench
-from flows.watch.tracking import Untracked
-from simulrag.calls import CallCache
-from simulrag.errors import InputError, ModelError
-from simulrag.method.simulation import Simulations
-from simulrag.records import Answer, Evidence, Question
+import typer
+
+from flows.cli.output import DomainArgument, Json, print_json
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
+    from simulrag.records import Answer, Evidence, Question
+
+Domain = Annotated[
+    str | None,
+    typer.Option("--domain", "-d", help="A domain of params.yaml (default: the question's own)."),
+]
 
 
-def ask_question(text: str, domain: str) -> Answer:
-    """Answer one question; only the selected claims are verified, by budget within the question."""
-    if not text.strip():
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in quotes, or a question's id.")],
+    domain: Domain = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Answer anew with this model: openai:gpt-5-mini, anthropic:NAME, "
+            "http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a question's stored answer, or answer it anew.
+
+    A question of the benchmark has one (`simulrag questions`); any other needs --model.
+    """
+    from flows.params import load_params
+    from flows.project import find_project
+    from simulrag.errors import InputError
+
+    if not question.strip():
         raise InputError("the question is empty; give it in quotes")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise InputError("the question is no UTF-8 text")
     project = find_project()
-    params = load_stage_params(project, "answer")
+    params = load_params(project.params)
+    if domain is not None:
+        params.simulator(domain)  # a wrong name is the user's to see
+    known = find_question(project, params, question, domain)
+    if model is None and known is not None:
+        answer, source = stored_answer(project, params, known)
+        text = known.text
+    else:
+        params, source = _with_model(params, model, known)
+        if domain is None and known is None:
+            raise InputError(f"give --domain, one of: {', '.join(params.domains)}")
+        text = known.text if known else question.strip()
+        answer = answer_anew(project, params, text, domain or (known.domain if known else ""))
+    if as_json:
+        print_json({"source": source, **answer_json(text, answer)})
+    else:
+        show(text, answer, source, params.answer.centrality)
+
+
+def questions(domain: Domain = None, as_json: Json = False) -> None:
+    """List the questions of the benchmark, to ask."""
+    from flows.params import load_params
+    from flows.project import find_project
+    from simulrag.errors import InputError
+
+    project = find_project()
+    params = load_params(project.params)
+    if domain is not None:
+        params.simulator(domain)
+    found = benchmark_questions(project, params, domain)
+    if not found:
+        raise InputError("there is no benchmark yet; `simulrag run` makes it, without a call")
+    if as_json:
+        print_json([{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found])
+        return
+    for item in found:
+        typer.echo(f"{item.question_id}\n    {item.text}")
+
+
+def simulate(
+    domain: DomainArgument,
+    tool: Annotated[str, typer.Argument(help="A tool; `simulrag handbook DOMAIN` lists them.")],
+    arguments: Annotated[str, typer.Argument(help="Arguments as a JSON object.")] = "{}",
+    as_json: Json = False,
+    seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
+) -> None:
+    """Run one tool of a domain's simulator (through the call cache)."""
+    evidence, hit = simulate_tool(domain, tool, _object(arguments), seed)
+    if as_json:
+        print_json(evidence.model_dump(mode="json") | {"from_cache": hit})
+    else:
+        typer.echo(evidence.text)
+
+
+def handbook(domain: DomainArgument) -> None:
+    """Print the handbook that models are shown."""
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.stages.bench import load_simulator
+
+    project = find_project()
+    typer.echo(load_simulator(project, load_params(project.params), domain).handbook())
+
+
+def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
+    """The questions that are there, of one domain or of all."""
+    from simulrag.questions.published import read_questions
+
+    names = params.domains if domain is None else [domain]
+    files = [project.results.benchmark(name) for name in names]
+    return [question for file in files if file.is_file() for question in read_questions(file)]
+
+
+def find_question(
+    project: Project, params: Params, text: str, domain: str | None
+) -> Question | None:
+    """The question of the benchmark with this text (white space and case aside) or this id."""
+
+    def plain(words: str) -> str:
+        return " ".join(words.split()).casefold()
+
+    for question in benchmark_questions(project, params, domain):
+        if plain(text) in (plain(question.text), plain(question.question_id)):
+            return question
+    return None
+
+
+def stored_answer(project: Project, params: Params, question: Question) -> tuple[Answer, str]:
+    """A benchmark question's answer of the last run, and words on who gave it."""
+    from flows.files import read_records
+    from simulrag.errors import InputError, ModelError
+    from simulrag.records import Answer
+
+    path = project.results.answers(question.domain)
+    known = read_records(path, Answer) if path.is_file() else []
+    answer = next((one for one in known if one.question_id == question.question_id), None)
+    if answer is None:
+        raise InputError(
+            f"question {question.question_id} has no stored answer; run `simulrag run`, or answer "
+            "it anew with --model openai:gpt-5-mini"
+        )
+    if answer.failure is not None:
+        raise ModelError(
+            f"question {question.question_id} failed in the last run, at {answer.failure.step}: "
+            f"{answer.failure.reason}; answer it anew with --model openai:gpt-5-mini"
+        )
+    model = params.model("answer")
+    kind = "recorded answer" if model.replay else "stored answer of the last run"
+    return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
+
+
+def answer_anew(project: Project, params: Params, text: str, domain: str) -> Answer:
+    """Answer one question by itself: what is within the simulator's reach is verified."""
+    from flows.stages.bench import load_simulator, open_bench
+    from simulrag.errors import InputError
+    from simulrag.library import ask_for, succeeded
+    from simulrag.method.algorithm import answer_question
+
     simulator = load_simulator(project, params, domain)
-    question = Question(
-        question_id="ask", domain=domain, text=text.strip(), reference_answer="", scenario_id="ask"
-    )
-    method = params.answer.model_copy(
-        update={
-            "verify": "selected",
-            "pool": "question",
-            "verbalized": False,
-            "baselines": False,
-        }
-    )
+    question = ask_for(text).model_copy(update={"domain": domain})
+    method = params.answer.for_one_question()
+    seed = params.simulator(domain).seed
 
     async def answer() -> Answer:
-        seed = params.simulator(domain).seed
-        async with workbench(
+        async with open_bench(
             project, params, "ask", "answer", simulator=simulator, seed=seed
         ) as bench:
-            with Shelf() as shelf:
-                await answer_questions([question], bench, method, Untracked(), shelf, chunk=1)
-                (result,) = shelf.answers()
-            return result
+            return await answer_question(question, bench.instruments, method)
 
     result = asyncio.run(answer())
-    if result.failure is not None:
-        if simulator.oracle and result.failure.step == "retrieve":
-            raise InputError(result.failure.reason)
-        raise ModelError(f"step {result.failure.step}: {result.failure.reason}")
-    return result
+    if simulator.oracle and result.failure is not None and result.failure.step == "retrieve":
+        raise InputError(result.failure.reason)
+    return succeeded(result)
 
 
 def simulate_tool(
-    domain: str, tool: str, arguments: Mapping[str, Any], seed: int | None
+    domain: str, tool: str, arguments: dict[str, Any], seed: int | None
 ) -> tuple[Evidence, bool]:
     """One simulator run, and whether it came from the cache."""
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.stages.bench import cache_place, load_simulator
+    from simulrag.calls import CallCache
+    from simulrag.method.simulation import Simulations
+
     project = find_project()
-    params = load_stage_params(project, "answer")
+    params = load_params(project.params)
     simulator = load_simulator(project, params, domain)
     if seed is None:
         seed = params.simulator(domain).seed
@@ -73,16 +201,43 @@ def simulate_tool(
         return evidence, simulations.runs == 0
 
 
-def show(question: str, answer: Answer) -> None:
+def answer_json(question: str, answer: Answer) -> dict[str, Any]:
+    """An answer for programs."""
+    selected, kept = set(answer.selected), set(answer.kept)
+    return {
+        "question": question,
+        "answer": answer.final,
+        "verified": answer.verified,
+        "claims": [
+            {
+                "claim": claim.updated_text if i in selected else claim.text,
+                "before": claim.text,
+                "confidence": claim.confidence,
+                "boundary": claim.boundary,
+                "selected": i in selected,
+                "verdict": claim.verdict.status if claim.verdict else None,
+                "kept": i in kept,
+            }
+            for i, claim in enumerate(answer.claims)
+        ],
+        "evidence": [
+            item.model_dump(mode="json")
+            for item in (answer.retrieval.evidence if answer.retrieval else ())
+        ],
+        "usage": {task: usage.model_dump() for task, usage in answer.usage.items()},
+    }
+
+
+def show(question: str, answer: Answer, source: str, centrality: str) -> None:
     """The answer and why each claim is in it, for people."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    centrality = load_stage_params(find_project(), "answer").answer.centrality
     console = Console(highlight=False)
     console.print(Text(f"\n{question}\n", style="bold"))
     console.print(Text(answer.final))
+    console.print(Text(f"\n{source[:1].upper()}{source[1:]}.", style="dim"))
     if not answer.verified:
         applies = answer.retrieval is not None and answer.retrieval.evidence
         why = "no claim was verified" if applies else "no tool applies and nothing was run"
@@ -106,3 +261,39 @@ def show(question: str, answer: Answer) -> None:
         call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
         console.print(Text.assemble(("\nEvidence ", "bold"), call))
         console.print(Text(item.text))
+
+
+def _with_model(params: Params, model: str | None, known: Question | None) -> tuple[Params, str]:
+    """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
+    from simulrag.errors import InputError
+
+    if model is not None:
+        from simulrag.models.specification import model_settings
+
+        chosen = model_settings(model)
+        llm = params.llm.model_copy(update={"answer": chosen})
+        params = params.model_copy(update={"llm": llm})
+    elif params.model("answer").replay and known is None:
+        raise InputError(
+            "this is not a question of the benchmark (`simulrag questions` lists them), and "
+            "params.yaml only replays recorded answers. Name a model: --model openai:gpt-5-mini, "
+            "anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf; "
+            "`simulrag use` puts one into params.yaml"
+        )
+    settings = params.model("answer")
+    return params, f"answered now by {settings.provider}: {settings.model}"
+
+
+def _object(text: str) -> dict[str, Any]:
+    from simulrag.errors import InputError
+
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"the arguments are not valid JSON: {error.msg} at character {error.pos}; "
+            """give an object such as '{"speed_factor": 0.8}'"""
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError("the arguments must be a JSON object such as '{\"speed_factor\": 0.8}'")
+    return value

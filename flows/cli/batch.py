@@ -1,18 +1,17 @@
-"""``simulrag batch``: calls that wait in mode deferred, to a provider's batches and back."""
+"""``simulrag batch``: calls that wait in mode deferred, to batches or a file and back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from simulrag.models.batch.results import ImportedReplies
-    from simulrag.models.batch.rounds import Standing
+    from simulrag.models.batch.rounds import BatchProgress
     from simulrag.models.batch.spending import BatchBudget
     from simulrag.models.pending import PendingStore
 
@@ -30,12 +29,20 @@ def batch_export(
         Path | None,
         typer.Option(help="Folder (default: batches/ beside the cache, .cache/ for Redis)."),
     ] = None,
+    plain: Annotated[
+        Path | None,
+        typer.Option(help="Instead one file of plain messages and schemas, JSON lines."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the waiting calls as batch files, one for each model, within its provider's limits."""
-    from simulrag.models.batch.rounds import export
+    from simulrag.models.batch.rounds import export, export_plain
 
     with _store() as (store, batches):
+        if plain is not None:
+            count = export_plain(store, plain)
+            _print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {plain}")
+            return
         written = export(store, out or batches)
     if as_json:
         _print_json([item.model_dump() for item in written])
@@ -74,19 +81,20 @@ def batch_status(as_json: Json = False) -> None:
     from simulrag.models.batch.rounds import counts, status
 
     with _store() as (store, _):
-        standings = status(store)
+        batches = status(store)
         found = counts(store.calls())
     if as_json:
-        _print_json({"calls": found, "batches": [item.model_dump() for item in standings]})
+        _print_json({"calls": found, "batches": [item.model_dump() for item in batches]})
         return
     typer.echo(", ".join(f"{n} {state}" for state, n in found.items()))
-    _show(standings)
+    _show(batches)
 
 
 @batch_app.command("import")
 def batch_import(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Result files; none: ask the providers.")
+        list[Path] | None,
+        typer.Argument(help="Files of results, or of lines custom_id, text, model; none: ask."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -94,17 +102,18 @@ def batch_import(
     from simulrag.errors import InputError
     from simulrag.models.batch.rounds import fetch, read_files
 
-    standings: list[Standing] = []
     with _store() as (store, _):
-        if files:
-            report = read_files(store, files)
-        else:
-            report, standings = fetch(store)
+        report, batches = (read_files(store, files), []) if files else fetch(store)
     if as_json:
         _print_json(report.model_dump())
     else:
-        _tell(report)
-        _show([item for item in standings if item.state is None or not item.state.ended])
+        failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
+        typer.echo(f"{report.answered} calls answered{failed}, {report.present} were before")
+        if report.again:
+            typer.echo(f"{report.again} calls without a reply wait to be sent again")
+        for line in report.refused[:SHOWN_REFUSALS]:
+            typer.echo(f"  refused: {line}")
+        _show([item for item in batches if item.state is None or not item.state.ended])
     if report.refused:
         raise InputError(
             f"{len(report.refused)} replies belong to no pending call and were refused (the first: "
@@ -112,24 +121,14 @@ def batch_import(
         )
 
 
-def _tell(report: ImportedReplies) -> None:
-    failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
-    typer.echo(f"{report.answered} calls answered{failed}, {report.present} were before")
-    if report.again:
-        typer.echo(f"{report.again} calls without a reply wait to be sent again")
-    for line in report.refused[:SHOWN_REFUSALS]:
-        typer.echo(f"  refused: {line}")
-
-
-def _show(standings: list[Standing]) -> None:
-    for item in standings:
+def _show(batches: list[BatchProgress]) -> None:
+    for item in batches:
         batch, state = item.batch, item.state
         if state is None:
             typer.echo(f"  {batch.name}: submission was interrupted, see `simulrag batch submit`")
             continue
         problem = f": {state.problem}" if state.problem else ""
-        total = state.total or batch.size
-        done = f"{state.status}, {state.done} of {total}{problem}"
+        done = f"{state.status}, {state.done} of {state.total or batch.size}{problem}"
         typer.echo(f"  {batch.name} ({batch.provider_id}): {done}")
 
 
@@ -143,11 +142,8 @@ def _store() -> Iterator[tuple[PendingStore, Path]]:
     project = find_project()
     cache = cache_place(project, load_params(project.params).operations)
     beside = cache.parent if isinstance(cache, Path) else project.root / ".cache"
-    store = PendingStore(cache)
-    try:
+    with closing(PendingStore(cache)) as store:
         yield store, beside / "batches"
-    finally:
-        store.close()
 
 
 @contextmanager
@@ -162,12 +158,9 @@ def _budget() -> Iterator[BatchBudget]:
 
     project = find_project()
     operations = load_params(project.params).operations
-    limits = operations.budget
-    place = cache_place(project, operations)
-    with CallCache(place, stage="batch-submit", mode="replay") as cache:
-        yield BatchBudget(
-            limits, Account(cache.ledger(), read_prices(project.prices), limits.since)
-        )
+    limits, prices = operations.budget, read_prices(project.prices)
+    with CallCache(cache_place(project, operations), stage="batch-submit", mode="replay") as cache:
+        yield BatchBudget(limits, Account(cache.ledger(), prices, limits.since))
 
 
 def _print_json(value: object) -> None:

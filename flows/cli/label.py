@@ -45,35 +45,9 @@ def export(
     typer.echo(f"{len(offered)} claims -> {shown}/tasks.json, their interface -> config.xml")
 
 
-@app.command("serve")
-def serve(
-    sample: Sample = None,
-    domain: Domains = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8765,
-) -> None:
-    """A page for labelling, on this machine alone; every click is saved. End it with Ctrl-C."""
-    from flows.files import check_folder
-    from flows.project import find_project
-    from simulrag.judging.people.server import LabelServer
-    from simulrag.judging.people.session import Session
-    from simulrag.judging.people.store import LabelStore
-
-    project = find_project()
-    offered = _offers(project, sample, domain)
-    path = project.results.human_store
-    check_folder(path.parent)
-    with LabelServer(Session(offered, LabelStore(path)), port) as server:
-        typer.echo(f"{len(offered)} claims to label: {server.address}")
-        typer.echo(f"Ctrl-C ends it; then: simulrag label import {path.relative_to(project.root)}")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            typer.echo("every label is saved")
-
-
 @app.command("import")
 def import_labels(
-    files: Annotated[list[Path], typer.Argument(help="Label Studio's JSON, or serve's file.")],
+    files: Annotated[list[Path], typer.Argument(help="Exports of Label Studio, type JSON.")],
     drop_unknown: Annotated[
         bool, typer.Option("--drop-unknown", help="Leave out labels of claims that nobody made.")
     ] = False,
@@ -99,9 +73,9 @@ def import_labels(
 def _offers(project: Project, sample: int | None, domains: list[str] | None) -> list[Offer]:
     from flows.files import read_records, read_table
     from flows.params import load_params, unknown
-    from simulrag.questions.published import read_questions
     from simulrag.errors import InputError
     from simulrag.judging.people.offering import offers
+    from simulrag.questions.published import read_questions
     from simulrag.records import Answer, Label
 
     params = load_params(project.params)
@@ -122,13 +96,12 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
 def _read(file: Path) -> list[HumanLabel]:
     from simulrag.errors import InputError
     from simulrag.judging.people.label_studio import read_export
-    from simulrag.judging.people.store import LabelStore, is_store
 
     try:
         content = file.read_bytes()
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    return LabelStore(file).labels() if is_store(content) else read_export(content, str(file))
+    return read_export(content, str(file))
 
 
 def _known(project: Project, labels: list[HumanLabel], drop: bool) -> list[HumanLabel]:

@@ -8,20 +8,18 @@ and costs about a hundred tokens; where a budget is set it keeps to it.
 from __future__ import annotations
 
 import asyncio
-import os
 
 from flows.params import Operations, load_params
 from flows.project import Project
-from flows.stages.bench import cache_place
+from flows.stages.bench import cache_place, located
 from simulrag.calls import CallCache
-from simulrag.errors import ModelError, SimulRAGError
-from simulrag.models.providers import anthropic, openai
-from simulrag.models.base import Completion, Provider
+from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
+from simulrag.models.base import Completion
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
+from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
@@ -31,13 +29,15 @@ TASK = "verbalized"
 QUESTION = "How many days has a week?"
 CLAIM = "A week has seven days."
 NO_LIMIT = BudgetLimits(tokens=2**62)
+REPLAYED = "calls are only replayed, no model is asked; `simulrag use` sets a model of your own"
 
 
 class Checked(Record):
     """What one call showed. None: not found out, since something before it failed.
 
     ``roles``: who uses it. ``key``: the variable that holds the key, and whether it is set.
-    ``price``: free, the month of its price, or missing. ``problem``: the error, in one line.
+    ``price``: free, the month of its price, or missing. ``note``: what else is to be known.
+    ``problem``: the error, in one line.
     """
 
     roles: tuple[str, ...]
@@ -45,7 +45,7 @@ class Checked(Record):
     endpoint: str
     sampling: dict[str, str | int | float]
     works: bool
-    key: str
+    key: str = "not looked for"
     reached: bool | None = None
     structured: bool | None = None
     sampling_accepted: bool | None = None
@@ -53,6 +53,7 @@ class Checked(Record):
     version: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    note: str = ""
     problem: str | None = None
 
 
@@ -60,8 +61,7 @@ def check_models(project: Project) -> list[Checked]:
     """Each distinct model and sampling of params.yaml once; one failure stops no other."""
     params = load_params(project.params)
     roles: dict[str, tuple[list[str], ModelSettings]] = {}
-    for role in ("benchmark", "answer", "judge"):
-        settings: ModelSettings = getattr(params.llm, role)
+    for role, settings in params.llm:
         variants = {role: settings.sampling}
         variants |= {f"{role}.{task}": settings.sampling_of(task) for task in settings.tasks}
         for name, sampling in variants.items():
@@ -78,13 +78,16 @@ def _check(
         model=f"{settings.provider}:{settings.model}",
         endpoint=settings.endpoint,
         sampling=settings.sampling.model_dump(exclude_none=True),
-        works=False,
-        key=_key(settings),
+        works=settings.replay,
+        note=REPLAYED if settings.replay else "",
     )
+    if settings.replay:
+        return facts
     try:
-        provider = make_provider(settings)
-        facts = facts.model_copy(update={"price": _price(project, settings, provider)})
-        done = asyncio.run(_call(project, operations, settings, provider))
+        provider = make_provider(located(project, settings))
+        stated = {"key": _key(provider), "price": _price(project, provider)}
+        facts = facts.model_copy(update=stated)
+        done = asyncio.run(_call(project, operations, provider))
     except SimulRAGError as error:
         return facts.model_copy(update={**_told(error), "problem": " ".join(str(error).split())})
     return facts.model_copy(
@@ -98,63 +101,52 @@ def _check(
     )
 
 
-async def _call(
-    project: Project, operations: Operations, settings: ModelSettings, provider: Provider
-) -> Completion:
-    place = cache_place(project, operations)
-    with CallCache(place, stage="models-check", mode="refresh") as cache:
-        budget = _budget(project, operations, settings, provider, cache)
+async def _call(project: Project, operations: Operations, provider: Provider) -> Completion:
+    with CallCache(cache_place(project, operations), stage="models-check", mode="refresh") as cache:
         gateway = Gateway(
             provider,
-            settings,
+            provider.settings,
             cache,
-            Prompts(project.prompts / "first"),
+            Prompts(project.prompts),
             timeout_s=operations.call_timeout_s,
-            retry=operations.retry.model_copy(update={"retries": 0}),
-            budget=budget,
+            retries=0,
+            budget=_budget(project, operations.budget, provider, cache),
         )
         try:
             return await gateway.ask(TASK, Verbalized, question=QUESTION, claim=CLAIM)
         finally:
-            if budget is not None:
-                budget.close()
             await gateway.close()
 
 
 def _budget(
-    project: Project,
-    operations: Operations,
-    settings: ModelSettings,
-    provider: Provider,
-    cache: CallCache,
+    project: Project, limits: BudgetLimits, provider: Provider, cache: CallCache
 ) -> Budget | None:
-    if not is_paid(provider):
+    """The project's; where it has none a boundless one, so that the call is counted too."""
+    if not provider.paid:
         return None
-    limits = operations.budget if operations.budget.given else NO_LIMIT
     account = Account(cache.ledger(), read_prices(project.prices), limits.since)
-    longest = reply_limit(provider) or (None if operations.budget.given else 1)
-    name = (settings.provider, settings.endpoint, settings.model)
-    return Budget(limits, account, name, max_output=longest, timeout_s=operations.call_timeout_s)
+    if limits.given:
+        return Budget(limits, account, _name(provider), max_output=provider.max_output_tokens)
+    return Budget(NO_LIMIT, account, _name(provider), max_output=1)
 
 
-def _price(project: Project, settings: ModelSettings, provider: Provider) -> str:
-    if not is_paid(provider):
+def _name(provider: Provider) -> tuple[str, str, str]:
+    settings = provider.settings
+    return settings.provider, settings.endpoint, settings.model
+
+
+def _price(project: Project, provider: Provider) -> str:
+    if not provider.paid:
         return "free"
-    name = (settings.provider, settings.endpoint, settings.model)
-    price = read_prices(project.prices).find(name)
+    price = read_prices(project.prices).find(_name(provider))
     return "missing in prices.yaml" if price is None else f"known as of {price.as_of}"
 
 
-def _key(settings: ModelSettings) -> str:
+def _key(provider: Provider) -> str:
     """The variable's name and whether it holds anything; never the value."""
-    variable = settings.api_key_env
-    if settings.provider == "openai":
-        variable = openai.key_variable(settings)
-    elif settings.provider == "anthropic":
-        variable = anthropic.key_variable(settings)
-    if variable is None:
+    if provider.key_variable is None:
         return "none needed"
-    return f"{variable} is {'set' if os.environ.get(variable, '').strip() else 'not set'}"
+    return f"{provider.key_variable} is {'set' if provider.key_is_set else 'not set'}"
 
 
 def _told(error: SimulRAGError) -> dict[str, bool]:
@@ -162,18 +154,20 @@ def _told(error: SimulRAGError) -> dict[str, bool]:
     if not isinstance(error, ModelError):
         # A field of the sampling that the model refused is an InputError of the server's answer.
         return {"reached": True, "sampling_accepted": False} if "(400)" in str(error) else {}
-    if error.kind in ("unavailable", "timeout"):
+    if isinstance(error, ModelUnavailable | ModelTimeout):
         return {"reached": False}
-    return {"reached": True, "structured": False} if error.kind == "invalid_reply" else {}
+    return {"reached": True, "structured": False} if isinstance(error, ReplyInvalid) else {}
 
 
 def checked_text(item: Checked) -> str:
     """A few lines for people."""
     sampling = ", ".join(f"{name} {value}" for name, value in item.sampling.items()) or "defaults"
     lines = [
-        f"{'ok  ' if item.works else 'FAIL'} {item.model} ({', '.join(item.roles)}; {sampling})",
-        f"     key: {item.key}; price: {item.price}",
+        f"{'ok  ' if item.works else 'FAIL'} {item.model} ({', '.join(item.roles)}; {sampling})"
     ]
+    if item.note:
+        return "\n".join([*lines, f"     {item.note}"])
+    lines.append(f"     key: {item.key}; price: {item.price}")
     found = {
         "reached": item.reached,
         "structured output": item.structured,

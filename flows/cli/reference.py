@@ -1,47 +1,69 @@
-"""The generated reference: every command and every parameter, from the code that defines them.
-
-``python -m flows.cli.reference`` writes docs/reference.md; a test compares.
-"""
+"""``simulrag docs reference``: every command and parameter, from the code that defines them."""
 
 from __future__ import annotations
 
-import argparse
+import typer
 
-import typer.main
+docs_app = typer.Typer(no_args_is_help=True, help="Pages of the documentation made from the code.")
 
-from flows.cli.app import app
-from flows.files import write_text
-from flows.params import describe
-from flows.project import find_project
-from flows.stages.bench import exits
+
+@docs_app.callback()
+def _docs() -> None:
+    """Without this a single command would lose its name."""
+
+
+@docs_app.command("reference")
+def write_reference() -> None:
+    """Write docs/reference.md; a test compares."""
+    from flows.files import write_text
+    from flows.project import find_project
+
+    write_text(find_project().root / "docs" / "reference.md", reference())
 
 
 def reference() -> str:
     """The page, as Markdown."""
+    import typer.main
+
+    from flows.cli.app import app
+    from flows.params import describe
+
+    commands = _commands(typer.main.get_command(app))
     lines = [
         "# Reference",
         "",
-        "Made by `python -m flows.cli.reference` from the code; do not edit it by hand.",
+        "Made by `simulrag docs reference` from the code; do not edit it by hand.",
         "",
         "## Commands",
         "",
         "`simulrag COMMAND --help` tells each one's arguments. A mistake of the user's ends with",
-        "one line and exit code 2, a fault of the machine or a failed run with exit code 1.",
+        "one line and exit code 2, a fault of the machine or a failed run with 1, calls that wait",
+        "for a batch with 75, Ctrl-C with 130.",
         "",
         "| command | what it does |",
         "| --- | --- |",
-        *(
-            f"| `simulrag {name}` | {text} |"
-            for name, text in _commands(typer.main.get_command(app))
-        ),
+        *(f"| `simulrag {name}` | {text} |" for name, text in commands),
         "",
         "## Parameters",
         "",
+        "`ROLE` is `benchmark`, `answer` or `judge`.",
+        "",
         "| in params.yaml | meaning |",
         "| --- | --- |",
-        *(f"| `{name}` | {meaning} |" for name, meaning in describe()),
+        *(f"| `{name}` | {meaning} |" for name, meaning in _by_role(describe())),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _by_role(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The parameters with one row for the three models' equal sections: ``llm.ROLE``."""
+    first = "llm.benchmark."
+    others = ("llm.answer.", "llm.judge.")
+    return [
+        (f"llm.ROLE.{name.removeprefix(first)}" if name.startswith(first) else name, meaning)
+        for name, meaning in rows
+        if not name.startswith(others)
+    ]
 
 
 def _commands(group: object, prefix: str = "") -> list[tuple[str, str]]:
@@ -52,13 +74,3 @@ def _commands(group: object, prefix: str = "") -> list[tuple[str, str]]:
         else:
             rows.append((f"{prefix}{name}", " ".join((command.help or "").split())))
     return rows
-
-
-def main() -> None:
-    """Write the page."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    write_text(find_project().root / "docs" / "reference.md", reference())
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))

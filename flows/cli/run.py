@@ -1,69 +1,89 @@
-"""``simulrag run`` and ``simulrag retry``: thin words around ``dvc repro``."""
+"""``simulrag run`` and ``simulrag retry``: thin words around ``dvc repro``; ``simulrag table``."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from flows.cli import table
-from flows.files import read_records, read_table
-from flows.params import load_params
-from flows.plan.plan import refuse_without_budget
-from flows.project import Project, find_project
-from flows.stages.simulators import lineage_domains
-from flows.stages.bench import cache_place
-from flows.stages.waiting import gathered_outcomes, pending_words
-from simulrag.errors import CallsPending, EnvironmentFault
-from simulrag.records import Answer, FinalClaims, Label
+import typer
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
+    from simulrag.records import Answer
 
 
-def run_pipeline(targets: list[str]) -> int:
-    """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
+def run(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Stages, such as answer@urban or report (default: all)."),
+    ] = None,
+) -> None:
+    """Run the pipeline (`dvc repro --keep-going`); show the table."""
+    from flows.project import find_project
+
+    raise typer.Exit(run_pipeline(find_project(), targets or []))
+
+
+def retry() -> None:
+    """Run stages whose outs hold failures again, then the rest."""
+    from flows.params import load_params
+    from flows.project import find_project
+
     project = find_project()
-    params = load_params(project.params)  # a mistake in it is the user's to see first
-    if lineage_domains(project) != params.domains:
-        from flows.cli.lineage import write_deps  # reads all code, so only where there is a reason
+    stages = failed_stages(project, load_params(project.params).domains)
+    if stages:
+        sys.stderr.write(f"again: {', '.join(stages)}\n")
+        dvc(project, "repro", "--force", "--single-item", "--keep-going", *stages)
+    else:
+        sys.stderr.write("no stage holds a failure\n")
+    raise typer.Exit(run_pipeline(project, []))
 
-        write_deps(project)
-        sys.stderr.write("dvc.yaml now names the files of the domains in params.yaml\n")
-    if not targets:
+
+def table() -> None:
+    """Show the table of the metrics that are there."""
+    from flows.project import find_project
+
+    _show_table(find_project())
+
+
+def run_pipeline(project: Project, targets: list[str]) -> int:
+    """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
+    from flows.outcomes import gathered
+    from flows.params import load_params
+    from simulrag.errors import CallsPending
+
+    params = load_params(project.params)  # a mistake in it is the user's to see first
+    if not targets and not all(model.replay for _, model in params.llm):
+        from flows.plan.plan import refuse_without_budget
+
         refuse_without_budget(project)
-    if _dvc(project, ["remote", "list"], quiet=True).stdout.strip():
-        exports = [
-            str(project.results.calls(f"{stage}-{domain}").relative_to(project.root))
-            for domain in params.domains
-            for stage in ("benchmark", "answer", "label")
-        ]
-        if _dvc(project, ["pull", "--allow-missing", *exports]).returncode != 0:
-            sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
-    with gathered_outcomes() as outcomes:
-        code = min(1, _dvc(project, ["repro", "--keep-going", *targets]).returncode)
+    if has_remote(project):
+        _pull_calls(project, params)
+    with gathered() as outcomes:
+        code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
+            from flows.stages.bench import cache_place
+            from flows.stages.waiting import pending_words
+
             sys.stderr.write(f"{pending_words(cache_place(project, params.operations))}\n")
             return CallsPending.exit_code
     if code == 0 and not targets:
-        table.main()
+        _show_table(project)
     return code
 
 
-def retry_failures() -> int:
-    """Force the stages whose outs hold failures, then run the pipeline."""
-    project = find_project()
-    stages = failed_stages(project)
-    if stages:
-        sys.stderr.write(f"again: {', '.join(stages)}\n")
-        _dvc(project, ["repro", "--force", "--single-item", "--keep-going", *stages])
-    else:
-        sys.stderr.write("no stage holds a failure\n")
-    return run_pipeline([])
-
-
-def failed_stages(project: Project) -> list[str]:
+def failed_stages(project: Project, domains: list[str]) -> list[str]:
     """The names, as DVC has them, of stages with at least one failed question, verdict or label."""
+    from flows.files import read_records, read_table
+    from simulrag.records import Answer, FinalClaims, Label
+
     stages: list[str] = []
-    for domain in load_params(project.params).domains:
+    for domain in domains:
         answers = project.results.answers(domain)
         if answers.is_file() and any(map(holds_failure, read_records(answers, Answer))):
             stages.append(f"answer@{domain}")
@@ -86,21 +106,48 @@ def holds_failure(answer: Answer) -> bool:
     )
 
 
-def _dvc(
-    project: Project, arguments: list[str], quiet: bool = False
-) -> subprocess.CompletedProcess[str]:
+def has_remote(project: Project) -> bool:
+    """Whether DVC has anywhere to pull from; read from its files, since it takes 2 s to start."""
+    home = Path(os.environ.get("DVC_GLOBAL_CONFIG_DIR", "~/.config/dvc")).expanduser()
+    folder = project.root / ".dvc"
+    config = ConfigParser(strict=False, interpolation=None)
+    config.read([home / "config", folder / "config", folder / "config.local"], encoding="utf-8")
+    return any(section.strip("'").startswith("remote ") for section in config.sections())
+
+
+def dvc(project: Project, *arguments: str) -> int:
     """Run DVC with this interpreter's folder first on PATH, so that stages use the same one."""
+    from simulrag.errors import EnvironmentFault
+
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
     command = [sys.executable, "-m", "dvc", *arguments]
     try:
-        return subprocess.run(
-            command,
-            cwd=project.root,
-            env=environment,
-            check=False,
-            text=True,
-            stdout=subprocess.PIPE if quiet else None,
-        )
+        return subprocess.run(command, cwd=project.root, env=environment, check=False).returncode
     except OSError as error:
         raise EnvironmentFault(f"DVC cannot be started: {error}") from None
+
+
+def _pull_calls(project: Project, params: Params) -> None:
+    exports = [
+        str(project.results.calls(f"{stage}-{domain}").relative_to(project.root))
+        for domain in params.domains
+        for stage in ("benchmark", "answer", "label")
+    ]
+    if dvc(project, "pull", "--allow-missing", *exports) != 0:
+        sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
+
+
+def _show_table(project: Project) -> None:
+    from rich.console import Console
+
+    from flows.params import load_params
+    from simulrag.report.run import Run, read_domains
+    from simulrag.report.terminal import terminal_table
+
+    params = load_params(project.params)
+    console = Console()
+    domains = read_domains(project.results.metrics, params.domains)
+    console.print(terminal_table(Run(params.metrics, domains)))
+    report = project.results.report.relative_to(project.root)
+    console.print(f"Report: {report}", highlight=False)

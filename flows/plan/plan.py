@@ -1,82 +1,68 @@
 """``simulrag plan``: calls, tokens and money of the pending work, before any of it is spent.
 
-From params.yaml, the call cache and prices.yaml alone. Each stage is rehearsed on what is stored,
-which tells the calls of the first open level by their keys; later levels are estimated from the
-averages of stored calls, else from the sizes in ``flows.plan.estimates``.
+From the parameters, the call cache and the price table alone; nothing is called and nothing runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from flows.plan.domain import ROLES, DomainPlan, costs
 from flows.params import Params, load_params
-from flows.plan.planned import Plan, TaskPlan, plan_text
-from flows.watch.progress import console
-from flows.project import Project, find_project
-from flows.stages.bench import cache_place, exits
-from simulrag.calls import CallCache
+from flows.plan.estimate import TaskWork, stage_work
+from flows.plan.rehearse import ROLES, StoredCalls, rehearse
+from flows.project import Project
+from flows.stages.bench import cache_place
 from simulrag.errors import BudgetMissing
-from simulrag.models.budget import Account, Amount
-from simulrag.models.prices import PriceTable, read_prices
+from simulrag.models.budget import Account, dollars
+from simulrag.models.prices import Price, PriceTable, read_prices
+from simulrag.models.providers.registry import make_provider
+from simulrag.models.settings import ModelSettings
+from simulrag.records import Record, Usage
 
 
-def make_plan(project: Project) -> Plan:
-    """The plan of all stages and domains of params.yaml. Nothing is called and nothing runs."""
-    params = load_params(project.params)
+class TaskPlan(TaskWork):
+    """What is left of a task, and what it costs.
+
+    ``usd`` is None for a paid model without a price, 0 for a free one. ``replayed``: the model's
+    calls are only replayed, so ``calls`` cannot be made at all.
+    """
+
+    model: str
+    usd: float | None
+    replayed: bool = False
+
+
+class Plan(Record):
+    """The pending work, and what was spent so far (US dollars and tokens, on paid calls).
+
+    ``prices_as_of``: the month or day of each price that was used, by model.
+    """
+
+    tasks: tuple[TaskPlan, ...]
+    paid_calls: int
+    usd: float
+    unpriced: tuple[str, ...]
+    prices_as_of: dict[str, str]
+    spent_usd: float
+    spent_tokens: int
+    budget_usd: float | None
+    budget_tokens: int | None
+
+
+def make_plan(project: Project, params: Params | None = None) -> Plan:
+    """The plan of all stages and domains of ``params``, by default those of params.yaml."""
+    params = params or load_params(project.params)
     prices = read_prices(project.prices)
-    place = cache_place(project, params.operations)
-    quiet, console.quiet = console.quiet, True
-    try:
-        with CallCache(place, stage="plan", mode="replay") as cache:
-            account = Account(cache.ledger(), prices, params.operations.budget.since)
-            account.update()
-            account.ledger.close()
-            _import_exports(project, params, cache)
-            tasks = asyncio.run(_all(project, params, cache, prices))
-    finally:
-        console.quiet = quiet
-    return _summed(params, tasks, account.spent, _dates(params, tasks, prices))
-
-
-def _import_exports(project: Project, params: Params, cache: CallCache) -> None:
-    """Take over the exported calls, as the stages will: they cost nothing."""
-    for domain in params.domains:
-        for stage in ROLES:
-            path = project.results.calls(f"{stage}-{domain}")
-            if path.is_file():
-                cache.import_calls(path)
-
-
-async def _all(
-    project: Project, params: Params, cache: CallCache, prices: PriceTable
-) -> list[TaskPlan]:
-    tasks: list[TaskPlan] = []
-    for domain in params.domains:
-        rehearsed = DomainPlan(project, params, cache, domain)
-        await rehearsed.run()
-        for stage in ROLES:
-            settings = getattr(params.llm, ROLES[stage])
-            tasks += rehearsed.tasks(stage, settings, prices)
-    return tasks
-
-
-def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:
-    """The month or day of each price that the pending calls are counted by."""
-    pending = {task.model for task in tasks if task.calls and task.usd}
-    found: dict[str, str] = {}
-    for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
-        price = prices.find((settings.provider, settings.endpoint, settings.model))
-        model = f"{settings.provider}:{settings.model}"
-        if price is not None and model in pending:
-            found[model] = price.as_of
-    return found
-
-
-def _summed(params: Params, tasks: list[TaskPlan], spent: Amount, dates: dict[str, str]) -> Plan:
+    with StoredCalls(cache_place(project, params.operations), stage="plan", mode="replay") as cache:
+        account = Account(cache.ledger(), prices, params.operations.budget.since)
+        account.update()
+        for path in _exports(project, params):
+            cache.import_calls(path)
+        tasks = asyncio.run(_all(project, params, cache, prices))
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
     limits = params.operations.budget
     return Plan(
@@ -84,17 +70,17 @@ def _summed(params: Params, tasks: list[TaskPlan], spent: Amount, dates: dict[st
         paid_calls=sum(task.calls for task in paid),
         usd=sum(task.usd or 0.0 for task in paid),
         unpriced=tuple(sorted({task.model for task in paid if task.usd is None and task.calls})),
-        prices_as_of=dates,
-        spent_usd=spent.usd,
-        spent_tokens=spent.tokens,
+        prices_as_of=_dates(params, tasks, prices),
+        spent_usd=account.spent.usd,
+        spent_tokens=account.spent.tokens,
         budget_usd=limits.usd,
         budget_tokens=limits.tokens,
     )
 
 
-def show_plan(project: Project, as_json: bool) -> None:
-    """Print the plan."""
-    plan = make_plan(project)
+def show_plan(project: Project, as_json: bool, params: Path | None = None) -> None:
+    """Print the plan of params.yaml, or of the parameters in another file."""
+    plan = make_plan(project, load_params(params or project.params))
     text = json.dumps(plan.model_dump(mode="json"), indent=2) if as_json else plan_text(plan)
     sys.stdout.write(text + "\n")
 
@@ -103,9 +89,9 @@ def refuse_without_budget(project: Project) -> None:
     """Print the plan and raise BudgetMissing where it holds paid calls and no limit is set."""
     params = load_params(project.params)
     models = (params.llm.benchmark, params.llm.answer, params.llm.judge)
-    if params.operations.budget.given or not any(map(costs, models)):
+    if params.operations.budget.given or not any(map(_costs, models)):
         return
-    plan = make_plan(project)
+    plan = make_plan(project, params)
     if plan.paid_calls:
         sys.stdout.write(plan_text(plan) + "\n")
         raise BudgetMissing(
@@ -114,12 +100,112 @@ def refuse_without_budget(project: Project) -> None:
         )
 
 
-def main() -> None:
-    """``python -m flows.plan.plan``: what a stage prints where a budget is missing."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    show_plan(find_project(), parser.parse_args().json)
+def _exports(project: Project, params: Params) -> Iterator[Path]:
+    """The exported calls that the stages will take over: they cost nothing."""
+    for domain in params.domains:
+        for stage in ROLES:
+            name = f"{stage}-{domain}"
+            for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):
+                if path.is_file():
+                    yield path
 
 
-if __name__ == "__main__":
-    raise SystemExit(exits(main))
+async def _all(
+    project: Project, params: Params, cache: StoredCalls, prices: PriceTable
+) -> list[TaskPlan]:
+    tasks: list[TaskPlan] = []
+    for domain in params.domains:
+        found = await rehearse(project, params, cache, domain)
+        for stage, role in ROLES.items():
+            settings: ModelSettings = getattr(params.llm, role)
+            price, costs = _price(settings, prices), _costs(settings)
+            tasks += [
+                TaskPlan(
+                    **work.model_dump(),
+                    model=f"{settings.provider}:{settings.model}",
+                    usd=_money(work, price) if costs else 0.0,
+                    replayed=settings.replay,
+                )
+                for work in stage_work(found, stage, params)
+            ]
+    return tasks
+
+
+def _price(settings: ModelSettings, prices: PriceTable) -> Price | None:
+    return prices.find((settings.provider, settings.endpoint, settings.model))
+
+
+def _money(work: TaskWork, price: Price | None) -> float | None:
+    used = Usage(input_tokens=work.input_tokens, output_tokens=work.output_tokens)
+    return None if price is None else price.cost(used)
+
+
+def _costs(settings: ModelSettings) -> bool:
+    """Whether the calls of a model cost money."""
+    return not settings.replay and make_provider(settings).paid
+
+
+def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:
+    pending = {task.model for task in tasks if task.calls and task.usd}
+    found: dict[str, str] = {}
+    for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
+        price, model = _price(settings, prices), f"{settings.provider}:{settings.model}"
+        if price is not None and model in pending:
+            found[model] = price.as_of
+    return found
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan for people: a line a stage, its tasks below, the total and the budget."""
+    lines: list[str] = []
+    for stage in dict.fromkeys(task.stage for task in plan.tasks):
+        tasks = [task for task in plan.tasks if task.stage == stage]
+        lines.append(f"{stage} ({tasks[0].model}): {_sum_text(tasks)}")
+        lines += [f"    {task.task:<22} {_sum_text([task])}" for task in tasks if task.calls]
+    lines.append(f"all: {_sum_text(plan.tasks)}")
+    lines += [f"no price of {model}: add it to prices.yaml" for model in plan.unpriced]
+    replayed = sorted({task.model for task in plan.tasks if task.replayed and task.calls})
+    lines += [
+        f"{model} is only replayed and these calls are not recorded: name a model of your own "
+        "(`simulrag use openai:gpt-5-mini`)"
+        for model in replayed
+    ]
+    if plan.prices_as_of:
+        dated = ", ".join(f"{model} as of {day}" for model, day in plan.prices_as_of.items())
+        lines.append(f"prices: {dated}; check them against your provider's page")
+    named = [] if plan.budget_usd is None else [f"{dollars(plan.budget_usd)} USD"]
+    named += [] if plan.budget_tokens is None else [f"{plan.budget_tokens:,} tokens"]
+    lines.append(
+        f"budget: {' and '.join(named) or 'not set'}; spent so far: {plan.spent_usd:.2f} USD, "
+        f"{plan.spent_tokens:,} tokens"
+    )
+    if plan.budget_usd is not None and plan.spent_usd + plan.usd > plan.budget_usd:
+        lines.append("the estimate does not fit into the budget: the run would stop in between")
+    if any(task.calls for task in plan.tasks):
+        lines.append(
+            "estimates: without discounts for cached prompts; reasoning is assumed, not known"
+        )
+    return "\n".join(lines)
+
+
+def _sum_text(tasks: Iterable[TaskPlan]) -> str:
+    rows = list(tasks)
+    calls, known = sum(row.calls for row in rows), sum(row.known for row in rows)
+    cached = sum(row.cached for row in rows)
+    if not calls:
+        return f"nothing left; {cached:,} cached"
+    about = "" if known == calls else "about "
+    money = sum(row.usd or 0.0 for row in rows)
+    price = f"{money:.2f} USD" if money > 0 else "free"
+    if any(row.usd is None for row in rows):
+        price = f"{price} and more" if money else "no price"
+    sent = sum(row.input_tokens for row in rows)
+    written = sum(row.output_tokens for row in rows)
+    return (
+        f"{about}{calls:,} calls, {_short(sent)} tokens in, {_short(written)} out, {price}; "
+        f"{cached:,} cached"
+    )
+
+
+def _short(tokens: int) -> str:
+    return f"{tokens / 1e6:.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:.1f} k"

@@ -1,6 +1,7 @@
 """The deployment's flow: the refreshes that are due, as states and an artifact of Prefect.
 
-Prefect's environment is set by whoever starts this (``flows.refresh.serve``, a worker), before the import.
+Prefect's environment is set by whoever starts this (``simulrag serve``, a worker), before the
+import.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ from prefect import flow, runtime
 from prefect.artifacts import create_markdown_artifact
 from prefect.states import Completed, Failed
 
-from flows.refresh.history import Status
 from flows.params import load_params
-from flows.refresh.periods import last_fire, name_of
 from flows.project import Project, find_project
-from flows.refresh.refresh import alone, done_periods, page_file, refresh_period, unfinished
-from flows.refresh.clone import home
+from flows.refresh.history import Status
+from flows.refresh.periods import last_fire, name_of
+from flows.refresh.refresh import alone, page_file, pasts, refresh_period, unfinished
 from simulrag.errors import CallsPending, SimulRAGError
 
 PROJECT = "SIMULRAG_PROJECT"
@@ -43,46 +43,45 @@ def refresh(period: str | None = None, again: bool = False) -> Any:
     done; what was paid for is not paid again.
     """
     project = find_project(Path(os.environ.get(PROJECT, Path.cwd())))
-    states: list[Any] = []
     with alone(project) as lock:
-        left = unfinished(project)
-        if left is not None and left[0] != period:
-            states.append(_one(project, left[0], lock, left[1]))
         wanted, why_not = _wanted(project, period, again)
-        if why_not:
+        left = unfinished(project)
+        todo = [left] if left and left != wanted else []
+        states = [_one(project, name, lock) for name in todo]
+        if why_not and left != wanted:
             states.append(Completed(name="Skipped", message=why_not))
-        elif left is None or left[0] != wanted or left[0] == period:
-            states.append(
-                _one(project, wanted, lock, left[1] if left and left[0] == wanted else None)
-            )
+        else:
+            states.append(_one(project, wanted, lock))
     return next((state for state in states if state.is_failed()), states[-1])
 
 
 def _wanted(project: Project, period: str | None, again: bool) -> tuple[str, str]:
     """The period of this run, and why it is not to be run, or nothing."""
-    params = load_params(project.params).operations.refresh
-    latest = name_of(last_fire(params, datetime.now(UTC)))
+    params = load_params(project.params)
+    schedule = params.operations.refresh
+    latest = name_of(last_fire(schedule, datetime.now(UTC)))
     wanted = period
     if wanted is None:
         due = runtime.flow_run.scheduled_start_time or datetime.now(UTC)
-        wanted = name_of(last_fire(params, due))
-    if wanted in done_periods(project) and not again:
+        wanted = name_of(last_fire(schedule, due))
+    if wanted in [past.period for past in pasts(project, params)] and not again:
         return wanted, f"period {wanted} is done already"
-    if period is None and wanted < latest and params.missed != "all":
-        return wanted, f"period {wanted} was missed: {latest} has begun (missed: {params.missed})"
+    if period is None and wanted < latest and schedule.missed != "all":
+        return wanted, f"period {wanted} was missed: {latest} has begun (missed: {schedule.missed})"
     return wanted, ""
 
 
-def _one(project: Project, period: str, lock: int, source: str | None) -> Any:
+def _one(project: Project, period: str, lock: int) -> Any:
     try:
-        record = refresh_period(project, period, lock, source)
+        record = refresh_period(project, period, lock)
     except CallsPending as error:
         return Failed(name="CallsPending", message=str(error))
     except SimulRAGError as error:
         sys.stderr.write(f"error: refresh {period}: {error}\n")
         return Failed(name="RefreshFailed", message=f"refresh {period}: {error}")
-    text = page_file(Project(home(project) / "work")).read_text(encoding="utf-8")
-    create_markdown_artifact(markdown=text, key="refresh", description=f"Refresh {period}")
+    if record.status in ("completed", "regressed"):
+        text = page_file(project).read_text(encoding="utf-8")
+        create_markdown_artifact(markdown=text, key="refresh", description=f"Refresh {period}")
     if record.status == "completed":
         return Completed(message=f"refresh {period}: no metric fell significantly")
     why = "; ".join(record.reasons) or "the pipeline failed; see the log of whoever serves"

@@ -1,6 +1,7 @@
-"""data/metrics/history.csv: a row a refresh and domain, oldest first; and the page of the last one.
+"""data/metrics/history.csv: a row a refresh and domain, oldest first; and the page of one.
 
-It holds no clock time but the period's own, so that the same period gives the same bytes.
+Both are on the refresh's branch. The table holds no clock time but the period's own, so that the
+same period gives the same bytes.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from flows.files import write_text
-from flows.project import Project
 from simulrag.errors import InputError
 from simulrag.metrics.drift import Change
 from simulrag.records import Record
@@ -46,38 +45,27 @@ class RefreshRecord(Record):
         return [c.metric for c in self.changes if c.domain == domain and c.drop]
 
 
-def file_of(project: Project) -> Path:
-    """The table."""
-    return project.results.metrics / "history.csv"
+def with_rows(text: str, record: RefreshRecord, metrics: Path) -> str:
+    """The table with a refresh's rows added, in place of those of an earlier run of its period.
 
-
-def add_rows(project: Project, record: RefreshRecord) -> None:
-    """Add a refresh's rows, in place of those of an earlier run of the same period."""
-    path = file_of(project)
-    rows = [row for row in _read(path) if row["period"] != record.period]
+    ``metrics``: the folder of the refresh's ``<domain>.json``. Raises InputError for another table.
+    """
+    rows = [row for row in _parsed(text) if row["period"] != record.period]
     for domain in record.domains:
-        measured = project.results.metrics / f"{domain}.json"
-        values = {}
-        if record.status in COMPARABLE and measured.is_file():
-            values = json.loads(measured.read_text(encoding="utf-8"))
+        measured = json.loads((metrics / f"{domain}.json").read_text(encoding="utf-8"))
         first = (record.period, domain, record.status, record.seed, record.source)
         cells = (*first, record.compared_with or "", " ".join(record.drops(domain)))
         row = dict(zip(_FIRST, map(str, cells), strict=True))
         for name in _METRICS:
-            value = values.get(name)
+            value = measured.get(name)
             row[name] = "" if value is None else str(value)
         rows.append(row)
-    rows.sort(
-        key=lambda row: (
-            row["period"],
-            record.domains.index(row["domain"]) if row["domain"] in record.domains else -1,
-        )
-    )
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*_FIRST, *_METRICS], lineterminator="\n")
+    rows.sort(key=lambda row: row["period"])
+    table = io.StringIO()
+    writer = csv.DictWriter(table, [*_FIRST, *_METRICS], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_text(path, text.getvalue())
+    return table.getvalue()
 
 
 def page(record: RefreshRecord, differences: Iterable[tuple[str, str]] = ()) -> str:
@@ -132,12 +120,8 @@ def _text(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.4g}"
 
 
-def _read(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.DictReader(handle))
-    wanted = {*_FIRST, *_METRICS}
-    if any(set(row) != wanted for row in rows):
-        raise InputError(f"{path} has other columns than a history; restore it from git")
+def _parsed(text: str) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if any(set(row) != {*_FIRST, *_METRICS} for row in rows):
+        raise InputError("data/metrics/history.csv has other columns than a history has")
     return rows

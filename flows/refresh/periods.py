@@ -57,7 +57,9 @@ def moment_of(name: str) -> datetime:
     try:
         return datetime.strptime(name, _FORM).replace(tzinfo=UTC)
     except ValueError:
-        raise InputError(f"period '{name}' is none; write it like 2026-11-23T0300Z (UTC)") from None
+        raise InputError(
+            f"'{name}' is not a period; write it like 2026-11-23T0300Z (UTC)"
+        ) from None
 
 
 def seed_of(name: str, seed: int) -> int:
@@ -72,7 +74,7 @@ def seed_of(name: str, seed: int) -> int:
 def owed(params: RefreshParams, last_done: str | None, now: datetime) -> list[str]:
     """The periods to make up: begun after the last one done, as ``missed`` says, oldest first.
 
-    None is owed where none was ever done: the first refresh is the first that fires.
+    Nothing is owed where no refresh was ever done: the first refresh is the first that fires.
     """
     if params.missed == "skip" or last_done is None:
         return []

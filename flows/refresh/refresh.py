@@ -1,118 +1,135 @@
 """One refresh: new questions for a period, the whole pipeline on them, and what moved since.
 
-``python -m flows.refresh.refresh [--period 2026-11-23T0300Z]`` runs one by hand; ``python -m flows.refresh.serve``
-runs them on the schedule. Everything happens in a clone of the committed project, and ends as a
-commit on ``operations.refresh.branch``. One refresh runs at a time; another waits for it.
+``simulrag refresh`` runs one by hand; ``simulrag serve`` runs them on the schedule. DVC runs the
+pipeline as an experiment in a folder of its own (``dvc exp run --temp``), with the project's call
+cache, so that a refresh that was killed is run again without a call repeated. It ends as a branch,
+``<operations.refresh.branch>-<period>``. One refresh runs at a time; another waits for it.
 """
 
 from __future__ import annotations
 
-import argparse
 import fcntl
-import json
+import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 
-from flows.refresh import clone as clones
-from flows.files import read_records, read_table, write_text
-from flows.refresh.history import COMPARABLE, RefreshRecord, Status, add_rows, page, reasons_of
+from flows.files import write_text
+from flows.outcomes import Gathered, gathered
 from flows.params import Params, load_params
-from flows.refresh.periods import last_fire, moment_of, name_of, seed_of
-from flows.project import Project, find_project
-from flows.stages.reasons import Reason, listening
-from flows.stages.bench import exits
-from simulrag.questions.published import read_questions
-from simulrag.errors import CallsPending, InputError, SimulRAGError
-from simulrag.metrics.drift import Change, Sample, Sides, compare, resamples_for, sample
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label
+from flows.params_file import changed
+from flows.project import Project, Results
+from flows.refresh.history import COMPARABLE, RefreshRecord, Status, page, reasons_of, with_rows
+from flows.refresh.periods import moment_of, seed_of
+from flows.stages.metrics import read_domain
+from simulrag.errors import CallsPending, EnvironmentFault, InputError
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
 
 _OF_ERRORS: dict[str, Status] = {
     "BudgetSpent": "out_of_budget",
     "BudgetMissing": "out_of_budget",
     "CoverageFailed": "coverage_failed",
 }
+SUBJECT = "Refresh"
+"""A commit's subject is this word, the period with a colon, and the status."""
+HISTORY = "data/metrics/history.csv"
+PAGE = "data/metrics/refresh.md"
 
 
-def refresh_period(
-    project: Project, period: str, lock: int, source: str | None = None
-) -> RefreshRecord:
-    """Run the refresh of a period and commit its result.
+@dataclass(frozen=True)
+class Past:
+    """A refresh that came through: its branch, its period and what it ended as."""
 
-    ``lock``: what ``alone`` gave. ``source``: the commit to take code and parameters from (what is
-    checked out). Raises CallsPending where a batch is to be waited for, and other SimulRAGErrors
-    where the machine, git or the remote fail; such a period is not over, ``unfinished`` names it.
+    branch: str
+    period: str
+    status: str
+
+
+def refresh_period(project: Project, period: str, lock: int) -> RefreshRecord:
+    """Run the refresh of a period; its branch has the questions, the lock and the comparison.
+
+    ``lock``: what ``alone`` gave; the pipeline inherits it, and keeps others waiting for as long as
+    it works, even where this process is killed. A pipeline that fails makes no branch. Raises
+    CallsPending where a batch is to be waited for, InputError where the roles only replay.
     """
     moment_of(period)
-    origin = source or clones.source_commit(project)
-    _note(project, period, origin)
-    settings = load_params(project.params).operations.refresh
-    tip = clones.branch_tip(project, settings.branch)
-    earlier = [p for p in clones.pasts(project, settings.branch) if p.period < period]
+    params = load_params(project.params)
+    check_models(params)
+    name = branch_of(params, period)
+    seed = seed_of(period, params.benchmark.seed)
+    _unfinished_file(project).write_text(period, encoding="utf-8")
+    with gathered() as outcomes:
+        code = _run_experiment(project, params, period, lock)
+        status, reasons = _failure(code, outcomes, period)
+    source = _git(project, "rev-parse", "HEAD").strip()
+    earlier = [past for past in pasts(project, params) if past.period < period]
     base = next((past for past in earlier if past.status in COMPARABLE), None)
-    clone = clones.make(project, base.commit if base else origin)
-    clones.bring_data(clone)
-    before = _sides(clone, load_params(clone.params).domains) if base else {}
-    lock_of = base.commit if base else None
-    clones.set_source(clone, origin, tip, lock_of)
-    seed = seed_of(period, load_params(clone.params).benchmark.seed)
-    budget = clones.budget_values(settings.budget.usd, settings.budget.tokens, period)
-    clones.set_params(clone, {"benchmark.seed": seed, **budget})
-    params = load_params(clone.params)
-    clones.share_calls(project, clone)
-    with listening() as told:
-        code = clones.run_pipeline(clone, told.environment, lock)
-        reasons = told.reasons()
-    if code == CallsPending.exit_code:
-        raise CallsPending(f"refresh {period}: its calls wait for a batch; it goes on after that")
     changes: list[Change] = []
-    if code == 0 and base is not None:
-        changes = _compare(params, before, _sides(clone, params.domains))
-    dropped = reasons_of(changes)
+    if code == 0:
+        _git(project, "branch", "-f", name, _experiment(project, name))
+        _dvc(project, "exp", "remove", "-q", name)
+        if base is not None:
+            changes = _compare(project, params, base.branch, name)
+        reasons = reasons_of(changes)
+        status = "regressed" if reasons else "completed"
     record = RefreshRecord(
         period=period,
-        status=_status(code, reasons, dropped),
+        status=status,
         seed=seed,
-        source=origin,
+        source=source,
         domains=tuple(params.domains),
         compared_with=base.period if base else None,
         changes=tuple(changes),
-        reasons=dropped or (tuple(r.text for r in reasons) if code else ()),
+        reasons=reasons,
     )
-    add_rows(clone, record)
-    differences = []
-    if base is not None:
-        for what, title in (("metrics", "Metrics"), ("params", "Parameters")):
-            table = clones.difference(clone, what, base.commit).replace(base.commit, base.period)
-            differences.append((f"{title} since {base.period} (`dvc {what} diff`)", table))
-    write_text(page_file(clone), page(record, differences))
-    clones.push_data(clone)
-    message = f"{clones.SUBJECT} {period}: {record.status}"
-    clones.commit(project, clone, settings.branch, message, source=origin)
-    _note_file(project).unlink(missing_ok=True)
+    if code == 0:
+        _write_comparison(project, params, record, base)
+        if _dvc(project, "remote", "list").strip():
+            from dvc.repo import Repo
+
+            Repo(str(project.root)).push(revs=[name])
+    _unfinished_file(project).unlink()
     return record
 
 
-def page_file(project: Project) -> Path:
-    """The last refresh for people."""
-    return project.results.metrics / "refresh.md"
+def branch_of(params: Params, period: str) -> str:
+    """The branch of a period's refresh."""
+    return f"{params.operations.refresh.branch}-{period}"
 
 
-def done_periods(project: Project) -> list[str]:
-    """The periods on the branch, newest first, however they ended."""
-    branch = load_params(project.params).operations.refresh.branch
-    return [past.period for past in clones.pasts(project, branch)]
+def check_models(params: Params) -> None:
+    """Raise InputError where a role only replays: new questions are in no recording."""
+    replayed = [f"llm.{role}" for role, model in params.llm if model.replay]
+    if replayed:
+        raise InputError(
+            f"a refresh asks new questions, and {', '.join(replayed)} only replay recorded calls; "
+            "name a model of your own there (`simulrag use` writes llm.answer and llm.judge)"
+        )
 
 
-def unfinished(project: Project) -> tuple[str, str] | None:
-    """The period and the source of a refresh that began and was not committed, if any."""
-    try:
-        note = json.loads(_note_file(project).read_text(encoding="utf-8"))
-        return str(note["period"]), str(note["source"])
-    except (OSError, ValueError, KeyError):
-        return None
+def pasts(project: Project, params: Params) -> list[Past]:
+    """The refreshes that have a branch, newest first."""
+    prefix = f"refs/heads/{params.operations.refresh.branch}-"
+    lines = _git(project, "for-each-ref", "--format=%(refname) %(subject)", f"{prefix}*")
+    found = []
+    for line in lines.splitlines():
+        ref, _, subject = line.partition(" ")
+        words = subject.split()
+        if len(words) == 3 and words[0] == SUBJECT:
+            branch = ref.removeprefix("refs/heads/")
+            found.append(Past(branch, words[1].rstrip(":"), words[2]))
+    return sorted(found, key=lambda past: past.period, reverse=True)
+
+
+def unfinished(project: Project) -> str | None:
+    """The period of a refresh that began and did not end, if any."""
+    path = _unfinished_file(project)
+    return path.read_text(encoding="utf-8").strip() or None if path.is_file() else None
 
 
 @contextmanager
@@ -122,9 +139,7 @@ def alone(project: Project) -> Iterator[int]:
     It is the kernel's, and free as soon as whoever held it and the pipeline that it started are
     gone, whatever killed them.
     """
-    path = _lock_file(project)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as handle:
+    with (_home(project) / "lock").open("a") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -133,81 +148,184 @@ def alone(project: Project) -> Iterator[int]:
         yield handle.fileno()
 
 
-def _sides(clone: Project, domains: list[str]) -> dict[str, Sides]:
-    """The records of the domains whose outs are there."""
-    place = clone.results
-    human = place.human_labels
-    said = read_records(human, HumanLabel) if human.is_file() else []
-    found: dict[str, Sides] = {}
-    for domain in domains:
-        files = (
-            *(place.benchmark(domain), place.answers(domain)),
-            *(place.labels(domain), place.final_claims(domain)),
-        )
-        if not all(file.is_file() for file in files):
-            continue
-        questions = read_questions(place.benchmark(domain))
-        ids = {question.question_id for question in questions}
-        found[domain] = Sides(
-            answers=read_records(place.answers(domain), Answer),
-            labels=read_table(place.labels(domain), Label),
-            finals=read_records(place.final_claims(domain), FinalClaims),
-            scenario_of={q.question_id: q.scenario_id for q in questions},
-            human=[label for label in said if label.question_id in ids],
-        )
-    return found
+def experiment_params(params: Params, period: str) -> dict[str, object]:
+    """What a refresh changes in params.yaml: the seed, and its own budget, counted from its day."""
+    values: dict[str, object] = {
+        "benchmark.seed": seed_of(period, params.benchmark.seed),
+    }
+    budget = params.operations.refresh.budget
+    if budget.usd is not None or budget.tokens is not None:
+        since = moment_of(period).date().isoformat()
+        values |= {
+            "operations.budget.usd": budget.usd,
+            "operations.budget.tokens": budget.tokens,
+            "operations.budget.since": since,
+        }
+    return values
 
 
-def _compare(params: Params, before: dict[str, Sides], after: dict[str, Sides]) -> list[Change]:
+def _run_experiment(project: Project, params: Params, period: str, lock: int) -> int:
+    """``dvc exp run`` in a temporary folder; the experiment has the branch's name."""
+    name = branch_of(params, period)
+    if _experiment(project, name):  # left by one that was killed
+        _dvc(project, "exp", "remove", "-q", name)
+    values = experiment_params(params, period)
+    place = params.operations.cache
+    path = place.removeprefix("diskcache:")
+    if "://" not in place:  # that folder has a .cache of its own
+        values["operations.cache"] = str(project.root / path)
+    told = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
+    arguments = [argument for setting in told for argument in ("-S", setting)]
+    command = [sys.executable, "-m", "dvc", "exp", "run", "--temp", "-n", name, *arguments]
+    return subprocess.run(
+        command,
+        cwd=project.root,
+        env=_environment(),
+        pass_fds=[lock],
+        stdin=subprocess.DEVNULL,
+        check=False,
+    ).returncode
+
+
+def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[str, ...]]:
+    """What a pipeline ended as, and why; ("completed", nothing) where it came through."""
+    if code == 0:
+        return "completed", ()
+    if outcomes.only_pending():
+        raise CallsPending(f"refresh {period}: its calls wait for a batch; it goes on after that")
+    errors = outcomes.errors()
+    named = [_OF_ERRORS[found.error] for found in errors if found.error in _OF_ERRORS]
+    return (named[0] if named else "failed"), tuple(found.text for found in errors)
+
+
+def _experiment(project: Project, name: str) -> str:
+    """The commit of an experiment; empty where there is none of that name."""
+    found = _git(project, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{name}")
+    return found.split()[-1] if found.strip() else ""
+
+
+def _compare(project: Project, params: Params, before: str, after: str) -> list[Change]:
     alpha = params.operations.refresh.alpha
-    resamples = resamples_for(len(after), alpha, params.metrics.bootstrap)
+    resamples = resamples_for(len(params.domains), alpha, params.metrics.bootstrap)
 
-    def samples(sides: dict[str, Sides], which: str) -> dict[str, Sample]:
+    def samples(branch: str, which: str) -> dict[str, Sample]:
         return {
-            domain: sample(
-                domain, side, params.metrics, resamples=resamples, stream=f"{domain}/{which}"
-            )
-            for domain, side in sides.items()
+            data.domain: sample(data, resamples=resamples, stream=f"{data.domain}/{which}")
+            for data in _measured(project, params, branch)
         }
 
     return compare(samples(before, "before"), samples(after, "after"), alpha)
 
 
-def _status(code: int, reasons: list[Reason], dropped: tuple[str, ...]) -> Status:
-    if code == 0:
-        return "regressed" if dropped else "completed"
-    named = [_OF_ERRORS[reason.kind] for reason in reasons if reason.kind in _OF_ERRORS]
-    return named[0] if named else "failed"
+def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainData]:
+    """What is to be measured of a branch's domains, from DVC's cache or its remote."""
+    from dvc.api import DVCFileSystem
+
+    store = DVCFileSystem(str(project.root), rev=branch)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Results(Path(folder) / "data")
+        for domain in params.domains:
+            files = (
+                *(place.benchmark(domain), place.answers(domain)),
+                *(place.labels(domain), place.final_claims(domain), place.human_labels),
+            )
+            names = [str(file.relative_to(folder)) for file in files]
+            if not all(map(store.exists, names)):
+                continue
+            for name, file in zip(names, files, strict=True):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                store.get_file(name, str(file))
+            yield read_domain(place, domain, params.metrics)
 
 
-def _note(project: Project, period: str, source: str) -> None:
-    write_text(_note_file(project), json.dumps({"period": period, "source": source}))
+def _write_comparison(
+    project: Project, params: Params, record: RefreshRecord, base: Past | None
+) -> None:
+    """A commit on the branch: the page, the history, and params.yaml as somebody would write it."""
+    branch = branch_of(params, record.period)
+    differences = []
+    if base is not None:
+        table = _dvc(project, "metrics", "diff", "--md", base.branch, branch)
+        differences = [(f"Metrics since {base.period} (`dvc metrics diff`)", table.strip())]
+    with tempfile.TemporaryDirectory() as folder:
+        work = Project(Path(folder) / "work")
+        _git(project, "worktree", "add", "-q", str(work.root), branch)
+        try:
+            values = experiment_params(params, record.period)
+            write_text(work.params, changed(project.params, values))
+            history = "" if base is None else _shown(project, base.branch, HISTORY)
+            write_text(work.root / HISTORY, with_rows(history, record, work.results.metrics))
+            write_text(work.root / PAGE, page(record, differences))
+            _git(work, "add", "-f", "--", "params.yaml", HISTORY, PAGE)
+            message = f"{SUBJECT} {record.period}: {record.status}"
+            _git(work, *_author(project), "commit", "-q", "--no-verify", "-m", message)
+        finally:
+            _git(project, "worktree", "remove", "--force", str(work.root))
+    write_text(_home(project) / "refresh.md", page(record, differences))
 
 
-def _note_file(project: Project) -> Path:
-    return clones.home(project) / "unfinished.json"
+def _author(project: Project) -> list[str]:
+    """The project's own git identity, else one that says what this is."""
+    settings: list[str] = []
+    for key, default in (("user.name", "SimulRAG refresh"), ("user.email", "refresh@localhost")):
+        done = _run(project, ["git", "config", key])
+        settings += ["-c", f"{key}={done.stdout.strip() or default}"]
+    return settings
 
 
-def _lock_file(project: Project) -> Path:
-    return clones.home(project) / "lock"
+def _shown(project: Project, branch: str, name: str) -> str:
+    """A file of a branch, or nothing."""
+    done = _run(project, ["git", "show", f"{branch}:{name}"])
+    return done.stdout if done.returncode == 0 else ""
 
 
-def main() -> None:
-    """Run a refresh by hand, also of a period that is over."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--period", help="when it began, such as 2026-11-23T0300Z (the current)")
-    given = parser.parse_args().period
-    project = find_project()
-    settings = load_params(project.params).operations.refresh
-    period = given or name_of(last_fire(settings, datetime.now(UTC)))
-    if moment_of(period) > datetime.now(UTC):
-        raise InputError(f"period {period} has not begun; give one that has")
-    with alone(project) as lock:
-        record = refresh_period(project, period, lock)
-    sys.stdout.write(f"refresh {period}: {record.status} (branch {settings.branch})\n")
-    if record.status != "completed":
-        raise SimulRAGError("; ".join(record.reasons) or "the pipeline failed; its words are above")
+def _git(project: Project, *arguments: str) -> str:
+    return _checked(project, ["git", *arguments])
 
 
-if __name__ == "__main__":
-    raise SystemExit(exits(main))
+def _dvc(project: Project, *arguments: str) -> str:
+    return _checked(project, [sys.executable, "-m", "dvc", *arguments])
+
+
+def _checked(project: Project, command: list[str]) -> str:
+    done = _run(project, command)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split())[-300:]
+        if "not a git repository" in said:
+            raise InputError("a refresh ends as a branch: the project must be a git repository")
+        raise EnvironmentFault(f"`{' '.join(command[-4:])}` failed in {project.root}: {said}")
+    return done.stdout
+
+
+def _run(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=project.root,
+        env=_environment(),
+        check=False,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def _environment() -> dict[str, str]:
+    """This interpreter's folder first on PATH, so that stages use the same one."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
+
+
+def _home(project: Project) -> Path:
+    """Where refreshes keep what is not for git: the lock, and the note of what runs."""
+    folder = project.root / ".cache" / "refresh"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def page_file(project: Project) -> Path:
+    """The last refresh for people."""
+    return _home(project) / "refresh.md"
+
+
+def _unfinished_file(project: Project) -> Path:
+    return _home(project) / "unfinished"

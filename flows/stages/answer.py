@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from flows.files import check_folder, write_records_async
-from flows.params import StageParams, load_stage_params
+from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench, run_stage, simulator_choice
 from flows.stages.chunks import over_chunks
@@ -44,7 +44,7 @@ def run(
     ``simulator``: 'replay' answers from the file's own published evidence. The out and the export
     are written before it returns; raises SimulRAGError after that for too low a coverage.
     """
-    params = load_stage_params(project, "answer")
+    params = load_params(project.params)
     if (benchmark is None) != (out is None):
         raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
     place = project.results if out is None else Results(out)
@@ -117,7 +117,7 @@ def _read(drafts: list[bytes]) -> Iterator[Answer]:
 
 
 def _simulator(
-    project: Project, params: StageParams, domain: str, named: str | None, source: Path
+    project: Project, params: Params, domain: str, named: str | None, source: Path
 ) -> tuple[tuple[str, Mapping[str, JsonValue]], int]:
     if named is None:
         return simulator_choice(project, params, domain), params.simulator(domain).seed

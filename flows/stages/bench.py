@@ -1,14 +1,12 @@
 """What every stage shares: its parameters, the call cache, a model, a simulator, and its end.
 
-One process and one event loop own them. A stage exits 0 when its coverage is at least
-``operations.min_coverage``, else 1; a user's mistake exits 2.
+One process and one event loop own them. A stage ends well when its coverage is at least
+``operations.min_coverage``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,32 +15,27 @@ from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 
-from flows.params import Operations, StageParams
+from flows.params import Operations, Params
 from flows.project import Project
-from flows.stages.reasons import tell
-from flows.stages.waiting import Waiting, noted, open_pending
+from flows.stages.waiting import Waiting, open_pending
 from flows.watch.progress import console
 from flows.watch.tracking import Tracker, tracked
-from simulators.base import ArgumentError, Simulator, SimulatorError
+from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
 from simulrag.errors import (
-    BudgetMissing,
     BudgetSpent,
     CallsPending,
     CoverageFailed,
     InputError,
-    SimulRAGError,
 )
 from simulrag.method.algorithm import Instruments
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Provider
-from simulrag.models.budget import Account, Budget
+from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers.payment import is_paid, reply_limit
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
@@ -80,7 +73,7 @@ class Bench:
 @asynccontextmanager
 async def open_bench(
     project: Project,
-    params: StageParams,
+    params: Params,
     stage: str,
     role: Literal["benchmark", "answer", "judge"],
     *,
@@ -105,16 +98,18 @@ async def open_bench(
             _import(cache, export)
         settings = located(project, params.model(role))
         provider = make_provider(settings)
-        budget = open_budget(project, operations, settings, provider, cache)
+        budget = open_budget(
+            operations.budget, settings, provider, cache, read_prices(project.prices)
+        )
         pending = open_pending(place, stage, operations.mode, provider)
         gateway = Gateway(
             provider,
             settings,
             cache,
-            Prompts(project.prompts / "first"),
+            Prompts(project.prompts, params.prompts),
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
-            retry=operations.retry,
+            retries=operations.retries,
             budget=budget,
             pending=pending,
         )
@@ -136,8 +131,6 @@ async def open_bench(
                 raise
             raise budget.stopped() from None  # now all calls that it left out are counted
         finally:
-            if budget is not None:
-                budget.close()
             if gateway.failures:
                 counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
                 console.print(f"  attempts that the model's provider failed: {counts}")
@@ -153,29 +146,6 @@ def cache_place(project: Project, operations: Operations) -> CachePlace:
     return parse_place(operations.cache, project.root)
 
 
-def open_budget(
-    project: Project,
-    operations: Operations,
-    settings: ModelSettings,
-    provider: Provider,
-    cache: CallCache,
-) -> Budget | None:
-    """The budget of a model that costs money; None for one that does not.
-
-    Raises InputError for a budget in money and a model without a price.
-    """
-    if not is_paid(provider) or cache.mode == "replay":
-        return None
-    account = Account(cache.ledger(), read_prices(project.prices), operations.budget.since)
-    return Budget(
-        operations.budget,
-        account,
-        (settings.provider, settings.endpoint, settings.model),
-        max_output=reply_limit(provider),
-        timeout_s=operations.call_timeout_s,
-    )
-
-
 def located(project: Project, settings: ModelSettings) -> ModelSettings:
     """The settings with the path of a local model, which is given from the project's folder."""
     if settings.provider != "local":
@@ -184,27 +154,21 @@ def located(project: Project, settings: ModelSettings) -> ModelSettings:
     return settings.model_copy(update={"model": str(path)})
 
 
-def load_simulator(project: Project, params: StageParams, domain: str) -> Simulator:
+def load_simulator(project: Project, params: Params, domain: str) -> Simulator:
     """The simulator of a domain, as params.yaml chooses it; its files lie below the project."""
     return load(*simulator_choice(project, params, domain))
 
 
 def simulator_choice(
-    project: Project, params: StageParams, domain: str
+    project: Project, params: Params, domain: str
 ) -> tuple[str, dict[str, JsonValue]]:
     """The name of a domain's simulator and its settings, paths made absolute."""
-    choice = params.simulator(domain)
-    settings = dict(choice.settings)
-    if choice.name == "replay" and "benchmark" in settings:
-        settings["benchmark"] = str(project.root / str(settings["benchmark"]))
-    if params.operations.run_log is not None and choice.name == "urban":
-        settings["run_log"] = params.operations.run_log
-    return choice.name, settings
+    return params.chosen(domain, project.root)
 
 
 def run_stage(
     project: Project,
-    params: StageParams,
+    params: Params,
     name: str,
     run_name: str,
     tags: Sequence[str],
@@ -216,12 +180,7 @@ def run_stage(
     watched = params.operations.prefect == "auto"
     root = project.root if watched else None
     all_tags = [*tags, f"params:{params.digest()}"]
-    try:
-        return asyncio.run(tracked(name, run_name, all_tags, body, root))
-    except BudgetMissing:
-        # By its own process: what estimates the work is no part of what the stages depend on.
-        subprocess.run([sys.executable, "-m", "flows.plan.plan"], cwd=project.root, check=False)
-        raise
+    return asyncio.run(tracked(name, run_name, all_tags, body, root))
 
 
 def check_coverage(stage: str, done: int, total: int, operations: Operations, hint: str) -> None:
@@ -233,38 +192,6 @@ def check_coverage(stage: str, done: int, total: int, operations: Operations, hi
         f"{operations.min_coverage:g}; {hint}. Nothing paid for is lost: `simulrag retry` "
         "makes the failed ones again"
     )
-
-
-def exits(main: Callable[[], None]) -> int:
-    """Run ``main``; a known error becomes one line on stderr and its exit code."""
-    with noted() as note:
-        code = _code(main)
-        note(code)
-    return code
-
-
-def _code(main: Callable[[], None]) -> int:
-    try:
-        main()
-    except ArgumentError as error:
-        return _fail(str(error), 2)
-    except SimulatorError as error:
-        tell(error)
-        return _fail(str(error), 1)
-    except CallsPending as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    except SimulRAGError as error:
-        tell(error)
-        return _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _fail("interrupted; every finished call is kept, run the same command again", 130)
-    return 0
-
-
-def _fail(text: str, code: int) -> int:
-    sys.stderr.write(f"error: {' '.join(text.split())}\n")
-    return code
 
 
 def _import(cache: CallCache, export: Path) -> None:

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from flows.files import write_records, write_text
-from flows.params import StageParams, load_stage_params
+from flows.params import Params, load_params
 from flows.project import Project
 from flows.stages.bench import cache_place, load_simulator, open_bench, run_stage
 from flows.watch.artifacts import stage_costs
@@ -27,7 +27,7 @@ def run(project: Project, domain: str) -> None:
 
     Raises CoverageFailed, after they are written, where too few questions were made.
     """
-    params = load_stage_params(project, "benchmark")
+    params = load_params(project.params)
     simulator = load_simulator(project, params, domain)
     if simulator.oracle:
         summary = _copy_published(project, params, domain).summary
@@ -37,9 +37,7 @@ def run(project: Project, domain: str) -> None:
     check_made(summary, params.operations.min_coverage)
 
 
-def _generate(
-    project: Project, params: StageParams, domain: str, simulator: Simulator
-) -> Benchmark:
+def _generate(project: Project, params: Params, domain: str, simulator: Simulator) -> Benchmark:
     name = f"benchmark-{domain}"
     wanted = params.benchmark
 
@@ -75,7 +73,7 @@ def _generate(
     return run_stage(project, params, "benchmark", f"{name}-{wanted.questions}q", tags, body=body)
 
 
-def _copy_published(project: Project, params: StageParams, domain: str) -> Benchmark:
+def _copy_published(project: Project, params: Params, domain: str) -> Benchmark:
     """The imported questions of a replayed domain, under the domain's own name."""
     settings = params.simulator(domain).settings
     if "benchmark" not in settings:

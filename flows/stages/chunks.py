@@ -36,12 +36,12 @@ async def over_chunks(
     the bench, whose ``check_waiting`` ends the stage. With ``workers`` chunks go out side by side.
     """
     if workers is not None:
-        parts = await together(
+        done = await together(
             tracker.step(label, partial(workers.run, partial(_work_all, work, part)))
             for label, part in chunks(name, items, chunk)
         )
-        for part in parts:
-            for result in part:
+        for results in done:
+            for result in results:
                 tracker.advance()
                 yield result
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flows.files import check_folder, record_lines, write_records, write_table
-from flows.params import LabelParams, load_stage_params
+from flows.params import LabelParams, load_params
 from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench, run_stage
 from flows.stages.chunks import over_chunks
@@ -45,7 +45,7 @@ def run(
     ``benchmark`` and ``out``: as given to the answer stage. The outs are written before it returns;
     raises SimulRAGError after that for too low a coverage.
     """
-    params = load_stage_params(project, "label")
+    params = load_params(project.params)
     place = project.results if out is None else Results(out)
     questions = {q.question_id: q for q in read_questions(benchmark or place.benchmark(domain))}
     name = f"label-{domain}"

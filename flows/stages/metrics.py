@@ -1,170 +1,131 @@
-"""Stage ``metrics``: every table of the evaluation from answers and labels; no call is made.
-
-``python -m flows.stages.metrics`` takes the domains of params.yaml; with ``--benchmark FILE --domain D
---out DIR`` it measures the answers and labels that other stages put into that folder.
-"""
+"""Stage ``metrics``: every metric of one domain from its answers and labels; no call is made."""
 
 from __future__ import annotations
 
-import argparse
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
-from rich.console import Console
-
-from flows.files import read_records, read_table, write_bytes, write_text
-from flows.params import StageParams, load_stage_params
-from flows.project import Project, Results, find_project
-from flows.stages.bench import exits, run_stage
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker
+from flows.files import read_records, record_lines, write_bytes, write_text
 from simulrag.errors import InputError
-from simulrag.metrics.money import stage_costs
-from simulrag.metrics.names import FIGURE_METRICS
+from simulrag.judging.people.labels import settle
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.exports import Exported, TextTasks, read_export
+from simulrag.metrics.gather import collect
+from simulrag.metrics.headline import Headline, headline
+from simulrag.metrics.money import Pricing, no_prices, pricing
+from simulrag.metrics.pool import LabelRow, label_lookup
+from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.summary import Summary, headline
-from simulrag.metrics.tables import COLUMNS, Tables, column_types, curves, evaluate
-from simulrag.models.prices import PriceTable, read_prices
-from simulrag.questions.published import read_questions
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
-from simulrag.report.terminal import terminal_table
+from simulrag.metrics.table import csv_of, frame_of
+from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 
-CSV = tuple(COLUMNS)
+if TYPE_CHECKING:
+    from flows.project import Project, Results
+    from flows.watch.tracking import Tracker
+
 CALLING = ("benchmark", "answer", "label")
 """The stages that call models."""
 
 
-def measure(
+def read_domain(
     place: Results,
-    domains: dict[str, list[Question]],
+    domain: str,
     settings: MetricSettings,
-    prices: PriceTable,
-) -> Tables:
-    """The tables over some domains' outs."""
-    spending: list[dict[str, object]] = []
-    answers: list[Answer] = []
-    labels: list[Label] = []
-    finals: list[FinalClaims] = []
-    scenario_of: dict[str, str] = {}
-    for domain, questions in domains.items():
-        answers += read_records(place.answers(domain), Answer)
-        labels += read_table(place.labels(domain), Label)
-        finals += read_records(place.final_claims(domain), FinalClaims)
-        for stage in CALLING:
-            export = place.calls(f"{stage}-{domain}")
-            if export.is_file():  # a run outside DVC has made no benchmark
-                spending += stage_costs(domain, stage, export, prices)
-        scenario_of |= {question.question_id: question.scenario_id for question in questions}
-    path = place.human_labels
-    human = read_records(path, HumanLabel) if path.is_file() else []
-    strangers = sum(one.question_id not in scenario_of for one in human)
-    if strangers:
-        console.print(
-            f"human labels of questions that this run does not have: {strangers}; they count "
-            "nowhere",
-            markup=False,
-        )
-    asked = [question for questions in domains.values() for question in questions]
-    return evaluate(
-        answers,
-        labels,
-        finals,
-        scenario_of,
+    *,
+    benchmark: Path | None = None,
+    prices: Pricing = no_prices,
+) -> DomainData:
+    """What is counted of a domain's outs, streamed from their files; ``benchmark``: another file
+    of questions.
+    """
+    human = place.human_labels
+
+    def exported(texts: TextTasks) -> Mapping[str, Exported]:
+        # A run outside DVC has made no benchmark.
+        paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING}
+        return {
+            stage: read_export(path, texts if stage == "answer" else None)
+            for stage, path in paths.items()
+            if path.is_file()
+        }
+
+    return collect(
+        domain,
         settings,
-        human=human,
-        questions=asked,
-        spending=spending,
+        questions=record_lines(benchmark or place.benchmark(domain), Question),
+        answers=record_lines(place.answers(domain), Answer),
+        finals=record_lines(place.final_claims(domain), FinalClaims),
+        judge=label_lookup(_labels(place.labels(domain))),
+        settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
+        exported=exported,
+        pricing=prices,
     )
 
 
-def write_tables(folder: Path, tables: Tables) -> None:
-    """One CSV a table, one a domain's curves, summary.json, and a file a domain for DVC."""
-    for name in CSV:
-        write_bytes(folder / f"{name}.csv", _csv(getattr(tables, name)))
-    for domain in tables.domains:
-        for metric in FIGURE_METRICS:
-            frame = curves(tables, domain, metric)
-            write_bytes(folder / f"curves-{metric}-{domain}.csv", _csv(frame))
-        line = headline(tables.summary, domain, tables.settings.headline_budget)
-        write_text(folder / f"{domain}.json", _json(line))
-    write_text(folder / "summary.json", _json(tables.summary))
+def _labels(path: Path) -> Iterator[LabelRow]:
+    """Question, claim and label: texts and reasons stay on disk."""
+    import polars as pl
 
-
-def read_tables(folder: Path, settings: MetricSettings) -> Tables:
-    """The tables as ``write_tables`` wrote them."""
-    files = [folder / "summary.json", *(folder / f"{name}.csv" for name in CSV)]
-    if not all(file.is_file() for file in files):
-        raise InputError(f"{folder} does not hold all metrics; run `dvc repro` to make them")
-    frames = {name: pl.read_csv(folder / f"{name}.csv", schema=column_types(name)) for name in CSV}
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return Tables(**frames, summary=summary, settings=settings)
+    if not path.is_file():
+        raise InputError(f"{path} is not there; run `dvc repro` to make it")
+    try:
+        frame = pl.read_parquet(path, columns=["question_id", "claim_hash", "label"])
+    except (OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} is not a table of labels: {first}") from None
+    yield from frame.iter_rows()
 
 
 def run(
-    project: Project, params: StageParams, place: Results, domains: dict[str, list[Question]]
-) -> Tables:
-    """The stage; writes the tables before it returns."""
+    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
+) -> None:
+    """Measure a domain's outs, or those in ``out`` of a file's questions.
 
-    prices = read_prices(project.prices)
+    Writes DOMAIN.csv and DOMAIN.json before it returns.
+    """
+    from flows.params import load_params
+    from flows.project import Results
+    from flows.stages.bench import run_stage
 
-    async def body(tracker: Tracker) -> Tables:
-        made: list[Tables] = []
+    params = load_params(project.params)
+    where = project.results if out is None else Results(out)
+
+    async def body(tracker: Tracker) -> Headline:
+        found: list[Headline] = []
 
         async def work() -> None:
-            made.append(measure(place, domains, params.metrics, prices))
-            write_tables(place.metrics, made[0])
+            data = read_domain(
+                where,
+                domain,
+                params.metrics,
+                benchmark=benchmark,
+                prices=pricing(project.prices),
+            )
+            found.append(write_metrics(where.metrics, data))
 
         await tracker.step("measure", work)
-        await tracker.markdown("metrics", stage_table(made[0]))
-        return made[0]
+        await tracker.markdown(f"metrics-{domain}", headline_table(domain, found[0]))
+        return found[0]
 
-    tags = [f"domain:{domain}" for domain in domains]
-    return run_stage(project, params, "metrics", "metrics-" + "-".join(domains), tags, body=body)
+    tags = [f"domain:{domain}"]
+    run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)
 
 
-def stage_table(tables: Tables) -> str:
-    """The summary as Markdown."""
+def write_metrics(folder: Path, data: DomainData) -> Headline:
+    """The long table as ``DOMAIN.csv``, and its headline as ``DOMAIN.json``."""
+    table = frame_of(measure(data))
+    short = headline(table, data.settings)
+    write_bytes(folder / f"{data.domain}.csv", csv_of(table))
+    text = json.dumps(short, indent=2, allow_nan=False) + "\n"
+    write_text(folder / f"{data.domain}.json", text)
+    return short
+
+
+def headline_table(domain: str, short: Headline) -> str:
+    """The headline as Markdown."""
     rows = [
-        f"| {key} | {'undefined' if value is None else value} |"
-        for key, value in tables.summary.items()
+        f"| {key} | {'undefined' if value is None else value} |" for key, value in short.items()
     ]
-    return "\n".join(["## metrics", "", "| metric | value |", "| --- | --- |", *rows])
-
-
-def _json(values: Summary) -> str:
-    return json.dumps(values, indent=2, allow_nan=False) + "\n"
-
-
-def _csv(frame: pl.DataFrame) -> bytes:
-    return frame.write_csv().encode()
-
-
-def chosen(
-    description: str, project: Project, params: StageParams
-) -> tuple[Results, dict[str, list[Question]]]:
-    """The results folder and the questions by domain that the command line names."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--benchmark", type=Path, help="questions from this JSONL file")
-    parser.add_argument("--domain", help="the file's domain, instead of all of params.yaml")
-    parser.add_argument("--out", type=Path, help="folder that the other stages wrote into")
-    given = parser.parse_args()
-    named = [given.benchmark, given.domain, given.out]
-    if any(named) and not all(named):
-        raise InputError("--benchmark, --domain and --out go together")
-    if all(named):
-        return Results(given.out), {given.domain: read_questions(given.benchmark)}
-    place = project.results
-    return place, {name: read_questions(place.benchmark(name)) for name in params.domains}
-
-
-def main() -> None:
-    """The command line of the stage."""
-    project = find_project()
-    params = load_stage_params(project, "metrics")
-    tables = run(project, params, *chosen(__doc__ or "", project, params))
-    Console().print(terminal_table(tables))
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))
+    return "\n".join([f"## metrics of {domain}", "", "| metric | value |", "| --- | --- |", *rows])

@@ -1,84 +1,149 @@
-"""Stage ``report``: one HTML file from the metrics, the answers and the labels; no call is made.
-
-``python -m flows.stages.report``; with ``--benchmark FILE --domain D --out DIR`` as for metrics.
-"""
+"""Stage ``report``: one HTML file from the metrics, the answers and the labels; no call is made."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from flows.files import check_folder, read_records, read_table
-from flows.params import StageParams, load_stage_params
-from flows.project import Project, Results, find_project
-from flows.stages.bench import exits, run_stage
-from flows.stages.metrics import chosen, read_tables, stage_table
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker
+from flows.files import check_folder, read_records, record_lines
+from flows.params import Params, load_params
+from flows.project import Project, Results
+from flows.stages.bench import run_stage
+from simulrag.errors import InputError
+from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
 )
-from simulrag.records import Answer, Label, Question
-from simulrag.report.page import RunSummary, write_report
+from simulrag.questions.published import read_questions
+from simulrag.records import Answer, HumanLabel, Question
+from simulrag.report.blocks import Table
+from simulrag.report.labels import LabelTable
+from simulrag.report.page import write_report
+from simulrag.report.run import LabelledByPeople, Run, RunSummary, read_domains
+from simulrag.report.sections.answers import finals_table
+from simulrag.report.table_files import markdown
+from simulrag.report.traces import Traced
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from flows.watch.tracking import Tracker
 
 Role = Literal["benchmark", "answer", "judge"]
 ROLES: tuple[Role, ...] = ("benchmark", "answer", "judge")
+Labels = Mapping[str, LabelTable]
 
 
 def run(
-    project: Project, params: StageParams, place: Results, domains: dict[str, list[Question]]
-) -> Path:
-    """The stage; returns the report's path."""
+    project: Project,
+    domain: str | None = None,
+    *,
+    benchmark: Path | None = None,
+    out: Path | None = None,
+) -> None:
+    """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
+    params = load_params(project.params)
+    if (benchmark is None) != (out is None) or (out is not None and domain is None):
+        raise InputError("--benchmark, --domain and --out go together")
+    place = project.results if out is None else Results(out)
+    names = list(params.domains) if domain is None else [domain]
+    files = {name: benchmark or place.benchmark(name) for name in names}
 
-    async def body(tracker: Tracker) -> Path:
+    async def body(tracker: Tracker) -> None:
+        tables: list[Table] = []
+
         async def work() -> None:
-            _write(project, params, place, domains)
+            tables.extend(write(project, params, place, files))
 
         await tracker.step("write", work)
         link = f"[The report of this run]({place.report.resolve().as_uri()}): `{place.report}`"
-        tables = read_tables(place.metrics, params.metrics)
-        await tracker.markdown("report", f"{link}\n\n{stage_table(tables)}")
-        return place.report
+        await tracker.markdown("report", "\n\n".join([link, *map(markdown, tables)]))
 
-    tags = [f"domain:{domain}" for domain in domains]
-    return run_stage(project, params, "report", "report-" + "-".join(domains), tags, body=body)
+    tags = [f"domain:{name}" for name in names]
+    run_stage(project, params, "report", "report-" + "-".join(names), tags, body=body)
 
 
-def _write(
-    project: Project, params: StageParams, place: Results, domains: dict[str, list[Question]]
-) -> None:
-    models = {role: params.model(role) for role in ROLES}
-    summary = RunSummary(
-        models={role: f"{model.provider}: {model.model}" for role, model in models.items()},
-        offline=any(model.provider == "offline" for model in models.values()),
-        simulators={domain: _simulator(place, domain) for domain in domains},
-        params_hash=params.digest(),
-    )
-    answers: list[Answer] = []
-    labels: list[Label] = []
-    for domain in domains:
-        answers += read_records(place.answers(domain), Answer)
-        labels += read_table(place.labels(domain), Label)
+def write(
+    project: Project, params: Params, place: Results, files: Mapping[str, Path]
+) -> list[Table]:
+    """The report from the outs in ``place`` and the benchmark file of each domain.
+
+    Returns the tables of final answers.
+    """
     check_folder(place.report.parent)
-    published = {
-        number: read_published(project.published, f"table{number}")
-        for number in PAPER_METRICS
-        if (project.published / f"table{number}.csv").is_file()
-    }
-    if (project.published / f"table{PAPER_STATISTICS}.csv").is_file():
-        published[PAPER_STATISTICS] = read_published_benchmark(project.published)
-    write_report(
-        place.report,
-        summary,
-        read_tables(place.metrics, params.metrics),
-        questions=[question for questions in domains.values() for question in questions],
-        answers=answers,
-        labels=labels,
-        published=published,
+    questions = {name: _questions(file) for name, file in files.items()}
+    path = place.human_labels
+    settled = settle(read_records(path, HumanLabel)) if path.is_file() else {}
+    labels = {name: LabelTable(_judged(place.labels(name)), settled) for name in files}
+    run = Run(
+        settings=params.metrics,
+        domains=read_domains(place.metrics, list(files)),
+        summary=_summary(project, params, place, list(files)),
+        published=_published(project.published),
+        people={name: _by_people(settled, questions[name], labels[name]) for name in files},
+    )
+    write_report(place.report, run, _traced(place, questions, labels))
+    leading = params.metrics.undecided
+    return [finals_table(one, leading, "excluded", "answers", "") for one in run.domains]
+
+
+def _questions(path: Path) -> dict[str, Question]:
+    """The questions without what the page does not show: evidence is the longest part of one."""
+    less = {"evidence": (), "calls": (), "reference_claims": ()}
+    return {one.question_id: one.model_copy(update=less) for one in read_questions(path)}
+
+
+def _judged(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    if not path.is_file():
+        raise InputError(f"{path} is not there; run `dvc repro` to make it")
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} is not a table of labels ({first}); make it again") from None
+
+
+def _traced(
+    place: Results, questions: Mapping[str, Mapping[str, Question]], labels: Labels
+) -> Iterator[Traced]:
+    """Each answer with its question and labels, one in memory at a time."""
+    for name, asked in questions.items():
+        for answer in record_lines(place.answers(name), Answer):
+            question = asked.get(answer.question_id)
+            if question is None:
+                raise InputError(
+                    f"{place.answers(name)} answers question {answer.question_id}, which is not in "
+                    "the benchmark; answers and benchmark must belong together"
+                )
+            yield Traced(question, answer, labels[name].of(answer.question_id))
+
+
+def _by_people(
+    settled: Mapping[Key, Settled], questions: Mapping[str, Question], labels: LabelTable
+) -> tuple[LabelledByPeople, ...]:
+    ids = dict.fromkeys(question for question, _ in settled if question in questions)
+    return tuple(one for question in ids for one in labels.by_people(question))
+
+
+def _summary(
+    project: Project, params: Params, place: Results, domains: Sequence[str]
+) -> RunSummary:
+    models = {role: params.model(role) for role in ROLES}
+    text = project.root / "data" / "recorded" / "RECORDED.md"
+    replayed = any(model.replay for model in models.values())
+    return RunSummary(
+        models={role: f"{model.provider}: {model.model}" for role, model in models.items()},
+        replayed=tuple(role for role, model in models.items() if model.replay),
+        recorded=text.read_text(encoding="utf-8") if replayed and text.is_file() else "",
+        simulators={domain: _simulator(place, domain) for domain in domains},
+        params_hash=params.digest("domains", "llm", "answer", "metrics"),
     )
 
 
@@ -91,13 +156,13 @@ def _simulator(place: Results, domain: str) -> str:
     return f"{identity['simulator']} ({identity['fingerprint'][:8]})"
 
 
-def main() -> None:
-    """The command line of the stage."""
-    project = find_project()
-    params = load_stage_params(project, "report")
-    path = run(project, params, *chosen(__doc__ or "", project, params))
-    console.print(f"report: {path}", markup=False)
-
-
-if __name__ == "__main__":
-    raise SystemExit(exits(main))
+def _published(folder: Path) -> dict[int, pl.DataFrame]:
+    """The paper's tables that are there, by number."""
+    found = {
+        number: read_published(folder, f"table{number}")
+        for number in PAPER_METRICS
+        if (folder / f"table{number}.csv").is_file()
+    }
+    if (folder / f"table{PAPER_STATISTICS}.csv").is_file():
+        found[PAPER_STATISTICS] = read_published_benchmark(folder)
+    return found

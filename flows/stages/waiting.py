@@ -1,32 +1,15 @@
-"""Mode deferred in a stage: what waits for a batch, and how a run finds that nothing else is left.
-
-DVC turns every exit code of a stage into its own, so stages also note theirs in a file that
-``simulrag run`` names.
-"""
+"""Mode deferred in a stage: what waits for a batch."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from simulrag.calls import CachePlace, Mode
 from simulrag.errors import CallsPending, InputError
-from simulrag.models.base import Provider
-from simulrag.models.batch.lines import BatchProvider
 from simulrag.models.batch.rounds import counts
 from simulrag.models.pending import PendingCalls, PendingStore
-
-OUTCOMES = "SIMULRAG_OUTCOMES"
-"""Environment variable: the file that the stages of one run note their exit codes in."""
-
-LOCAL = frozenset({"local"})
-"""Providers that work on this machine: their calls, like simulator runs, are made at once."""
-
-_BEGAN = "began"
+from simulrag.models.providers.base import BatchProvider, Provider
 
 Result = TypeVar("Result")
 
@@ -38,7 +21,7 @@ def open_pending(
 
     Raises InputError for mode deferred and a provider that is paid and takes no batches.
     """
-    if mode == "deferred" and provider.name not in LOCAL:
+    if mode == "deferred" and not provider.local:
         if not isinstance(provider, BatchProvider):
             raise InputError(
                 f"mode deferred: provider '{provider.name}' takes no batches (openai and anthropic "
@@ -92,50 +75,3 @@ def pending_words(cache: CachePlace) -> str:
         store.close()
     calls = found["waiting"] + found["sent"]
     return f"{calls} calls pending ({found['sent']} of them sent); {HOW_ON}"
-
-
-class Outcomes:
-    """The exit codes that the stages of a run noted."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def only_pending(self) -> bool:
-        """Some stage waits, and every stage that began either waits or came through."""
-        lines = self._file.read_text(encoding="utf-8").split()
-        codes = [line for line in lines if line != _BEGAN]
-        pending = str(CallsPending.exit_code)
-        return (
-            pending in codes and set(codes) <= {"0", pending} and lines.count(_BEGAN) == len(codes)
-        )
-
-
-@contextmanager
-def gathered_outcomes() -> Iterator[Outcomes]:
-    """Have the stages that are started meanwhile note their exit codes."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "outcomes"
-        file.touch()
-        before = os.environ.get(OUTCOMES)
-        os.environ[OUTCOMES] = str(file)
-        try:
-            yield Outcomes(file)
-        finally:
-            if before is None:
-                del os.environ[OUTCOMES]
-            else:
-                os.environ[OUTCOMES] = before
-
-
-@contextmanager
-def noted() -> Iterator[Callable[[int], None]]:
-    """Note that a stage began; the function notes its exit code. A killed stage notes none."""
-
-    def note(line: object) -> None:
-        place = os.environ.get(OUTCOMES)
-        if place is not None:
-            with Path(place).open("a", encoding="utf-8") as file:
-                file.write(f"{line}\n")
-
-    note(_BEGAN)
-    yield note

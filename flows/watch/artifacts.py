@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from flows.project import Project
 from flows.watch.tracking import Cell
-from flows.stages.waiting import LOCAL
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import Price, read_prices
+from simulrag.models.providers.registry import is_local
 from simulrag.records import Usage
 
 SHOWN_FAILURES = 200
@@ -51,7 +51,7 @@ def stage_costs(
     """``cost_rows`` of a stage's own gateway, by the project's price table."""
     settings = gateway.settings
     price = read_prices(project.prices).find((settings.provider, settings.endpoint, settings.model))
-    free = settings.provider in LOCAL
+    free = is_local(settings.provider)
     return cost_rows(counts, gateway.usage, gateway.paid, price, seconds=gateway.seconds, free=free)
 
 

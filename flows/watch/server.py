@@ -1,17 +1,14 @@
-"""A Prefect server on loopback that the stages of one ``dvc repro`` share.
+"""Prefect's server for one project, on 127.0.0.1, where somebody wants to watch.
 
-It is started on first need in a process session of its own, found again through
-``.prefect/server.json``, and ends after ten idle minutes. ``make ui`` runs the same thing in the
-foreground on a fixed port. A server or a home that the user names (PREFECT_API_URL, PREFECT_HOME)
-is used as it is. Its database is SQLite in ``.prefect/`` unless
-PREFECT_SERVER_DATABASE_CONNECTION_URL names another. Telemetry is off.
+``simulrag ui`` starts it in the background and ``simulrag ui --stop`` ends it; stages only look
+whether it answers. Prefect's own command answers whoever reaches the port, and every web page that
+the user has open reaches loopback: one that made its name point to 127.0.0.1 (DNS rebinding) could
+read runs and start a refresh. A browser says in ``Host`` by what name it asks and in ``Origin``
+whose page asks; a page can forge neither, so both must be of this machine.
 """
 
 from __future__ import annotations
 
-import argparse
-import ctypes
-import fcntl
 import json
 import os
 import signal
@@ -19,19 +16,17 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-IDLE_S = 600.0
+from simulrag.errors import EnvironmentFault, InputError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
 START_S = 60.0
-UI_PORT = 4200
-_PR_SET_PDEATHSIG = 1
-_OURS: set[str] = set()
-"""URLs of shared servers that this process has put into PREFECT_API_URL itself."""
+HERE = ("127.0.0.1", "localhost")
 
 
 def configure(root: Path) -> None:
@@ -43,9 +38,9 @@ def configure(root: Path) -> None:
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",  # nothing is logged that the artifacts lack
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
-        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
         "PREFECT_CLIENT_MAX_RETRIES": "2",  # a busy SQLite answers 503
         "PREFECT_API_REQUEST_TIMEOUT": "10",
     }
@@ -53,154 +48,64 @@ def configure(root: Path) -> None:
         os.environ.setdefault(name, value)
 
 
-def begin(root: Path) -> bool:
-    """Start the shared server if none runs, without waiting. False: the user named an API."""
-    if _named() is not None:
-        return False
-    with _lock(root):
-        if _running(root) is None:
-            _spawn(root)
-    return True
+def find(root: Path) -> str | None:
+    """The API to tell, where one answers: the user's own, else this project's; one connection."""
+    url = os.environ.get("PREFECT_API_URL") or _own(root).get("url")
+    return str(url) if url and _answers(str(url)) else None
 
 
-def wait(root: Path, timeout_s: float = START_S) -> str:
-    """The URL of the server's API once it answers. Raises TimeoutError with the log's place."""
-    named = _named()
-    if named is not None:
-        return named
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        state = _running(root)
-        if state is None:
-            break
-        if _answers(state["url"]):
-            touch(root)
-            _OURS.add(str(state["url"]))
-            return str(state["url"])
-        time.sleep(0.1)
-    raise TimeoutError(f"the Prefect server did not come up; see {_home(root) / 'server.log'}")
-
-
-def touch(root: Path) -> None:
-    """Put off the idle shutdown."""
-    (_home(root) / "last-used").touch()
-
-
-def supervise(root: Path, port: int, idle_s: float | None) -> int:
-    """Run Prefect's server on ``port`` of 127.0.0.1 until told to stop, or idle.
-
-    This process holds the lock on ``server.alive`` for as long as it lives.
-    """
+def start(root: Path, port: int) -> str:
+    """The API's URL once the project's server answers. Raises InputError for a port in use."""
+    running = _own(root).get("url")
+    if running and _answers(str(running)):
+        return str(running)
+    if _answers(f"http://127.0.0.1:{port}"):
+        raise InputError(
+            f"port {port} of 127.0.0.1 is in use; choose another: simulrag ui --port 4201"
+        )
+    configure(root)
     home = _home(root)
-    command = [sys.executable, "-m", "flows.watch.guarded", "--port", str(port)]
+    command = [sys.executable, "-m", "flows.watch.server", str(port)]
     # Prefect's UI asks port 4200 whatever port it is on.
     settings = {"PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{port}/api", **os.environ}
-    child = subprocess.Popen(command, env=settings, preexec_fn=_end_with_parent)  # noqa: PLW1509 no thread yet
-    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-    _write_state(root, port, os.getpid())
-    touch(root)
-    used: float | None = None
-    since = time.monotonic()
-    try:
-        while child.poll() is None:
-            time.sleep(0.5)
-            marked = _marked(home)
-            if marked != used:  # by when it was seen: the time of day may jump
-                used, since = marked, time.monotonic()
-            if marked is None or (idle_s and time.monotonic() - since > idle_s):
-                child.terminate()
-    except KeyboardInterrupt:
-        child.terminate()
-    code = child.wait()
-    return 0 if code in (0, -signal.SIGTERM, -signal.SIGINT) else code
-
-
-def _marked(home: Path) -> float | None:
-    """When the server was last used, by the file's time; None where the project is gone."""
-    try:
-        return (home / "last-used").stat().st_mtime
-    except OSError:
-        return None
-
-
-def _end_with_parent() -> None:
-    """Have Linux end this process when its parent is killed: nobody would see that it idles."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def stop(root: Path) -> None:
-    """End the shared server, if one runs."""
-    state = _running(root)
-    if state is None:
-        return
-    os.kill(int(state["pid"]), signal.SIGTERM)
-    for _ in range(100):
-        if _running(root) is None:
-            return
-        time.sleep(0.1)
-
-
-def _named() -> str | None:
-    """The API that the user named, if any."""
-    url = os.environ.get("PREFECT_API_URL")
-    return url if url and url not in _OURS else None
-
-
-def _spawn(root: Path) -> None:
-    """Start the supervisor in a session of its own; it inherits the lock that says it lives."""
-    home = _home(root)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    command = [sys.executable, "-m", "flows.watch.server", "--root", str(root), "--port", str(port)]
-    command += ["--idle", str(IDLE_S)]
-    with (home / "server.log").open("ab") as log, (home / "server.alive").open("w") as alive:
-        fcntl.flock(alive, fcntl.LOCK_EX)  # at once, but for another that is looking
+    with (home / "server.log").open("ab") as log:
         process = subprocess.Popen(
             command,
+            env=settings,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
-            pass_fds=[alive.fileno()],
         )
-    _write_state(root, port, process.pid)
-    touch(root)
+    url = f"http://127.0.0.1:{port}/api"
+    (home / "server.json").write_text(json.dumps({"url": url, "pid": process.pid}))
+    deadline = time.monotonic() + START_S
+    while process.poll() is None and time.monotonic() < deadline:
+        if _answers(url):
+            return url
+        time.sleep(0.1)
+    raise EnvironmentFault(f"the Prefect server did not come up; see {home / 'server.log'}")
 
 
-def _write_state(root: Path, port: int, pid: int) -> None:
-    home = _home(root)
-    state = {"url": f"http://127.0.0.1:{port}/api", "pid": pid}
-    temporary = home / f"server.json.{os.getpid()}"
-    temporary.write_text(json.dumps(state))
-    temporary.replace(home / "server.json")
-
-
-def _running(root: Path) -> dict[str, Any] | None:
-    """The state of the server whose supervisor lives: its lock is held, whatever pids say."""
-    with (_home(root) / "server.alive").open("a") as alive:
-        try:
-            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return _read(root)
-    return None
-
-
-def _read(root: Path) -> dict[str, Any] | None:
-    try:
-        state: dict[str, Any] = json.loads((_home(root) / "server.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return state
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/health", timeout=2) as reply:  # noqa: S310 loopback
-            return bool(reply.status == 200)
-    except (OSError, urllib.error.URLError):
+def stop(root: Path) -> bool:
+    """End the project's server; False where none answers (a pid on file may be anybody's)."""
+    state = _own(root)
+    if not state or not _answers(str(state["url"])):
         return False
+    os.kill(int(str(state["pid"])), signal.SIGTERM)
+    deadline = time.monotonic() + START_S
+    while _answers(str(state["url"])) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (_home(root) / "server.json").unlink(missing_ok=True)
+    return True
+
+
+def _own(root: Path) -> dict[str, object]:
+    try:
+        state: dict[str, object] = json.loads((_home(root) / "server.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return state
 
 
 def _home(root: Path) -> Path:
@@ -209,53 +114,63 @@ def _home(root: Path) -> Path:
     return home
 
 
-@contextmanager
-def _lock(root: Path) -> Iterator[None]:
-    with (_home(root) / "server.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def _answers(url: str) -> bool:
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        with socket.create_connection((parts.hostname or "", port), timeout=1):
+            return True
+    except OSError:
+        return False
 
 
-def main() -> int:
-    """``python -m flows.watch.server``: the server of ``make ui``, or one in the background."""
-    parser = argparse.ArgumentParser(description="A Prefect server on 127.0.0.1 for this project.")
-    parser.add_argument("--root", type=Path, default=Path.cwd())
-    parser.add_argument("--port", type=int, default=UI_PORT, help=f"of the UI ({UI_PORT})")
-    parser.add_argument("--idle", type=float, help="internal: end after so many idle seconds")
-    parser.add_argument(
-        "--background", action="store_true", help="start the stages' shared server ahead of them"
+def is_own(host: str, origin: str | None) -> bool:
+    """Whether a request by this ``Host`` and ``Origin`` (None: none was sent) may be answered."""
+    try:
+        asked = urlsplit(f"//{host}")
+        page = asked if origin is None else urlsplit(origin)
+        return asked.hostname in HERE and page.hostname in HERE and page.port == asked.port
+    except ValueError:  # the port is not a number
+        return False
+
+
+class Guard:
+    """ASGI middleware: a request that is not ``is_own`` ends with 403."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.datastructures import Headers
+        from starlette.responses import PlainTextResponse
+        from starlette.websockets import WebSocketClose
+
+        if scope["type"] in ("http", "websocket"):
+            headers = Headers(scope=scope)
+            if not is_own(headers.get("host", ""), headers.get("origin")):
+                closed = WebSocketClose()
+                refused = PlainTextResponse("Only this machine's own pages.\n", status_code=403)
+                end = closed if scope["type"] == "websocket" else refused
+                await end(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _serve(port: int) -> None:
+    """The server itself, in the environment that ``start`` makes."""
+    import uvicorn
+    from prefect.server.api.server import create_app
+    from prefect.settings import get_current_settings
+
+    settings = get_current_settings().server
+    uvicorn.run(
+        Guard(create_app(final=True)),
+        host="127.0.0.1",
+        port=port,
+        timeout_keep_alive=settings.api.keepalive_timeout,
+        log_level=settings.logging_level.lower(),
     )
-    arguments = parser.parse_args()
-    root = arguments.root.resolve()
-    configure(root)
-    if arguments.idle is not None:
-        return supervise(root, arguments.port, arguments.idle)
-    if arguments.background:
-        begin(root)
-        return 0
-    if not _is_free(arguments.port):
-        sys.stderr.write(
-            f"error: port {arguments.port} of 127.0.0.1 is in use; choose another: "
-            "make ui UI_PORT=4201\n"
-        )
-        return 2
-    stop(root)
-    with (_home(root) / "server.alive").open("w") as alive:
-        fcntl.flock(alive, fcntl.LOCK_EX)
-        sys.stdout.write(f"Prefect UI: http://127.0.0.1:{arguments.port}  (Ctrl-C ends it)\n")
-        sys.stdout.flush()
-        return supervise(root, arguments.port, None)
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    _serve(int(sys.argv[1]))

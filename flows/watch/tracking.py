@@ -1,24 +1,22 @@
-"""A stage as a Prefect flow and its steps as tasks; or the same functions without Prefect.
+"""A stage as a Prefect flow and its steps as tasks, where somebody watches; else the same without.
 
 Prefect watches; it decides nothing. A task is a step over a chunk of questions with no cache of
-its own, since every call inside is in the call cache. If the server goes away the stage goes on
-without it.
+its own, since every call inside is in the call cache. The body runs once whatever becomes of the
+server, and where no server answers Prefect is not imported.
 """
 
 from __future__ import annotations
 
 import os
-import threading
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from flows.watch import server
-from flows.watch.watching import PrefectTracker, give_up_early, short, warn
 
 Result = TypeVar("Result")
 Cell = str | int | float | None
-KEEP_ALIVE_S = 60.0
 
 
 class Tracker(Protocol):
@@ -46,7 +44,7 @@ class Tracker(Protocol):
 
 
 class Untracked:
-    """Nobody watches."""
+    """A tracker that shows nothing."""
 
     async def step(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:  # noqa: ARG002
         """Run the step."""
@@ -72,58 +70,25 @@ async def tracked(
     body: Callable[[Tracker], Awaitable[Result]],
     root: Path | None,
 ) -> Result:
-    """Run a stage's body as a flow run, or plainly where ``root`` is None.
-
-    The body runs once. Where Prefect fails before it starts it runs untracked; where Prefect
-    fails later it goes on, and its outs are written before the flow returns.
-    """
-    if root is None:
+    """Run a stage's body as a flow run, or plainly where ``root`` is None or no server answers."""
+    url = None if root is None else server.find(root)
+    if root is None or url is None:
         return await body(Untracked())
-    started = False
-    outcome: list[Result] = []
-    failure: list[Exception] = []
-
-    async def run() -> None:
-        nonlocal started
-        started = True
-        try:
-            tracker = PrefectTracker()
-            async with tracker.watching(run_name):
-                outcome.append(await body(tracker))
-        except Exception as error:
-            failure.append(error)
-            raise
-
-    done = threading.Event()
-    try:
-        _connect(root, done)
-        give_up_early()
-        from prefect import flow
-        from prefect import tags as tagged
-
-        with tagged(*tags):
-            await flow(
-                name=stage, flow_run_name=run_name, persist_result=False, validate_parameters=False
-            )(run)()
-    except Exception as error:
-        if failure:
-            raise failure[0] from None
-        warn(f"Prefect is not watching this stage: {short(error)}")
-    finally:
-        done.set()
-    if not started:
-        return await body(Untracked())
-    return outcome[0]
-
-
-def _connect(root: Path, done: threading.Event) -> None:
-    """Find or start the server, and keep it from idling out while the stage works."""
     server.configure(root)
-    server.begin(root)
-    os.environ["PREFECT_API_URL"] = server.wait(root)
+    os.environ["PREFECT_API_URL"] = url
+    try:
+        from flows.watch.prefect_tracker import run_as_flow
+    except ImportError as error:
+        warn(f"Prefect cannot be imported, so nobody watches this stage: {short(error)}")
+        return await body(Untracked())
+    return await run_as_flow(stage, run_name, tags, body)
 
-    def keep_alive() -> None:
-        while not done.wait(KEEP_ALIVE_S):
-            server.touch(root)
 
-    threading.Thread(target=keep_alive, daemon=True).start()
+def short(error: BaseException) -> str:
+    """An error as one short line."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def warn(text: str) -> None:
+    """One line on stderr."""
+    sys.stderr.write(f"warning: {text}\n")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
-from numpy.typing import ArrayLike
-
+from simulators.base import ToolModel
 from simulators.climate import temperature as many
 from simulators.climate.arguments import (
     Aerosol,
@@ -27,59 +27,13 @@ from simulators.climate.outputs import (
     Surface,
     Temperature,
 )
+from simulators.climate.temperature import Projections
 from simulators.climate.warming import SCENARIOS
 
 DECIMALS = 2
 AEROSOL_DECIMALS = 3
 """Local aerosol effects are hundredths of a degree."""
 GLOBAL_AEROSOL_DECIMALS = 4
-
-
-class Projections(Protocol):
-    """Who projects 2015-2100 at places: the functions of ``temperature``, or the emulator."""
-
-    def future_temperature(
-        self,
-        latitude: ArrayLike,
-        longitude: ArrayLike,
-        year: ArrayLike,
-        scenario: ArrayLike,
-        land: ArrayLike | None = None,
-    ) -> many.Estimate:
-        """The scenario's own."""
-        ...
-
-    def diy_greenhouse(
-        self,
-        latitude: ArrayLike,
-        longitude: ArrayLike,
-        year: ArrayLike,
-        scenario: ArrayLike,
-        *,
-        delta_co2: ArrayLike,
-        delta_ch4: ArrayLike,
-        land: ArrayLike | None = None,
-    ) -> many.Changed:
-        """With changed CO2 and CH4 emissions."""
-        ...
-
-    def diy_aerosol(
-        self,
-        latitude: ArrayLike,
-        longitude: ArrayLike,
-        year: ArrayLike,
-        scenario: ArrayLike,
-        *,
-        delta_so2: ArrayLike,
-        delta_bc: ArrayLike,
-        modify_points: ArrayLike,
-        land: ArrayLike | None = None,
-    ) -> many.Changed:
-        """With changed SO2 and BC emissions around points."""
-        ...
-
-
-PHYSICS: Projections = many
 
 
 @dataclass(frozen=True)
@@ -122,12 +76,7 @@ def surface(arguments: Place) -> Surface:
     """``is_land_or_sea``."""
     at = locate(arguments)
     land = at.land or bool(many.is_land(at.latitude, at.longitude)[0])
-    return Surface(
-        latitude=at.latitude,
-        longitude=at.longitude,
-        place=at.place,
-        surface="land" if land else "sea",
-    )
+    return Surface.model_validate({**_place(at), "surface": "land" if land else "sea"})
 
 
 def history(arguments: History) -> Temperature:
@@ -158,17 +107,16 @@ def greenhouse(arguments: Greenhouse, projections: Projections) -> ChangedTemper
         delta_ch4=arguments.delta_CH4,
         land=at.land,
     )
-    return ChangedTemperature(**_changed(at, found, DECIMALS))
+    return ChangedTemperature.model_validate(_changed(at, found, DECIMALS))
 
 
 def aerosol(arguments: Aerosol, projections: Projections) -> AerosolTemperature:
     """``diy_aerosol``."""
     at = locate(arguments)
     found = _aerosol(at, arguments, projections)
-    return AerosolTemperature(
-        **_changed(at, found, AEROSOL_DECIMALS),
-        global_mean_change_degc=_round(found.global_change.mean[0], GLOBAL_AEROSOL_DECIMALS),
-    )
+    whole = _round(found.global_change.mean[0], GLOBAL_AEROSOL_DECIMALS)
+    shown = _changed(at, found, AEROSOL_DECIMALS)
+    return AerosolTemperature.model_validate({**shown, "global_mean_change_degc": whole})
 
 
 def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolDifference:
@@ -176,14 +124,9 @@ def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolD
     at = locate(arguments)
     found = _aerosol(at, arguments, projections)
     shown = _changed(at, found, AEROSOL_DECIMALS)
-    whole, digits = found.global_change, GLOBAL_AEROSOL_DECIMALS
-    kept = ("latitude", "longitude", "place", "change_degc", "change_low_degc", "change_high_degc")
-    return AerosolDifference(
-        **{name: shown[name] for name in kept},
-        global_mean_change_degc=_round(whole.mean[0], digits),
-        global_mean_change_low_degc=_round(whole.low[0], digits),
-        global_mean_change_high_degc=_round(whole.high[0], digits),
-    )
+    kept = {name: value for name, value in shown.items() if "temperature" not in name}
+    whole = _range("global_mean_change", found.global_change, GLOBAL_AEROSOL_DECIMALS)
+    return AerosolDifference.model_validate(kept | whole)
 
 
 def global_warming(arguments: Global) -> GlobalWarming:
@@ -196,17 +139,40 @@ def global_warming(arguments: Global) -> GlobalWarming:
         delta_so2=arguments.delta_SO2,
         delta_bc=arguments.delta_BC,
     )
-    after = _round(found.temperature.mean[0], DECIMALS)
     before = _round(found.baseline.mean[0], DECIMALS)
-    return GlobalWarming(
-        warming_degc=after,
-        warming_low_degc=_round(found.temperature.low[0], DECIMALS),
-        warming_high_degc=_round(found.temperature.high[0], DECIMALS),
-        baseline_warming_degc=before,
-        change_degc=_round(after - before, DECIMALS),
-        change_low_degc=_round(found.change.low[0], DECIMALS),
-        change_high_degc=_round(found.change.high[0], DECIMALS),
+    shown = _range("warming", found.temperature, DECIMALS) | _range(
+        "change", found.change, DECIMALS
     )
+    change = _round(shown["warming_degc"] - before, DECIMALS)
+    return GlobalWarming(**{**shown, "baseline_warming_degc": before, "change_degc": change})
+
+
+PROJECTED: Mapping[str, Callable[[Any, Projections], ToolModel]] = {
+    "future_temperature": future,
+    "diy_greenhouse": greenhouse,
+    "diy_aerosol": aerosol,
+    "diff_diy_aerosol_mean": aerosol_difference,
+}
+"""Tools that the physics or the emulator answer."""
+
+KNOWN: Mapping[str, Callable[[Any], ToolModel]] = {
+    "query_lat_and_lon": city,
+    "history_temperature": history,
+    "is_land_or_sea": surface,
+    "global_temperature": global_warming,
+}
+"""Tools that the physics always answer."""
+
+
+def answer(tool: str, arguments: ToolModel, *, by_emulator: bool) -> ToolModel:
+    """The outputs of a tool for its validated arguments."""
+    if tool in KNOWN:
+        return KNOWN[tool](arguments)
+    if not by_emulator:
+        return PROJECTED[tool](arguments, many.PHYSICS)
+    from simulators.climate.emulator import emulator
+
+    return PROJECTED[tool](arguments, emulator())
 
 
 def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.Changed:
@@ -223,32 +189,31 @@ def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.
 
 
 def _temperature(at: Located, found: many.Estimate) -> Temperature:
-    return Temperature(
-        latitude=at.latitude,
-        longitude=at.longitude,
-        place=at.place,
-        temperature_degc=_round(found.mean[0], DECIMALS),
-        temperature_low_degc=_round(found.low[0], DECIMALS),
-        temperature_high_degc=_round(found.high[0], DECIMALS),
-    )
+    return Temperature.model_validate(_place(at) | _range("temperature", found, DECIMALS))
 
 
 def _changed(at: Located, found: many.Changed, digits: int) -> dict[str, float | str | None]:
     """Fields of a changed temperature; the change is that of the rounded temperatures shown."""
-    after = _round(found.temperature.mean[0], digits)
+    shown = _range("temperature", found.temperature, digits) | _range(
+        "change", found.change, digits
+    )
     before = _round(found.baseline.mean[0], digits)
-    return {
-        "latitude": at.latitude,
-        "longitude": at.longitude,
-        "place": at.place,
-        "temperature_degc": after,
-        "temperature_low_degc": _round(found.temperature.low[0], digits),
-        "temperature_high_degc": _round(found.temperature.high[0], digits),
-        "baseline_temperature_degc": before,
-        "change_degc": _round(after - before, digits),
-        "change_low_degc": _round(found.change.low[0], digits),
-        "change_high_degc": _round(found.change.high[0], digits),
+    shown["change_degc"] = _round(shown["temperature_degc"] - before, digits)
+    return {**_place(at), **shown, "baseline_temperature_degc": before}
+
+
+def _place(at: Located) -> dict[str, float | str | None]:
+    return {"latitude": at.latitude, "longitude": at.longitude, "place": at.place}
+
+
+def _range(name: str, found: many.Estimate, digits: int) -> dict[str, float]:
+    """Fields of a mean and its range."""
+    ends = {
+        f"{name}_degc": found.mean,
+        f"{name}_low_degc": found.low,
+        f"{name}_high_degc": found.high,
     }
+    return {field: _round(values[0], digits) for field, values in ends.items()}
 
 
 def _round(value: float, digits: int) -> float:

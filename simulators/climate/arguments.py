@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -16,6 +16,17 @@ _PATHWAY = (
 _PERCENT = (
     "in percent of the scenario's emissions, in every year from 2015 on; -12 is a cut by 12 %."
 )
+
+
+def _change(what: str, default: Any = ...) -> Any:
+    """A change of emissions, from none left to twice as much."""
+    return Field(
+        default=default,
+        ge=-100,
+        le=100,
+        description=f"Change of {what} {_PERCENT}",
+        json_schema_extra={"unit": "percent"},
+    )
 
 
 class CityQuery(ToolModel):
@@ -98,35 +109,15 @@ class Future(Place):
 class Greenhouse(Future):
     """Changed emissions of greenhouse gases."""
 
-    delta_CO2: float = Field(  # noqa: N815 the published name
-        ge=-100,
-        le=100,
-        description=f"Change of carbon dioxide (CO2) emissions {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
-    delta_CH4: float = Field(  # noqa: N815
-        ge=-100,
-        le=100,
-        description=f"Change of methane (CH4) emissions {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
+    delta_CO2: float = _change("carbon dioxide (CO2) emissions")  # noqa: N815 the published name
+    delta_CH4: float = _change("methane (CH4) emissions")  # noqa: N815 the published name
 
 
 class Aerosol(Future):
     """Changed emissions of aerosols around points."""
 
-    delta_SO2: float = Field(  # noqa: N815
-        ge=-100,
-        le=100,
-        description=f"Change of sulphur dioxide (SO2) emissions around the points, {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
-    delta_BC: float = Field(  # noqa: N815
-        ge=-100,
-        le=100,
-        description=f"Change of black carbon (BC) emissions around the points, {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
+    delta_SO2: float = _change("sulphur dioxide (SO2) emissions around the points,")  # noqa: N815 the published name
+    delta_BC: float = _change("black carbon (BC) emissions around the points,")  # noqa: N815 the published name
     modify_points: list[list[float]] = Field(
         min_length=1,
         max_length=200,
@@ -161,34 +152,10 @@ class Global(ToolModel):
     scenario: Scenario | None = Field(
         default=None, description=f"{_PATHWAY} Needed from 2015 on; none before."
     )
-    delta_CO2: float = Field(  # noqa: N815
-        default=0.0,
-        ge=-100,
-        le=100,
-        description=f"Change of carbon dioxide (CO2) emissions {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
-    delta_CH4: float = Field(  # noqa: N815
-        default=0.0,
-        ge=-100,
-        le=100,
-        description=f"Change of methane (CH4) emissions {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
-    delta_SO2: float = Field(  # noqa: N815
-        default=0.0,
-        ge=-100,
-        le=100,
-        description=f"Change of the world's sulphur dioxide (SO2) emissions {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
-    delta_BC: float = Field(  # noqa: N815
-        default=0.0,
-        ge=-100,
-        le=100,
-        description=f"Change of the world's black carbon (BC) emissions {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
+    delta_CO2: float = _change("carbon dioxide (CO2) emissions", 0.0)  # noqa: N815 the published name
+    delta_CH4: float = _change("methane (CH4) emissions", 0.0)  # noqa: N815 the published name
+    delta_SO2: float = _change("the world's sulphur dioxide (SO2) emissions", 0.0)  # noqa: N815 the published name
+    delta_BC: float = _change("the world's black carbon (BC) emissions", 0.0)  # noqa: N815 the published name
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

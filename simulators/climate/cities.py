@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import lzma
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,10 +63,10 @@ class City:
 
 @dataclass(frozen=True)
 class Index:
-    """Cities by folded name and by folded variant."""
+    """Lines of the asset by folded name and by folded variant."""
 
-    by_name: dict[str, tuple[City, ...]]
-    by_variant: dict[str, tuple[City, ...]]
+    by_name: Mapping[str, Sequence[str]]
+    by_variant: Mapping[str, Sequence[str]]
 
 
 def find_city(city_name: str) -> City:
@@ -119,8 +118,8 @@ def _parts(city_name: str) -> tuple[str, list[str]]:
 
 def _namesakes(name: str, wanted: str, index: Index) -> tuple[City, ...]:
     """Cities of this name; those spelled just so where the accents tell, then by variants."""
-    named = index.by_name.get(wanted, ())
-    variants = index.by_variant.get(wanted, ())
+    named = tuple(map(_city, index.by_name.get(wanted, ())))
+    variants = tuple(map(_city, index.by_variant.get(wanted, ())))
     if not named:
         return variants
     spelled = tuple(city for city in named if city.name.casefold() == name.strip().casefold())
@@ -158,7 +157,7 @@ def _close(wanted: str, index: Index, city_name: str) -> tuple[City, ...]:
 
     names = index.by_name.keys()
     hits = [hit[0] for hit in process.extract(wanted, names, scorer=fuzz.ratio, limit=4 * SHOWN)]
-    largest = [max(index.by_name[name], key=lambda city: city.population) for name in hits]
+    largest = [max(map(_city, index.by_name[name]), key=lambda c: c.population) for name in hits]
     for city in largest:
         if city.population >= CORRECTED_FROM_POPULATION and _same_base(wanted, fold(city.name)):
             return (city,)
@@ -193,18 +192,19 @@ def _listed(cities: Sequence[City]) -> str:
     return f"{shown}; and {more} more" if more > 0 else shown
 
 
-@lru_cache(maxsize=1)
-def all_cities() -> tuple[City, ...]:
+def all_cities() -> Iterator[City]:
     """Every city of the asset."""
-    text = lzma.decompress((ASSETS / "cities.tsv.xz").read_bytes()).decode()
-    cities = []
-    for line in text.split("\n"):
-        name, latitude, longitude, country, state, population, variants = line.split("\t")
-        known = tuple(variants.split("|")) if variants else ()
-        cities.append(
-            City(name, float(latitude), float(longitude), country, state, int(population), known)
-        )
-    return tuple(cities)
+    return map(_city, _lines())
+
+
+def _lines() -> list[str]:
+    return lzma.decompress((ASSETS / "cities.tsv.xz").read_bytes()).decode().split("\n")
+
+
+def _city(line: str) -> City:
+    name, latitude, longitude, country, state, population, variants = line.split("\t")
+    known = tuple(variants.split("|")) if variants else ()
+    return City(name, float(latitude), float(longitude), country, state, int(population), known)
 
 
 @lru_cache(maxsize=1)
@@ -230,13 +230,13 @@ def _states() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _index() -> Index:
-    names: defaultdict[str, list[City]] = defaultdict(list)
-    variants: defaultdict[str, list[City]] = defaultdict(list)
-    for city in all_cities():
-        names[fold(city.name)].append(city)
-        for variant in city.variants:
-            variants[variant].append(city)  # never the name itself: city_names.variants
-    return Index(
-        {name: tuple(found) for name, found in names.items()},
-        {name: tuple(found) for name, found in variants.items()},
-    )
+    """Only lines: an object for each of 170,000 cities would take seconds at the first question."""
+    names: dict[str, list[str]] = {}
+    variants: dict[str, list[str]] = {}
+    for line in _lines():
+        names.setdefault(fold(line.partition("\t")[0]), []).append(line)
+        # never the name itself: city_names.variants
+        for variant in line.rpartition("\t")[2].split("|"):
+            variants.setdefault(variant, []).append(line)
+    variants.pop("", None)
+    return Index(names, variants)

@@ -12,15 +12,16 @@ _LETTERS = str.maketrans(
         "ħ": "h", "ə": "e", "Ə": "e", "-": " ", "/": " ", ",": " ",
     }
 )  # fmt: skip
-_SILENT = {"'", "’", "‘", "ʻ", "ʼ", "`", "´", "ʿ", "ʾ", "′", "."}
+_SILENT = dict.fromkeys(map(ord, "'’‘ʻʼ`´ʿʾ′."))
 
 
 def fold(name: str) -> str:
     """The key of a name: 'São José' and 'sao jose' have the same."""
     letters = name.translate(_LETTERS)
-    plain = letters if letters.isascii() else unicodedata.normalize("NFKD", letters)
-    kept = "".join(c for c in plain if c not in _SILENT and not unicodedata.combining(c))
-    return " ".join(kept.casefold().split())
+    if not letters.isascii():
+        plain = unicodedata.normalize("NFKD", letters)
+        letters = "".join(c for c in plain if not unicodedata.combining(c))
+    return " ".join(letters.translate(_SILENT).casefold().split())
 
 
 VARIANTS_FROM_POPULATION = 5_000

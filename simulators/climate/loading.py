@@ -16,7 +16,6 @@ from simulators.climate.grids import Array, bilinear
 from simulators.climate.warming import Responses
 
 ASSETS = Path(__file__).parent / "assets"
-ASSET_FILES = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 EMISSION_COLUMNS = ("co2_gt", "ch4_mt", "so2_mt", "bc_mt")
 """Columns of emissions.csv, the world's emissions a year; the emulator reads them."""
 
@@ -105,6 +104,6 @@ def _open(name: str) -> Any:
     if not path.is_file():
         raise MissingEngineError(
             f"{path} is missing: it belongs to the source tree; make it again with "
-            "'python -m simulators.climate.assets WHEELDIR'"
+            "'python -m simulators.climate.training.assets WHEELDIR'"
         )
     return np.load(path, allow_pickle=False)

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from simulators.base import ArgumentError, Tool, ToolModel, files_fingerprint, render_handbook
-from simulators.climate import answers, arguments, outputs
-from simulators.climate.loading import ASSET_FILES, ASSETS
+from simulators.base import (
+    NOT_RUN,
+    ArgumentError,
+    Tool,
+    ToolModel,
+    code_files,
+    engine_version,
+    files_fingerprint,
+    render_handbook,
+)
+from simulators.climate import arguments, outputs
 
 Backend = Literal["physics", "emulator"]
 
 _HERE = Path(__file__).parent
-_CODE = (
-    "aerosols.py",
-    "answers.py",
-    "arguments.py",
-    "cities.py",
-    "city_names.py",
-    "grids.py",
-    "loading.py",
-    "outputs.py",
-    "simulator.py",
-    "temperature.py",
-    "warming.py",
-)
-"""What decides a result. The handbook and the text templates do not."""
-
-
-@dataclass(frozen=True)
-class _Entry:
-    tool: Tool
-    answer: Callable[[Any], ToolModel]
+_ASSETS = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 
 
 class ClimateSimulator:
@@ -54,61 +41,90 @@ class ClimateSimulator:
                 f"backend of climate is '{backend}': take one of {', '.join(get_args(Backend))}"
             )
         self._backend = backend
-        self._entries = _entries(answers.PHYSICS if backend == "physics" else _emulator())
+        self._tools = _tools()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools by name."""
-        return {name: entry.tool for name, entry in self._entries.items()}
+        return self._tools
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
-        return render_handbook(_read("handbook.md"), self.tools)
+        return render_handbook(_read("handbook.md"), self._tools)
+
+    def guide(self) -> str:
+        """Questions worth asking, for who writes a benchmark."""
+        return _read("guide.md")
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:  # noqa: ARG002
         """Run one tool. Raises ArgumentError, also for a city that is unknown or ambiguous."""
-        if tool not in self._entries:
+        if tool not in self._tools:
             raise ArgumentError(
-                f"climate has no tool '{tool}'; its tools are: {', '.join(self._entries)}"
+                f"climate has no tool '{tool}'; its tools are: {', '.join(self._tools)}"
             )
-        entry = self._entries[tool]
-        if not isinstance(arguments, entry.tool.arguments):
+        wanted = self._tools[tool].arguments
+        if not isinstance(arguments, wanted):
             raise ArgumentError(
-                f"climate.{tool} takes {entry.tool.arguments.__name__}, not "
-                f"{type(arguments).__name__}"
+                f"climate.{tool} takes {wanted.__name__}, not {type(arguments).__name__}"
             )
-        return entry.answer(arguments)
+        # Late: the handbook and the checks of arguments need neither numpy nor the assets.
+        from simulators.climate.answers import answer
+
+        return answer(tool, arguments, by_emulator=self._backend == "emulator")
 
     def fingerprint(self) -> str:
         """Hash of the code that decides results and of the assets; of the emulator where used."""
+        files = [
+            *code_files(_HERE, without=(*NOT_RUN, "emulator")),
+            *(_HERE / "assets" / name for name in _ASSETS),
+        ]
         if self._backend == "physics":
-            return _fingerprint()
-        from simulators.climate import emulator
+            return files_fingerprint(files)
+        files += [*code_files(_HERE / "emulator"), _HERE / "assets" / "emissions.csv"]
+        files.append(_HERE / "weights" / "emulator.npz")
+        return files_fingerprint(files, engine_version("torch"))
 
-        return files_fingerprint([], _fingerprint(), emulator.fingerprint())
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
+        """Calls to try the tools with."""
+        place: dict[str, object] = {"latitude": 48.9, "longitude": 2.4}
+        later = {"year": 2060, "scenario": "ssp245"}
+        gases = {"delta_CO2": -20.0, "delta_CH4": 10.0}
+        aerosols = {"delta_SO2": -30.0, "delta_BC": 20.0}
+        region = {**aerosols, "city_name": "Delhi", "modify_points": [[77.2, 28.6]]}
+        return {
+            "query_lat_and_lon": [{"city_name": "Berlin, Germany"}],
+            "history_temperature": [{**place, "year": 1990}, {"city_name": "Lima", "year": 1990}],
+            "future_temperature": [{**place, **later}, {**later, "city_name": "Lima"}],
+            "diy_greenhouse": [
+                {**place, **later, **gases},
+                {**later, **gases, "city_name": "Lima"},
+            ],
+            "diy_aerosol": [
+                {**later, **aerosols, **place, "modify_points": [[2.4, 48.9]]},
+                {**later, **region},
+            ],
+            "diff_diy_aerosol_mean": [
+                {**later, **aerosols, **place, "modify_points": [[2.4, 48.9]]},
+                {**later, **region},
+            ],
+            "is_land_or_sea": [place, {"latitude": 0.0, "longitude": 0.0}, {"city_name": "Lima"}],
+            "global_temperature": [{**later, **gases, **aerosols}, {"year": 1990}],
+        }
 
 
-def _emulator() -> answers.Projections:
-    from simulators.climate.emulator import emulator
-
-    return emulator()
-
-
-def _entries(projections: answers.Projections) -> dict[str, _Entry]:
+def _tools() -> dict[str, Tool]:
     listed = (
         (
             "query_lat_and_lon",
             "Latitude and longitude of a city. The other tools take a city_name themselves.",
             arguments.CityQuery,
             outputs.CityFound,
-            answers.city,
         ),
         (
             "history_temperature",
             "Annual mean temperature of a place in a year from 1850 to 2014.",
             arguments.History,
             outputs.Temperature,
-            answers.history,
         ),
         (
             "future_temperature",
@@ -116,14 +132,12 @@ def _entries(projections: answers.Projections) -> dict[str, _Entry]:
             "baseline, without any intervention.",
             arguments.Future,
             outputs.Temperature,
-            partial(answers.future, projections=projections),
         ),
         (
             "diy_greenhouse",
             "The same with changed CO2 and CH4 emissions of the whole world, beside the baseline.",
             arguments.Greenhouse,
             outputs.ChangedTemperature,
-            partial(answers.greenhouse, projections=projections),
         ),
         (
             "diy_aerosol",
@@ -131,7 +145,6 @@ def _entries(projections: answers.Projections) -> dict[str, _Entry]:
             "baseline.",
             arguments.Aerosol,
             outputs.AerosolTemperature,
-            partial(answers.aerosol, projections=projections),
         ),
         (
             "diff_diy_aerosol_mean",
@@ -139,14 +152,12 @@ def _entries(projections: answers.Projections) -> dict[str, _Entry]:
             "and to that of the place.",
             arguments.Aerosol,
             outputs.AerosolDifference,
-            partial(answers.aerosol_difference, projections=projections),
         ),
         (
             "is_land_or_sea",
             "Whether a place is on land or at sea. A named city is on land.",
             arguments.Place,
             outputs.Surface,
-            answers.surface,
         ),
         (
             "global_temperature",
@@ -154,23 +165,13 @@ def _entries(projections: answers.Projections) -> dict[str, _Entry]:
             "emissions if any.",
             arguments.Global,
             outputs.GlobalWarming,
-            answers.global_warming,
         ),
     )
     return {
-        name: _Entry(
-            Tool(name, description, taken, given, _read("wording.j2") + _read(f"{name}.j2")), answer
-        )
-        for name, description, taken, given, answer in listed
+        name: Tool(name, description, taken, given, _read("wording.j2") + _read(f"{name}.j2"))
+        for name, description, taken, given in listed
     }
 
 
-@lru_cache(maxsize=16)
 def _read(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-@lru_cache(maxsize=1)
-def _fingerprint() -> str:
-    code = [_HERE / name for name in _CODE]
-    return files_fingerprint([*code, *(ASSETS / name for name in ASSET_FILES)])

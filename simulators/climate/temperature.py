@@ -8,6 +8,7 @@ broadcast; latitudes and longitudes in degrees, changes in percent of the scenar
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,68 +44,117 @@ class Changed:
     global_change: Estimate
 
 
+@dataclass(frozen=True)
+class Query:
+    """Places and years, one-dimensional arrays of one length; scenarios as numbers."""
+
+    latitude: Array
+    longitude: Array
+    year: NDArray[np.intp]
+    scenario: NDArray[np.intp]
+    land: NDArray[np.bool_]
+
+    @property
+    def above_climatology(self) -> Array:
+        """Global warming above that of the observed climatology: (queries, members), degC."""
+        level = responses().climatology_level()
+        return np.asarray(warming.baseline(responses(), self.scenario, self.year) - level)
+
+
+class Projections(ABC):
+    """Who projects 2015-2100 at places: the physics, or the emulator.
+
+    ``land`` overrules the land mask. Changes are percent of the scenario's emissions.
+    """
+
+    def future_temperature(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        scenario: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> Estimate:
+        """Temperature of years 2015-2100 without changes."""
+        return self._future(_query(latitude, longitude, year, scenario, land)[0])
+
+    def diy_greenhouse(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        scenario: ArrayLike,
+        *,
+        delta_co2: ArrayLike,
+        delta_ch4: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> Changed:
+        """Temperature with changed CO2 and CH4 emissions."""
+        query, (co2, ch4) = _query(latitude, longitude, year, scenario, land, delta_co2, delta_ch4)
+        return self._greenhouse(query, co2, ch4)
+
+    def diy_aerosol(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        scenario: ArrayLike,
+        *,
+        delta_so2: ArrayLike,
+        delta_bc: ArrayLike,
+        modify_points: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> Changed:
+        """Temperature with SO2 and BC emissions changed around [[longitude, latitude], ...]."""
+        query, (so2, bc) = _query(latitude, longitude, year, scenario, land, delta_so2, delta_bc)
+        points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
+        return self._aerosol(query, so2, bc, points)
+
+    @abstractmethod
+    def _future(self, query: Query) -> Estimate: ...
+
+    @abstractmethod
+    def _greenhouse(self, query: Query, co2: Array, ch4: Array) -> Changed: ...
+
+    @abstractmethod
+    def _aerosol(self, query: Query, so2: Array, bc: Array, points: Array) -> Changed: ...
+
+
+class Physics(Projections):
+    """FaIR's members and pattern scaling."""
+
+    def _future(self, query: Query) -> Estimate:
+        return _local(_place(query), query.above_climatology)
+
+    def _greenhouse(self, query: Query, co2: Array, ch4: Array) -> Changed:
+        change = warming.greenhouse_change(responses(), query.scenario, query.year, co2, ch4)
+        place = _place(query)
+        return _changed(place, query.above_climatology, change, place.pattern)
+
+    def _aerosol(self, query: Query, so2: Array, bc: Array, points: Array) -> Changed:
+        shares = point_shares(points, fields().emissions)
+        world = shares.sum()
+        change = warming.aerosol_change(
+            responses(), query.scenario, query.year, so2 * world, bc * world
+        )
+        place = _place(query)
+        norms = fields().response_norms
+        felt = regional_factor(points, shares, norms, query.latitude, query.longitude)
+        factor = np.asarray(place.pattern * felt)
+        return _changed(place, query.above_climatology, change, factor)
+
+
+PHYSICS = Physics()
+future_temperature = PHYSICS.future_temperature
+diy_greenhouse = PHYSICS.diy_greenhouse
+diy_aerosol = PHYSICS.diy_aerosol
+
+
 def history_temperature(
     latitude: ArrayLike, longitude: ArrayLike, year: ArrayLike, land: ArrayLike | None = None
 ) -> Estimate:
     """Temperature of years 1850-2014."""
     return future_temperature(latitude, longitude, year, SCENARIOS[0], land)
-
-
-def future_temperature(
-    latitude: ArrayLike,
-    longitude: ArrayLike,
-    year: ArrayLike,
-    scenario: ArrayLike,
-    land: ArrayLike | None = None,
-) -> Estimate:
-    """Temperature of years 2015-2100 without changes. ``land`` overrules the land mask."""
-    lat, lon, years, which = aligned(latitude, longitude, year, scenario_index(scenario))
-    above = _above_climatology(which, years)
-    return _local(_place(lat, lon, land), above)
-
-
-def diy_greenhouse(
-    latitude: ArrayLike,
-    longitude: ArrayLike,
-    year: ArrayLike,
-    scenario: ArrayLike,
-    *,
-    delta_co2: ArrayLike,
-    delta_ch4: ArrayLike,
-    land: ArrayLike | None = None,
-) -> Changed:
-    """Temperature with changed CO2 and CH4 emissions."""
-    lat, lon, years, which, co2, ch4 = aligned(
-        latitude, longitude, year, scenario_index(scenario), delta_co2, delta_ch4
-    )
-    change = warming.greenhouse_change(responses(), which, years, co2, ch4)
-    place = _place(lat, lon, land)
-    return _changed(place, _above_climatology(which, years), change, place.pattern)
-
-
-def diy_aerosol(
-    latitude: ArrayLike,
-    longitude: ArrayLike,
-    year: ArrayLike,
-    scenario: ArrayLike,
-    *,
-    delta_so2: ArrayLike,
-    delta_bc: ArrayLike,
-    modify_points: ArrayLike,
-    land: ArrayLike | None = None,
-) -> Changed:
-    """Temperature with SO2 and BC emissions changed around points [[longitude, latitude], ...]."""
-    lat, lon, years, which, so2, bc = aligned(
-        latitude, longitude, year, scenario_index(scenario), delta_so2, delta_bc
-    )
-    points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
-    shares = point_shares(points, fields().emissions)
-    world = shares.sum()
-    change = warming.aerosol_change(responses(), which, years, so2 * world, bc * world)
-    place = _place(lat, lon, land)
-    norms = fields().response_norms
-    factor = np.asarray(place.pattern * regional_factor(points, shares, norms, lat, lon))
-    return _changed(place, _above_climatology(which, years), change, factor)
 
 
 def global_temperature(
@@ -160,22 +210,27 @@ class _Place:
     pattern_sd: Array
 
 
-def _place(lat: Array, lon: Array, land: ArrayLike | None) -> _Place:
-    grids = fields()
+def _query(
+    latitude: ArrayLike,
+    longitude: ArrayLike,
+    year: ArrayLike,
+    scenario: ArrayLike,
+    land: ArrayLike | None,
+    *changes: ArrayLike,
+) -> tuple[Query, tuple[Array, ...]]:
+    lat, lon, years, which, *rest = aligned(
+        latitude, longitude, year, scenario_index(scenario), *changes
+    )
     if land is None:
-        on_land = grids.is_land(lat, lon)
+        on_land = fields().is_land(lat, lon)
     else:
         on_land = np.broadcast_to(np.asarray(land, dtype=np.bool_), lat.shape)
-    return _Place(
-        grids.observed(lat, lon),
-        grids.pattern(lat, lon, on_land),
-        grids.pattern_spread(lat, lon),
-    )
+    return Query(lat, lon, years, which, on_land), tuple(rest)
 
 
-def _above_climatology(scenario: NDArray[np.intp], year: NDArray[np.intp]) -> Array:
-    level = responses().climatology_level()
-    return np.asarray(warming.baseline(responses(), scenario, year) - level)
+def _place(query: Query) -> _Place:
+    grids, at = fields(), (query.latitude, query.longitude)
+    return _Place(grids.observed(*at), grids.pattern(*at, query.land), grids.pattern_spread(*at))
 
 
 def _local(place: _Place, warmer: Array) -> Estimate:

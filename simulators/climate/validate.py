@@ -10,7 +10,6 @@ by ``--longitude-offset`` (180 by default), here and nowhere else.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,10 +18,11 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
-from simulators.base import ArgumentError, SimulatorError, ToolModel, validate_call
+from simulators.base import ArgumentError, ToolModel, validate_call
 from simulators.climate.cities import City, find_city
 from simulators.climate.outputs import Temperature
 from simulators.climate.simulator import ClimateSimulator
+from simulators.commands import published_parser, report
 from simulators.published import read_parsed
 
 LONGITUDE_OFFSET = 180.0
@@ -141,21 +141,11 @@ def aerosol_evidence(published: Sequence[Published]) -> dict[str, int]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.climate.validate")
-    parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser = published_parser("simulators.climate.validate")
     parser.add_argument("--longitude-offset", type=float, default=LONGITUDE_OFFSET)
     given = parser.parse_args(argv)
-    try:
-        published = read_published(given.dir)
-        report = validate(published, ClimateSimulator(), given.longitude_offset)
-    except ArgumentError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except SimulatorError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps(report, indent=2))
-    return 0
+    offset = given.longitude_offset
+    return report(lambda: validate(read_published(given.dir), ClimateSimulator(), offset))
 
 
 def _published(row: Mapping[str, str]) -> Published:

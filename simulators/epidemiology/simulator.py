@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.base import ArgumentError, Tool, ToolModel, files_fingerprint, render_handbook
+from simulators.base import (
+    NOT_RUN,
+    ArgumentError,
+    Tool,
+    ToolModel,
+    code_files,
+    engine_version,
+    files_fingerprint,
+    render_handbook,
+)
 from simulators.epidemiology.arguments import (
     DailyQuantiles,
     ForecastArguments,
@@ -32,25 +39,6 @@ HERE = Path(__file__).parent
 TOOL = "forecast"
 DEFAULT_MEMBERS = 100
 Backend = Literal["mechanistic", "emulator"]
-_CODE = (
-    "arguments.py",
-    "disease.py",
-    "ensemble.py",
-    "mobility.py",
-    "places.py",
-    "season.py",
-    "simulator.py",
-    "step.py",
-    "summary.py",
-    "trajectories.py",
-)
-_EMULATOR_CODE = (
-    "emulator.py",
-    "emulator_draws.py",
-    "emulator_features.py",
-    "mean_field.py",
-    "neural_process.py",
-)
 _ASSETS = ("assets/contacts.csv", "assets/places.csv")
 
 
@@ -96,6 +84,10 @@ class EpidemiologySimulator:
         """Prose and parameter tables, as Markdown."""
         return render_handbook((HERE / "handbook.md").read_text(encoding="utf-8"), self._tools)
 
+    def guide(self) -> str:
+        """Questions worth asking, for who writes a benchmark."""
+        return (HERE / "guide.md").read_text(encoding="utf-8")
+
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ForecastOutputs:
         """Forecast one scenario. Deterministic in (arguments, seed). Raises ArgumentError."""
         if tool not in self._tools:
@@ -113,13 +105,25 @@ class EpidemiologySimulator:
 
     def fingerprint(self) -> str:
         """Hash of the code and facts that decide results, the default size and the engines."""
-        return files_fingerprint(
-            [],
-            _files_hash(),
-            f"members {self._members}",
-            *(f"{package} {version(package)}" for package in ("numpy", "numba")),
-            *self._emulator_words(),
-        )
+        files = [*code_files(HERE, without=(*NOT_RUN, "emulator")), *(HERE / a for a in _ASSETS)]
+        engines = ["numpy", "numba"]
+        if self._backend == "emulator":
+            files += [*code_files(HERE / "emulator"), HERE / "weights" / "emulator.npz"]
+            engines += ["scipy", "torch"]
+        words = [f"members {self._members}", *map(engine_version, engines)]
+        return files_fingerprint(files, *words)
+
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
+        """Calls to try the tool with."""
+        season = {"start_date": "2022-10-05", "r0": 1.9, "prior_immunity_percent": 30}
+        small = {"members": 4, "metric": "hospital incidence"}
+        both = {"per_state": True, "daily": True, "school_closure_weeks": 6}
+        return {
+            TOOL: [
+                {**season, **small, "states": ["Ohio"], "seasonality": "moderate"},
+                {**season, **small, **both, "states": ["Ohio", "VT"], "seasonality": 0.2},
+            ]
+        }
 
     def _series(
         self, conditions: Conditions, chosen: list[int], members: int, seed: int
@@ -133,16 +137,6 @@ class EpidemiologySimulator:
         from simulators.epidemiology.ensemble import run_ensemble
 
         return run_ensemble(conditions, range(members), seed)[:, :, chosen]
-
-    def _emulator_words(self) -> list[str]:
-        """What else decides the emulator's results."""
-        if self._backend == "mechanistic":
-            return []
-        from simulators.epidemiology.emulator import weights_hash
-
-        code = files_fingerprint([HERE / name for name in _EMULATOR_CODE])
-        engines = [f"{package} {version(package)}" for package in ("scipy", "torch")]
-        return [code, weights_hash(), *engines]
 
 
 def _conditions(arguments: ForecastArguments) -> Conditions:
@@ -200,8 +194,3 @@ def _fields(arguments: ForecastArguments, summary: Summary) -> dict[str, object]
         "four_week_growth_percent": round(summary.growth_percent, 1),
         "cumulative_median": round(summary.cumulative_median, 1),
     }
-
-
-@lru_cache(maxsize=1)
-def _files_hash() -> str:
-    return files_fingerprint([HERE / name for name in (*_CODE, *_ASSETS)])

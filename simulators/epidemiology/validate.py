@@ -12,8 +12,6 @@ and places. Both conventions are followed here and nowhere else.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -22,7 +20,8 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from simulators.base import ArgumentError, SimulatorError
+from simulators.base import ArgumentError
+from simulators.commands import published_parser, report
 from simulators.epidemiology.arguments import Metric
 from simulators.epidemiology.disease import DISEASE, Disease
 from simulators.epidemiology.ensemble import Conditions, run_ensemble
@@ -128,30 +127,24 @@ def validate(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.validate")
-    parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser = published_parser("simulators.epidemiology.validate")
     parser.add_argument("--members", type=int, default=MEMBERS, help="default 20")
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args(argv)
-    try:
+
+    def found() -> object:
         if given.members < 1:
             raise ArgumentError(f"--members is {given.members}: it must be at least 1")
         published = read_published(given.dir)
-        report = validate(published, DISEASE, members=given.members, seed=given.seed)
-    except ArgumentError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except SimulatorError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps(report, indent=2))
-    return 0
+        return validate(published, DISEASE, members=given.members, seed=given.seed)
+
+    return report(found)
 
 
 def _published(row: dict[str, str]) -> Published:
     season = row["season"].strip()
     if season not in _SEASONS:
-        raise ValueError(f"season '{season}' is none of {', '.join(_SEASONS)}")
+        raise ValueError(f"season '{season}' is not one of {', '.join(_SEASONS)}")
     metric = row["metric"].strip()
     if metric not in _METRICS:
         raise ValueError(f"metric '{metric}' is neither prevalence nor incidence")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from simulators.base import MissingEngineError, RunError
+from simulators.base import MissingEngineError, RunError, engine_version, files_fingerprint
 
 INSTALL = "install it with 'pip install eclipse-sumo', or point SUMO_HOME at an installation"
 RUN_LOG_VARIABLE = "SIMULRAG_URBAN_RUN_LOG"
@@ -25,15 +25,37 @@ def program(name: str) -> Path:
         if not path.is_file():
             raise MissingEngineError(f"SUMO_HOME is {home}, which has no bin/{name}: {INSTALL}")
         return path
-    spec = find_spec("sumo")
-    if spec is not None and spec.origin is not None:
-        path = Path(spec.origin).parent / "bin" / name
-        if path.is_file():
-            return path
+    packaged = _packaged(name)
+    if packaged is not None:
+        return packaged
     found = shutil.which(name)
     if found is None:
         raise MissingEngineError(f"SUMO's program '{name}' is not on this machine: {INSTALL}")
     return Path(found)
+
+
+def _packaged(name: str) -> Path | None:
+    """Where the Python package has this program, if it is installed."""
+    spec = find_spec("sumo")
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent / "bin" / name
+    return path if path.is_file() else None
+
+
+def identity() -> str:
+    """What tells one SUMO from another, without starting it: of the Python package its version,
+    of any other installation the hash of the program."""
+    sumo = program("sumo")
+    if sumo == _packaged("sumo"):
+        return engine_version("eclipse-sumo")
+    status = sumo.stat()
+    return _hash(sumo, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _hash(sumo: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 a new file, a new hash
+    return files_fingerprint([sumo])
 
 
 def version() -> str:

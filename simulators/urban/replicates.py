@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from simulators.urban.interventions import ComparisonOutputs, ScenarioOutputs
@@ -12,6 +11,12 @@ from simulators.urban.measures import Measures
 
 DECIMALS = 2
 """The precision of the published records."""
+
+MEANS = (
+    *("travel_time_s", "idling_s", "distance_m"),
+    *("co2_mg", "co2_per_vehicle_mg", "nox_mg", "fuel_ml"),
+)
+"""Measures of which both tools show the rounded mean."""
 
 
 def replicate_seed(seed: int, index: int) -> int:
@@ -24,17 +29,9 @@ def replicate_seed(seed: int, index: int) -> int:
 
 def scenario_outputs(runs: Sequence[Measures]) -> ScenarioOutputs:
     """Means (rounded) and standard deviations over the replicates."""
-    mean = _mean(runs)
     return ScenarioOutputs(
-        travel_time_s=mean.travel_time_s,
-        idling_s=mean.idling_s,
-        distance_m=mean.distance_m,
-        co2_mg=mean.co2_mg,
-        co2_per_vehicle_mg=mean.co2_per_vehicle_mg,
-        nox_mg=mean.nox_mg,
-        fuel_ml=mean.fuel_ml,
-        vehicles=mean.vehicles,
-        last_arrival_s=round(fmean(run.last_arrival_s for run in runs), DECIMALS),
+        **{name: _mean(runs, name) for name in (*MEANS, "last_arrival_s")},
+        vehicles=_vehicles(runs),
         travel_time_sd_s=_spread([run.travel_time_s for run in runs]),
         idling_sd_s=_spread([run.idling_s for run in runs]),
         co2_sd_mg=_spread([run.co2_mg for run in runs]),
@@ -48,75 +45,45 @@ def comparison_outputs(
 
     Replicates of both are paired by seed for the spread of the changes.
     """
-    a, b = _mean(baseline), _mean(scenario)
-    pairs = list(zip(baseline, scenario, strict=True))
-    return ComparisonOutputs(
-        baseline_travel_time_s=a.travel_time_s,
-        scenario_travel_time_s=b.travel_time_s,
-        travel_time_change_percent=_change(a.travel_time_s, b.travel_time_s),
-        baseline_idling_s=a.idling_s,
-        scenario_idling_s=b.idling_s,
-        idling_change_percent=_change_or_none(a.idling_s, b.idling_s),
-        baseline_distance_m=a.distance_m,
-        scenario_distance_m=b.distance_m,
-        baseline_co2_mg=a.co2_mg,
-        scenario_co2_mg=b.co2_mg,
-        co2_change_percent=_change_or_none(a.co2_mg, b.co2_mg),
-        baseline_co2_per_vehicle_mg=a.co2_per_vehicle_mg,
-        scenario_co2_per_vehicle_mg=b.co2_per_vehicle_mg,
-        co2_per_vehicle_change_percent=_change_or_none(a.co2_per_vehicle_mg, b.co2_per_vehicle_mg),
-        baseline_nox_mg=a.nox_mg,
-        scenario_nox_mg=b.nox_mg,
-        nox_change_percent=_change_or_none(a.nox_mg, b.nox_mg),
-        baseline_fuel_ml=a.fuel_ml,
-        scenario_fuel_ml=b.fuel_ml,
-        fuel_change_percent=_change_or_none(a.fuel_ml, b.fuel_ml),
-        baseline_vehicles=a.vehicles,
-        scenario_vehicles=b.vehicles,
-        vehicles_change_percent=_change(a.vehicles, b.vehicles),
-        travel_time_change_sd_percent=_spread(
-            [_change_or_none(x.travel_time_s, y.travel_time_s) for x, y in pairs]
-        ),
-        idling_change_sd_percent=_spread(
-            [_change_or_none(x.idling_s, y.idling_s) for x, y in pairs]
-        ),
-        co2_change_sd_percent=_spread([_change_or_none(x.co2_mg, y.co2_mg) for x, y in pairs]),
+    shown: dict[str, float | None] = {}
+    for name in MEANS:
+        before, after = _mean(baseline, name), _mean(scenario, name)
+        shown |= {f"baseline_{name}": before, f"scenario_{name}": after}
+        if name != "distance_m":
+            shown[f"{_quantity(name)}_change_percent"] = _change(before, after)
+    for name in ("travel_time_s", "idling_s", "co2_mg"):
+        pairs = [
+            (getattr(a, name), getattr(b, name)) for a, b in zip(baseline, scenario, strict=True)
+        ]
+        spread = _spread([_change(before, after) for before, after in pairs])
+        shown[f"{_quantity(name)}_change_sd_percent"] = spread
+    before, after = _vehicles(baseline), _vehicles(scenario)
+    return ComparisonOutputs.model_validate(
+        {
+            **shown,
+            "baseline_vehicles": before,
+            "scenario_vehicles": after,
+            "vehicles_change_percent": _change(before, after),
+        }
     )
 
 
-@dataclass(frozen=True)
-class _Mean:
-    """Rounded means over replicates; units as in Measures."""
-
-    travel_time_s: float
-    idling_s: float
-    distance_m: float
-    co2_mg: float
-    co2_per_vehicle_mg: float
-    nox_mg: float
-    fuel_ml: float
-    vehicles: int
+def _mean(runs: Sequence[Measures], name: str) -> float:
+    return round(fmean(getattr(run, name) for run in runs), DECIMALS)
 
 
-def _mean(runs: Sequence[Measures]) -> _Mean:
-    return _Mean(
-        travel_time_s=round(fmean(run.travel_time_s for run in runs), DECIMALS),
-        idling_s=round(fmean(run.idling_s for run in runs), DECIMALS),
-        distance_m=round(fmean(run.distance_m for run in runs), DECIMALS),
-        co2_mg=round(fmean(run.co2_mg for run in runs), DECIMALS),
-        co2_per_vehicle_mg=round(fmean(run.co2_per_vehicle_mg for run in runs), DECIMALS),
-        nox_mg=round(fmean(run.nox_mg for run in runs), DECIMALS),
-        fuel_ml=round(fmean(run.fuel_ml for run in runs), DECIMALS),
-        vehicles=round(fmean(run.vehicles for run in runs)),
-    )
+def _vehicles(runs: Sequence[Measures]) -> int:
+    return round(fmean(run.vehicles for run in runs))
 
 
-def _change(before: float, after: float) -> float:
-    return round((after - before) / before * 100, DECIMALS) + 0.0  # no negative zero
+def _quantity(name: str) -> str:
+    """The name without its unit."""
+    return name.rpartition("_")[0]
 
 
-def _change_or_none(before: float, after: float) -> float | None:
-    return _change(before, after) if before else None
+def _change(before: float, after: float) -> float | None:
+    """In percent; none where there was nothing before."""
+    return round((after - before) / before * 100, DECIMALS) + 0.0 if before else None  # no -0.0
 
 
 def _spread(values: Sequence[float | None]) -> float | None:

@@ -9,9 +9,15 @@ from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
-
-from simulators.base import ArgumentError, Tool, ToolModel, files_fingerprint, render_handbook
+from simulators.base import (
+    ArgumentError,
+    Tool,
+    ToolModel,
+    code_files,
+    compiled,
+    files_fingerprint,
+    render_handbook,
+)
 from simulators.urban import engine
 from simulators.urban.interventions import ComparisonOutputs, Interventions, ScenarioOutputs
 from simulators.urban.measures import Measures
@@ -20,18 +26,6 @@ from simulators.urban.replicates import comparison_outputs, replicate_seed, scen
 from simulators.urban.runs import BASELINE, Setting, Workplace, run_corridor
 
 _HERE = Path(__file__).parent
-_CODE = (
-    "corridor.py",
-    "demand.py",
-    "interventions.py",
-    "measures.py",
-    "network.py",
-    "own_network.py",
-    "replicates.py",
-    "runs.py",
-    "simulator.py",
-)
-"""What decides a result. The handbook and the text templates do not, nor how SUMO is found."""
 
 _baselines: dict[tuple[str, int], Future[Measures]] = {}
 _baselines_lock = threading.Lock()
@@ -84,8 +78,7 @@ class UrbanSimulator:
         """Prose and parameter tables, as Markdown."""
         if self._own is None:
             return render_handbook(_read("handbook.md"), self._tools)
-        environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 plain text
-        prose = environment.from_string(_read("handbook_own_network.md.j2")).render(own=self._own)
+        prose = compiled(_read("handbook_own_network.md.j2")).render(own=self._own)
         return render_handbook(prose, self._tools)
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
@@ -112,7 +105,12 @@ class UrbanSimulator:
     def fingerprint(self) -> str:
         """Hash of the code that decides results, the engine's version and the user's files."""
         own = self._own.fingerprint() if self._own else "corridor"
-        return files_fingerprint([], _code_hash(), engine.version(), own)
+        return files_fingerprint([], _code_hash(), engine.identity(), own)
+
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
+        """Calls to try the tools with."""
+        calls: list[dict[str, object]] = [{"speed_factor": 0.8}, {"demand_factor": 1.1}]
+        return {tool: [*calls, {"replicates": 2}] for tool in self._tools}
 
     def _measures(self, setting: Setting, seed: int) -> Measures:
         """One run; the baseline of a seed is simulated once a process."""
@@ -173,7 +171,7 @@ def _template(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _code_hash() -> str:
-    return files_fingerprint([_HERE / name for name in _CODE])
+    return files_fingerprint(code_files(_HERE))
 
 
 def _default_cache() -> Path:

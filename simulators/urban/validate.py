@@ -7,7 +7,6 @@ DIR holds a ``parsed.csv``, one row a question: ``speed_factor``, ``demand_facto
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -16,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from simulators.base import ArgumentError, SimulatorError, validate_call
+from simulators.base import validate_call
+from simulators.commands import published_parser, report
 from simulators.published import read_parsed
 from simulators.urban.interventions import ComparisonOutputs
 from simulators.urban.simulator import UrbanSimulator
@@ -80,24 +80,14 @@ def validate(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.urban.validate")
-    parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser = published_parser("simulators.urban.validate")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(
         "--replicates", type=int, default=REPLICATES, help="runs a setting, 1 to 20 (default 5)"
     )
     given = parser.parse_args(argv)
-    try:
-        published = read_published(given.dir)
-        report = validate(published, UrbanSimulator(), seed=given.seed, replicates=given.replicates)
-    except ArgumentError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except SimulatorError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps(report, indent=2))
-    return 0
+    options = {"seed": given.seed, "replicates": given.replicates}
+    return report(lambda: validate(read_published(given.dir), UrbanSimulator(), **options))
 
 
 def _published(row: Mapping[str, str]) -> Published:

@@ -1,37 +1,52 @@
-"""One stage's view of the call cache: ask once, pay once, in every process that shares it."""
+"""One stage's view of the call cache: ask once, pay once."""
 
 from __future__ import annotations
 
 import asyncio
-import random
+import json
+import logging
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import JsonValue
 
-from simulrag.calls import leases
 from simulrag.calls.exchange import ImportReport, export_calls, import_calls
-from simulrag.calls.fence import Unsaved, commit, find_call, row_before
-from simulrag.calls.flights import Flights
-from simulrag.calls.keys import CallKind, call_key, canonical_json, plain_request
-from simulrag.calls.leases import LEASE_S, Lease, Renewals
+from simulrag.calls.keys import CallKind, canonical_json, key_of, request_text
 from simulrag.calls.ledger import Ledger
-from simulrag.calls.making import CallResult, described, make_call
-from simulrag.calls.opening import open_rows
 from simulrag.calls.places import CachePlace
-from simulrag.calls.rows import BusyError
-from simulrag.calls.stored import STAGE_PREFIX, StageRun, StoredCall
-from simulrag.calls.tally import Tally
-from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, SimulRAGError
+from simulrag.calls.store import open_store
+from simulrag.calls.stored import (
+    CALL,
+    STAGE,
+    StageRun,
+    StoredCall,
+    corrupt,
+    from_text,
+    row_text,
+)
+from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
+
+log = logging.getLogger(__name__)
 
 Mode = Literal["normal", "replay", "refresh", "deferred"]
+_TELLING = ("task", "provider", "endpoint", "model", "sample_index", "simulator", "tool", "seed")
 
-SHORTEST_POLL_S = 0.05
-LONGEST_POLL_S = 0.2
+
+@dataclass(frozen=True)
+class CallResult:
+    """What a call returned. ``usage``: the provider's counts (tokens).
+
+    ``service``: how it was bought, see StoredCall.
+    """
+
+    response: JsonValue
+    usage: dict[str, int] = field(default_factory=dict)
+    model_version: str = ""
+    service: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,66 +57,75 @@ class CacheAnswer:
     hit: bool
 
 
+@dataclass(eq=False)
+class _Flight:
+    task: asyncio.Task[CacheAnswer]
+    waiters: int = 0
+
+
 class CallCache:
     """The cache as one stage uses it; a context manager, bound to one event loop.
 
-    ``mode``: "normal"; "replay" (a miss is an error); "refresh" (each key is called again once in
-    this run, and overwritten); "deferred" (as normal here: a caller that postpones its call raises
-    CallsPending, which counts as no miss). ``lease_s``: how long, in seconds, other processes wait
-    for one that died during a call.
+    ``mode``: "normal"; "replay" (a model call that is not stored is an error, a simulator run is
+    made); "refresh" (each key is called again once in this run, and overwritten); "deferred" (as
+    normal here: a caller that postpones its call raises CallsPending, which counts as no miss).
 
-    A folder never lies on a network file system: SQLite's locks do not hold there.
+    A call is made once in a process, however many ask for it. Two processes that ask for the same
+    key at the same moment may, at worst, both make the call; the row that is stored first stands.
 
     Raises EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
     """
 
-    def __init__(
-        self, place: CachePlace, *, stage: str, mode: Mode = "normal", lease_s: float = LEASE_S
-    ) -> None:
+    def __init__(self, place: CachePlace, *, stage: str, mode: Mode = "normal") -> None:
+        self.place = place
         self.stage = stage
         self.mode: Mode = mode
-        self._rows = open_rows(place)
-        self._lease_s = lease_s
-        self._renewals = Renewals(self._rows, lease_s)
-        self._flights: Flights[CacheAnswer] = Flights()
+        self._store = open_store(place)
+        self._flights: dict[str, _Flight] = {}
         self._fresh: set[str] = set()
         self._used: set[str] = set()
-        self._unsaved: dict[str, Unsaved] = {}
-        self._tally = Tally()
+        self._unsaved: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._versions: dict[str, str] = {}
         self._closed = False
 
     async def get_or_call(
         self,
         kind: CallKind,
         request: Mapping[str, JsonValue],
-        call: Callable[[], Awaitable[CallResult]],
+        call: Callable[[], Awaitable[CallResult]] | None,
     ) -> CacheAnswer:
         """The stored answer to ``request``, or ``call``'s, stored before it is returned.
 
-        Requests of one key share one call: within this process all of them see its result or its
-        very exception; another process waits for the row. Cancelling one of them leaves the others
-        alone; cancelling the last cancels the call. A failure is never stored.
+        Requests of one key share one call: all of them see its result or its very exception.
+        Cancelling one of them leaves the others alone; cancelling the last cancels the call. A
+        failure is never stored. ``call`` None: nothing may be made.
 
-        Raises InputError for a request that JSON cannot hold, CacheError for a corrupt row, for a
-        miss in replay mode and for a response that JSON cannot hold, EnvironmentFault where the
-        result cannot be stored, and whatever ``call`` raises.
+        Raises InputError for a request that JSON cannot hold, CacheError for a corrupt row and for
+        a response that JSON cannot hold, NotStored for a miss where nothing may be made,
+        EnvironmentFault where the result cannot be stored, and whatever ``call`` raises.
         """
         if self._closed:
             raise RuntimeError("the call cache is closed")
         try:
-            plain = plain_request(request)
-            key = call_key(kind, plain)
+            text = request_text(request)
         except ValueError as error:
             raise InputError(f"a {kind} call cannot be keyed: {error}") from error
-        flight = self._flights.under_way(key)
+        key = key_of(kind, text)
+        flight = self._flights.get(key)
         joined = flight is not None
         if flight is None:
-            with suppress(BusyError):  # the flight below waits for it
-                stored = self._find(key)
-                if stored is not None:
-                    return self._use(CacheAnswer(stored, hit=True))
-            flight = self._flights.start(key, lambda: self._fly(kind, key, plain, call))
-        answer = await self._flights.wait(key, flight)
+            stored = self._find(kind, key, text)
+            if stored is not None:
+                return self._use(CacheAnswer(stored, hit=True))
+            if call is None or (self.mode == "replay" and kind == "model"):
+                self._counts[f"{kind}_missing"] += 1
+                raise NotStored(
+                    f"{_described(kind, request)} is not stored and nothing may be made (key {key})"
+                )
+            flight = _Flight(asyncio.create_task(self._make(kind, key, text, call)))
+            self._flights[key] = flight
+        answer = await self._wait(key, flight)
         return self._use(CacheAnswer(answer.call, hit=joined or answer.hit))
 
     def export(self, path: Path) -> int:
@@ -109,30 +133,33 @@ class CallCache:
 
         The bytes depend on the calls alone: no time and no latency is in them.
         """
-        return export_calls(self._rows, self._used, path)
+        return export_calls(self._store, self._used, path)
 
     def import_calls(self, path: Path) -> ImportReport:
         """Take over the calls of an export that are not here yet; none in refresh mode.
 
-        Raises InputError for a file that is no export.
+        Raises InputError for a file that is not an export.
         """
-        if self.mode == "refresh":
-            return ImportReport()
-        return import_calls(self._rows, path)
+        return ImportReport() if self.mode == "refresh" else import_calls(self._store, path)
 
     def ledger(self) -> Ledger:
-        """What the model calls of this cache took."""
-        return Ledger(self._rows)
+        """What the paid model calls of this cache took."""
+        return Ledger(self._store)
 
     @property
     def hits(self) -> int:
         """Answers for which nothing was paid in this run."""
-        return self._tally.hits
+        return self.counts()["hits"]
 
     @property
     def misses(self) -> int:
         """Calls that were made in this run, failed ones too."""
-        return self._tally.misses
+        return self.counts()["misses"]
+
+    @property
+    def missing(self) -> int:
+        """Calls that were wanted, are not stored and were not made."""
+        return self.counts()["missing"]
 
     @property
     def used(self) -> frozenset[str]:
@@ -140,13 +167,21 @@ class CallCache:
         return frozenset(self._used)
 
     def adopt(self, used: Iterable[str], run: StageRun) -> None:
-        """Take as this stage's own what another process did for it in the same folder."""
+        """Take as this stage's own what another process did for it in the same place."""
         self._used.update(used)
-        self._tally.adopt(run)
+        for name, count in run.model_dump(exclude={"mode"}).items():
+            if "_" in name:
+                self._counts[name] += count
 
     def counts(self) -> dict[str, int]:
-        """Hits and misses, together and by kind."""
-        return self._tally.counts()
+        """Hits, misses and missing, together and by kind: the counts of a StageRun."""
+        found: dict[str, int] = {}
+        for what in ("hits", "misses", "missing"):
+            by_kind = {
+                f"{kind}_{what}": self._counts[f"{kind}_{what}"] for kind in get_args(CallKind)
+            }
+            found |= {what: sum(by_kind.values()), **by_kind}
+        return found
 
     def close(self) -> None:
         """Record this run's counts for ``cache_stats``; to be called after the last answer.
@@ -157,122 +192,116 @@ class CallCache:
             return
         self._closed = True
         run = StageRun(mode=self.mode, **self.counts())
-
-        def finish() -> None:
-            for unsaved in self._unsaved.values():
-                commit(self._rows, unsaved)
-            self._rows.set(STAGE_PREFIX + self.stage, canonical_json(run.model_dump()))
-
         try:
-            self._rows.patiently_now(lambda: self._rows.transact(finish))
+            self._keep({CALL + key: text for key, text in self._unsaved.items()})
+            self._store.put({STAGE + self.stage: canonical_json(run.model_dump())})
         except EnvironmentFault as error:
             if not self._unsaved:
                 raise
             keys = ", ".join(sorted(self._unsaved))
             raise EnvironmentFault(f"{error}. Paid-for results are lost: {keys}") from error
         finally:
-            self._rows.close()
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _fly(
-        self,
-        kind: CallKind,
-        key: str,
-        request: dict[str, JsonValue],
-        call: Callable[[], Awaitable[CallResult]],
-    ) -> CacheAnswer:
-        lease = Lease(key, self._lease_s)
-        found = await self._find_or_take(kind, key, request, lease)
-        if found is not None:
-            return CacheAnswer(found, hit=True)
-        self._renewals.begin(lease)
+    async def _wait(self, key: str, flight: _Flight) -> CacheAnswer:
+        flight.waiters += 1
         try:
-            before = None
-            if self.mode == "refresh":
-                before = await self._rows.patiently(lambda: row_before(self._rows, key))
-            paid_before = key in self._unsaved
-            if not paid_before:
-                self._tally.miss(kind)
-                text = await make_call(kind, key, request, call)
-                self._unsaved[key] = Unsaved(key, text, before, lease.owner)
-            return CacheAnswer(await self._store(key, lease), hit=paid_before)
-        except BaseException as error:
-            if isinstance(error, CallsPending):
-                self._tally.postponed(kind)
-            # At once and without waiting: this may be a cancellation. A lease that stays ends by
-            # itself, and the error that is on its way matters more.
-            with suppress(BusyError, SimulRAGError):
-                self._rows.transact(lambda: leases.release(self._rows, lease), durable=False)
+            return await asyncio.shield(flight.task)
+        except asyncio.CancelledError:
+            if flight.waiters == 1 and not flight.task.done():
+                self._flights.pop(key, None)  # who asks from now on must not join what is ending
+                flight.task.cancel()
+                await asyncio.wait({flight.task})
             raise
         finally:
-            self._renewals.end(lease)
+            flight.waiters -= 1
+            if flight.task.done() and self._flights.get(key) is flight:
+                del self._flights[key]
 
-    async def _find_or_take(
-        self, kind: CallKind, key: str, request: dict[str, JsonValue], lease: Lease
-    ) -> StoredCall | None:
-        """The row once another process has stored it, or None: the lease is ours."""
-
-        def look() -> StoredCall | bool:
-            found = self._find(key)
-            if found is None and self.mode == "replay":
-                raise CacheError(
-                    f"replay mode, but {described(kind, request)} is not stored (key {key}). Run "
-                    "in mode normal, or bring the export that holds it (data/calls)"
-                )
-            # Reading first: only a free lease is worth a write lock. Within it both are read again.
-            if found is not None or not leases.is_free(self._rows, lease):
-                return found or False
-            return self._rows.transact(
-                lambda: self._find(key) or leases.take(self._rows, lease), durable=False
-            )
-
-        while True:
-            outcome = await self._rows.patiently(look)
-            if isinstance(outcome, StoredCall):
-                return outcome
-            if outcome:
-                return None
-            await asyncio.sleep(random.uniform(SHORTEST_POLL_S, LONGEST_POLL_S))  # noqa: S311
-
-    async def _store(self, key: str, lease: Lease) -> StoredCall:
-        """Commit a result and give the lease back, in one transaction."""
-
-        def finish() -> StoredCall:
-            call = commit(self._rows, self._unsaved[key])
-            leases.release(self._rows, lease)
-            return call
-
+    async def _make(
+        self, kind: CallKind, key: str, request: str, call: Callable[[], Awaitable[CallResult]]
+    ) -> CacheAnswer:
+        paid_before = key in self._unsaved
+        if not paid_before:
+            self._counts[f"{kind}_misses"] += 1
+            started = time.monotonic()
+            try:
+                result = await call()
+            except CallsPending:
+                self._counts[f"{kind}_misses"] -= 1
+                raise
+            self._unsaved[key] = _row(kind, key, request, result, time.monotonic() - started)
+        row = CALL + key
         try:
-            call = await self._rows.patiently(lambda: self._rows.transact(finish))
+            self._keep({row: self._unsaved[key]})
+            text = self._store.get(row) or ""  # another process may have been faster
         except EnvironmentFault as error:
             raise EnvironmentFault(
                 f"{error}. The call with key {key} was paid for; its result is kept in memory and "
                 "stored when it is asked for again or this run ends, if the cache works by then"
             ) from error
         del self._unsaved[key]
-        if self.mode == "refresh":
-            self._fresh.add(key)
-        return call
+        self._fresh.add(key)
+        return CacheAnswer(self._trusted(kind, key, request, text), hit=paid_before)
 
-    def _find(self, key: str) -> StoredCall | None:
+    def _keep(self, rows: dict[str, str]) -> None:
+        if self.mode == "refresh":
+            self._store.put(rows)
+        else:
+            self._store.add(rows)
+
+    def _find(self, kind: CallKind, key: str, request: str) -> StoredCall | None:
         """The row, if this run may use it. Raises CacheError where it cannot be trusted."""
         if self.mode == "refresh" and key not in self._fresh:
             return None
-        return find_call(self._rows, key)
+        text = self._store.get(CALL + key)
+        return None if text is None else self._trusted(kind, key, request, text)
+
+    def _trusted(self, kind: CallKind, key: str, request: str, text: str) -> StoredCall:
+        try:
+            call = from_text(text, known=request)
+            if (call.key, call.kind) != (key, kind):
+                raise ValueError("it holds another call")
+        except ValueError as error:
+            raise corrupt(self._store.place, CALL + key, str(error)) from error
+        return call
 
     def _use(self, answer: CacheAnswer) -> CacheAnswer:
-        self._used.add(answer.call.key)
-        if answer.hit:
-            self._tally.hit(answer.call.kind)
-        self._tally.version(answer.call)
+        call = answer.call
+        self._used.add(call.key)
+        self._counts[f"{call.kind}_hits"] += answer.hit
+        if call.kind == "model" and call.model_version:
+            first = self._versions.setdefault(call.model_name, call.model_version)
+            if first not in (call.model_version, "several"):
+                self._versions[call.model_name] = "several"
+                log.warning(
+                    "%s answered in several versions (%s, %s): the results mix them. Mode refresh "
+                    "asks everything again",
+                    *(call.model_name, first, call.model_version),
+                )
         return answer
+
+
+def _row(kind: CallKind, key: str, request: str, result: CallResult, latency_s: float) -> str:
+    """The text of a new row. Raises CacheError for what JSON cannot hold."""
+    try:
+        text = row_text(key, kind, request, **vars(result), latency_s=latency_s)
+        from_text(text, known=request)  # now, while what is wrong with it can still be told
+    except ValueError as error:
+        raise CacheError(
+            f"{_described(kind, json.loads(request))} returned what JSON cannot hold, nothing was "
+            f"stored: {error}"
+        ) from error
+    return text
+
+
+def _described(kind: CallKind, request: Mapping[str, JsonValue]) -> str:
+    """The call in words, for an error message."""
+    told = [f"{name} {request[name]}" for name in _TELLING if name in request]
+    return f"the {kind} call ({', '.join(told) or 'no details'})"

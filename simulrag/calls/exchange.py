@@ -13,28 +13,38 @@ import secrets
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simulrag.calls.inspection import read_calls
-from simulrag.calls.keys import canonical_json, plain_request
-from simulrag.calls.opening import open_rows
+from simulrag.calls.inspection import read_calls, read_row
+from simulrag.calls.keys import canonical_json, key_of
 from simulrag.calls.places import CachePlace
-from simulrag.calls.rows import Rows
-from simulrag.calls.stored import CALL_PREFIX, StoredCall, corrupt, from_text, parse_json, to_text
+from simulrag.calls.store import holds_rows, open_store, scan_store
+from simulrag.calls.stored import (
+    CALL,
+    SPENT,
+    STAGE,
+    StoredCall,
+    corrupt,
+    from_text,
+    parse_json,
+    row_text,
+)
 from simulrag.errors import CacheError, EnvironmentFault, InputError
 from simulrag.records import Record
 
+if TYPE_CHECKING:
+    from simulrag.calls.store import Store
+
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
-ROWS_PER_TRANSACTION = 500
+ROWS_PER_TRANSACTION = 512
 ROWS_PER_GROUP = 1024
 """Of a file's row groups, of which a few are in memory at a time: 3 to 10 MB of text each."""
 
 
 class ImportReport(Record):
-    """What an import did: rows taken over, rows there already, and "key: why" of those refused."""
+    """What an import or a copy did: rows taken over, rows that were there already, "row: why"."""
 
     imported: int = 0
     present: int = 0
@@ -49,78 +59,88 @@ def export_cache(place: CachePlace, path: Path) -> int:
     return _write(read_calls(place), path)
 
 
-def import_cache(place: CachePlace, path: Path) -> ImportReport:
-    """Take over the calls of an export that a cache does not hold yet.
-
-    Raises InputError for a file that is no export, EnvironmentFault for an unwritable cache.
-    """
-    with closing(open_rows(place)) as rows:
-        return import_calls(rows, path)
-
-
-def export_calls(rows: Rows, keys: Collection[str], path: Path) -> int:
+def export_calls(store: Store, keys: Collection[str], path: Path) -> int:
     """Write the calls with these keys to a Parquet file; their number.
 
     Raises CacheError for a row that is gone or corrupt, EnvironmentFault for an unwritable path.
     """
-    return _write((_stored(rows, key) for key in sorted(keys)), path)
+    return _write((_stored(store, key) for key in sorted(keys)), path)
 
 
-def import_calls(rows: Rows, path: Path) -> ImportReport:
+def import_cache(place: CachePlace, path: Path) -> ImportReport:
+    """Take over the calls of an export that a cache does not hold yet.
+
+    Raises InputError for a file that is not an export, EnvironmentFault for an unwritable cache.
+    """
+    with closing(open_store(place)) as store:
+        return import_calls(store, path)
+
+
+def import_calls(store: Store, path: Path) -> ImportReport:
     """Take over the calls of an export that are not there yet; no row is ever overwritten.
 
     A row whose key does not belong to its request is refused. Whether its response is what the
     model said cannot be checked: import from those you trust. Raises InputError for a file that is
-    no export.
+    not an export.
     """
     refused: list[str] = []
     imported = present = 0
     for lines in _read(path):
-        calls: list[tuple[str, str]] = []
+        there = store.present([f"{CALL}{line['key']}" for line in lines])
+        rows: dict[str, str] = {}
         for line in lines:
+            row = f"{CALL}{line['key']}"
+            if row in there:
+                present += 1
+                continue
             try:
-                call = _checked(line)
-                calls.append((CALL_PREFIX + call.key, to_text(call)))
+                rows[row] = _checked(line)
             except ValueError as error:
                 refused.append(f"{line['key']}: {error}")
-        added = add_missing(rows, calls)
-        imported, present = imported + added, present + len(calls) - added
+        imported += store.add(rows)
     return ImportReport(imported=imported, present=present, refused=tuple(refused))
 
 
-def _stored(rows: Rows, key: str) -> StoredCall:
-    row = CALL_PREFIX + key
-    text = rows.patiently_now(lambda: rows.get(row))
+def copy_cache(source: CachePlace, target: CachePlace) -> ImportReport:
+    """Copy calls with all they say, what was paid, and stages' counts from one place to another.
+
+    No row is overwritten, so it may be repeated, also after an interruption. Raises InputError
+    without a cache at ``source``, EnvironmentFault where one of the two cannot be used.
+    """
+    if not holds_rows(source):
+        raise InputError(f"there is no call cache at {source}")
+    refused: list[str] = []
+    copied = seen = 0
+    rows = (row for kind in (SPENT, CALL, STAGE) for row in scan_store(source, kind))
+    with closing(open_store(target)) as store:
+        while some := list(islice(rows, ROWS_PER_TRANSACTION)):
+            trusted: dict[str, str] = {}
+            for row in some:
+                try:
+                    read_row(row)
+                    trusted[row.row] = row.text
+                except ValueError as error:
+                    refused.append(f"{row.row}: {error}")
+            copied, seen = copied + store.add(trusted), seen + len(trusted)
+    return ImportReport(imported=copied, present=seen - copied, refused=tuple(refused))
+
+
+def _stored(store: Store, key: str) -> StoredCall:
+    row = CALL + key
+    text = store.get(row)
     if text is None:
         raise CacheError(
-            f"the cache row {row} in {rows.place} was used by this run and is gone: another "
+            f"the cache row {row} in {store.place} was used by this run and is gone: another "
             "program removed it. Run the stage again"
         )
     try:
         return from_text(text)
     except ValueError as error:
-        raise corrupt(rows.place, row, str(error)) from error
-
-
-def add_missing(rows: Rows, texts: Collection[tuple[str, str]]) -> int:
-    """Write the rows (name, text) that are not there yet, in one transaction; their number."""
-
-    def work() -> int:
-        added = 0
-        for row, text in texts:
-            if rows.get(row) is None:
-                rows.set(row, text)
-                added += 1
-        return added
-
-    return rows.patiently_now(lambda: rows.transact(work))
+        raise corrupt(store.place, row, str(error)) from error
 
 
 def _write(calls: Iterable[StoredCall], path: Path) -> int:
-    """Write calls, sorted by key, so that readers see the old file or the whole new one.
-
-    Polars writes a file in one go: each part is a compressed file of its own before.
-    """
+    """To a file beside, part by part, which then takes the name: no half file is ever seen."""
     import polars
 
     schema = dict.fromkeys(COLUMNS, polars.String)
@@ -135,7 +155,7 @@ def _write(calls: Iterable[StoredCall], path: Path) -> int:
                 count += len(some)
                 parts.append(Path(folder) / f"{len(parts)}.parquet")
                 frame = polars.DataFrame(some, schema=schema, orient="row")
-                frame.write_parquet(parts[-1], compression="zstd")
+                frame.write_parquet(parts[-1], compression="uncompressed")
             try:
                 polars.scan_parquet(parts).sink_parquet(
                     whole, compression="zstd", row_group_size=ROWS_PER_GROUP, maintain_order=True
@@ -154,14 +174,8 @@ def _write(calls: Iterable[StoredCall], path: Path) -> int:
 
 
 def _line(call: StoredCall) -> tuple[str, ...]:
-    return (
-        call.key,
-        call.kind,
-        canonical_json(call.request),
-        canonical_json(call.response),
-        canonical_json(call.usage),
-        call.model_version,
-    )
+    parts = (canonical_json(part) for part in (call.request, call.response, call.usage))
+    return call.key, call.kind, *parts, call.model_version
 
 
 def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
@@ -176,7 +190,7 @@ def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
         wrong = [name for name in COLUMNS if schema.get(name) != polars.String]
         if wrong:
             raise InputError(
-                f"{path} is no export of calls: it lacks the text columns {', '.join(wrong)}"
+                f"{path} is not an export of calls: it lacks the text columns {', '.join(wrong)}"
             )
         at = 0
         while (group := scan.select(COLUMNS).slice(at, ROWS_PER_GROUP).collect()).height:
@@ -188,21 +202,19 @@ def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
         raise InputError(f"{path} cannot be read as Parquet: {first}. Export it again") from error
 
 
-def _checked(line: Mapping[str, Any]) -> StoredCall:
-    """The call of an export's line, its key recomputed from its request. Raises ValueError."""
+def _checked(line: Mapping[str, Any]) -> str:
+    """The text of the row that an export's line becomes. Raises ValueError.
+
+    The key is the hash of the request's canonical text, so one hash says that the text is canonical
+    and that the request is the key's: it need not be parsed.
+    """
     missing = [name for name in COLUMNS if line[name] is None]
     if missing:
         raise ValueError(f"empty: {', '.join(missing)}")
-    request = parse_json(line["request"])
-    if not isinstance(request, dict):
-        raise ValueError("its request is no JSON object")
-    content = {
-        "key": line["key"],
-        "kind": line["kind"],
-        "request": plain_request(request),
-        "response": parse_json(line["response"]),
-        "usage": parse_json(line["usage"]),
-        "model_version": line["model_version"],
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-    }
-    return from_text(canonical_json(content))
+    if key_of(line["kind"], line["request"]) != line["key"]:
+        raise ValueError("its key does not belong to its request")
+    usage, response = parse_json(line["usage"]), parse_json(line["response"])
+    if not isinstance(usage, dict) or not all(type(count) is int for count in usage.values()):
+        raise ValueError("its usage is not an object of whole numbers")
+    more = {"response": response, "usage": usage, "model_version": line["model_version"]}
+    return row_text(line["key"], line["kind"], line["request"], **more)

@@ -7,9 +7,8 @@ spellings of one request must meet in one key, and two different requests must n
   points are another prompt);
 - NaN and the infinities are refused: JSON has no such numbers and NaN equals nothing;
 - object keys must be text: ``{1: x}`` and ``{"1": x}`` would otherwise collide;
-- in a *request*, ``1.0`` and ``1`` are one number, written ``1`` (JSON knows a single number type,
-  and ``temperature: 1`` in a params file must not repay ``temperature: 1.0``). Responses keep
-  their own spelling: a float that was stored comes back as a float.
+- in a *request*, ``1.0`` and ``1`` are one number, written ``1`` (``temperature: 1`` in a params
+  file must not repay ``temperature: 1.0``). Responses keep their own spelling.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -31,6 +30,7 @@ KEY_VERSION = 1
 LARGEST_EXACT_INTEGER = 2**53
 """Above this a float no longer tells neighbouring integers apart (IEEE 754 binary64)."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -38,54 +38,72 @@ def canonical_json(value: object) -> str:
     """The one JSON text of ``value``: sorted keys, no spaces, text unescaped where it can be.
 
     Numbers keep their type: ``1.0`` stays ``1.0``. Half a surrogate pair (models do send them) has
-    no UTF-8 form and is written as its ``\\uXXXX`` escape.
-
-    Raises ValueError, naming the place, for whatever JSON cannot hold.
+    no UTF-8 form and is written as its ``\\uXXXX`` escape. Raises ValueError, naming the place, for
+    whatever JSON cannot hold.
     """
-    text = json.dumps(_plain(value, "$"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    if _encodable(text):
-        return text
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", text)
+    return _text(_plain(value, None, fold=False))
+
+
+def request_text(request: Mapping[str, JsonValue]) -> str:
+    """The canonical JSON of a request as it is keyed and stored. Raises ValueError."""
+    return _text(_plain(request, None, fold=True))
 
 
 def plain_request(request: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The request as it is keyed and stored: plain JSON values, integral floats as integers.
-
-    Raises ValueError for whatever JSON cannot hold.
-    """
-    plain: dict[str, JsonValue] = json.loads(canonical_json(_one_spelling(request)))
+    """The request as it is keyed and stored. Raises ValueError."""
+    plain: dict[str, JsonValue] = json.loads(request_text(request))
     return plain
 
 
 def call_key(kind: CallKind, request: Mapping[str, JsonValue]) -> str:
-    """The key of a call, 64 hexadecimal digits.
-
-    Raises ValueError for whatever JSON cannot hold.
-    """
-    keyed = {"version": KEY_VERSION, "kind": kind, "request": _one_spelling(request)}
-    return hashlib.sha256(canonical_json(keyed).encode()).hexdigest()
+    """The key of a call, 64 hexadecimal digits. Raises ValueError."""
+    return key_of(kind, request_text(request))
 
 
-def _plain(value: object, place: str) -> JsonValue:
-    """A copy made of JSON's own types, or ValueError."""
+def key_of(kind: str, request: str) -> str:
+    """The key of a call whose request has this canonical text."""
+    keyed = f'{{"kind":"{kind}","request":{request},"version":{KEY_VERSION}}}'
+    return hashlib.sha256(keyed.encode()).hexdigest()
+
+
+def _plain(value: object, place: Any, *, fold: bool) -> JsonValue:
+    """A copy made of JSON's own types, or ValueError. ``fold``: integral floats as integers."""
+    if isinstance(value, str):
+        return value if value.isascii() else _joined(value)
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, str):
-        return _joined(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{value} at {place} is no JSON number")
-        return value
+            raise ValueError(f"{value} at {_shown(place)} is not a JSON number")
+        exact = fold and abs(value) <= LARGEST_EXACT_INTEGER and value.is_integer()
+        return int(value) if exact else value
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{place}[{index}]") for index, item in enumerate(value)]
+        return [_plain(item, (place, index), fold=fold) for index, item in enumerate(value)]
     if isinstance(value, Mapping):
         plain: dict[str, JsonValue] = {}
         for name, item in value.items():
             if not isinstance(name, str):
-                raise ValueError(f"the key {name!r} at {place} is no text")
-            plain[_joined(name)] = _plain(item, f"{place}.{name}")
+                raise ValueError(f"the key {name!r} at {_shown(place)} is not text")
+            plain[name if name.isascii() else _joined(name)] = _plain(
+                item, (place, name), fold=fold
+            )
         return plain
-    raise ValueError(f"a {type(value).__name__} at {place} is no JSON value")
+    raise ValueError(f"a {type(value).__name__} at {_shown(place)} is not a JSON value")
+
+
+def _shown(place: Any) -> str:
+    """``$.messages[0]``, from the pairs (place around it, name or index)."""
+    if place is None:
+        return "$"
+    around, name = place
+    return _shown(around) + (f"[{name}]" if isinstance(name, int) else f".{name}")
+
+
+def _text(plain: JsonValue) -> str:
+    text = _ENCODER.encode(plain)
+    if _encodable(text):
+        return text
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", text)
 
 
 def _joined(text: str) -> str:
@@ -97,19 +115,4 @@ def _joined(text: str) -> str:
 
 def _encodable(text: str) -> bool:
     """It holds no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _one_spelling(value: object) -> object:
-    """Integral floats as integers; everything else as it is."""
-    if isinstance(value, float) and abs(value) <= LARGEST_EXACT_INTEGER and value.is_integer():
-        return int(value)
-    if isinstance(value, list | tuple):
-        return [_one_spelling(item) for item in value]
-    if isinstance(value, Mapping):
-        return {name: _one_spelling(item) for name, item in value.items()}
-    return value
+    return text.isascii() or _SURROGATE.search(text) is None

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from datetime import UTC, datetime
+from typing import Annotated, Any, NoReturn
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, SkipValidation, ValidationError
 
-from simulrag.calls.keys import CallKind, call_key, canonical_json
+from simulrag.calls.keys import CallKind, canonical_json, key_of, request_text
 from simulrag.errors import CacheError
 from simulrag.records import Record
 
-CALL_PREFIX = "call/"
-LEASE_PREFIX = "lease/"
-STAGE_PREFIX = "stage/"
-SPENT_PREFIX = "spent/"
-HOLD_PREFIX = "hold/"
+CALL, STAGE, SPENT = "call/", "stage/", "spent/"  # what the names of rows begin with
 
 
 class StoredCall(Record):
-    """One call that was paid for, and what came back.
+    """One call that was made, and what came back.
 
     ``usage`` counts what the provider counted (tokens). ``service`` is "batch" where the provider
-    took its batch price, "" otherwise. ``latency_s``, ``time`` (UTC, ISO 8601), ``service`` and
-    ``paid`` (made here for money) belong to this machine: exports leave them out.
+    took its batch price, "" otherwise. ``latency_s``, ``time`` (UTC, ISO 8601) and ``service``
+    belong to this machine: exports leave them out. ``paid`` is in rows of earlier versions.
     """
 
     key: str
     kind: CallKind
-    request: dict[str, JsonValue]
-    response: JsonValue
+    # The strict JSON parser has seen both: walking through them again would cost more than reading.
+    request: Annotated[dict[str, JsonValue], SkipValidation]
+    response: Annotated[JsonValue, SkipValidation]
     usage: dict[str, int] = Field(default_factory=dict)
     model_version: str = ""
     service: str = ""
@@ -37,52 +35,59 @@ class StoredCall(Record):
     time: str = ""
     paid: bool = False
 
-
-class SpentUsage(Record):
-    """Usage that was billed and that no call's row holds; ``request`` names the model.
-
-    ``service``: how it was bought, see StoredCall. ``replaces``: the key of the call whose older
-    row held it before it was overwritten.
-    """
-
-    request: dict[str, str]
-    usage: dict[str, int]
-    time: str
-    service: str = ""
-    replaces: str | None = None
+    @property
+    def model_name(self) -> str:
+        """``provider/endpoint/model``, without what the request does not name."""
+        parts = (self.request.get(part) for part in ("provider", "endpoint", "model"))
+        return "/".join(str(part) for part in parts if part) or "a model"
 
 
 class StageRun(Record):
     """The counts of one stage's last run.
 
-    A miss is a call that was made, whether it succeeded or not; a hit is an answer for which
-    nothing was paid now.
+    A hit is an answer for which nothing was paid now; a miss is a call that was made, whether it
+    succeeded or not; missing is what was wanted, is not stored and was not made.
     """
 
     mode: str = "normal"
     hits: int = 0
     misses: int = 0
+    missing: int = 0
     model_hits: int = 0
     model_misses: int = 0
+    model_missing: int = 0
     simulator_hits: int = 0
     simulator_misses: int = 0
+    simulator_missing: int = 0
 
 
-def to_text(call: StoredCall) -> str:
-    """The text of a row. Raises ValueError for whatever JSON cannot hold."""
-    return canonical_json(call.model_dump())
+def row_text(key: str, kind: str, request: str, **rest: object) -> str:
+    """The canonical JSON of a StoredCall; ``request`` is its canonical text. Raises ValueError."""
+    rest = {"key": key, "kind": kind, "paid": False, "service": "", "latency_s": 0.0, **rest}
+    rest["time"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+    before = canonical_json({name: value for name, value in rest.items() if name < "request"})
+    after = canonical_json({name: value for name, value in rest.items() if name > "request"})
+    return f'{before[:-1]},"request":{request},{after[1:]}'
 
 
-def from_text(text: str) -> StoredCall:
-    """The call of a row. Raises ValueError for text that is none, or holds another call's key."""
+def from_text(text: str, known: str | None = None) -> StoredCall:
+    """The call of a row. Raises ValueError for text that is none, or holds another call's key.
+
+    ``known``: the canonical text of the request that was asked for. A row that holds these very
+    words needs no second hash of them; its ``key`` is then the caller's to compare.
+    """
     # json, not pydantic's parser: that one refuses half a surrogate pair, which models do send.
     try:
         call = StoredCall.model_validate(parse_json(text))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"no stored call: {place}: {first['msg']}") from None
-    if call_key(call.kind, call.request) != call.key:
+        raise ValueError(f"not a stored call: {place}: {first['msg']}") from None
+    if known is not None and f'"request":{known},"response":' in text:
+        return call
+    if not isinstance(call.request, dict):
+        raise ValueError("its request is not a JSON object")
+    if key_of(call.kind, request_text(call.request)) != call.key:
         raise ValueError("its key does not belong to its request")
     return call
 
@@ -91,10 +96,8 @@ def parse_json(text: str) -> Any:
     """Strict JSON: no NaN, no infinities. Raises ValueError."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError("no JSON: nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"no JSON: {error}") from None
+    except (RecursionError, json.JSONDecodeError) as error:
+        raise ValueError(f"not JSON: {error}") from None
 
 
 def corrupt(place: object, row: str, what: str) -> CacheError:
@@ -106,4 +109,4 @@ def corrupt(place: object, row: str, what: str) -> CacheError:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"no JSON: {name}")
+    raise ValueError(f"not JSON: {name}")

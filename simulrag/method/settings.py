@@ -32,7 +32,7 @@ class ClaimsPerCall(BaseModel):
 class MethodSettings(BaseModel):
     """The method of one run. ``simulrag.answer`` and ``simulrag ask`` use ``for_one_question``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     method: Literal["paper", "reconciled"] = Field(
         default="paper",
@@ -68,6 +68,7 @@ class MethodSettings(BaseModel):
     final_budgets_percent: tuple[float, ...] = Field(
         default=(25, 100),
         min_length=1,
+        strict=False,  # YAML has lists only
         description="shares of all claims that may be verified; a final answer is written at each",
     )
     pool: Literal["domain", "question"] = Field(

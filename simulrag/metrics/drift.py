@@ -9,33 +9,21 @@ both sides happen to share make the two sides alike, so the test is then too car
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from simulrag.judging.people.labels import settle
-from simulrag.metrics.answer_level import final_answer_values
-from simulrag.metrics.claim_level import OURS, plan_of, ranked_claims
-from simulrag.metrics.intervals import Floats, estimate, holm, scenario_weights, two_sided_p
-from simulrag.metrics.pool import label_lookup, pool_of
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.families.answers import final_answer_values
+from simulrag.metrics.intervals import Floats, estimate, holm, two_sided_p
+from simulrag.metrics.names import UE_SBA
+from simulrag.metrics.plan import plans_of, ranked_claims
 from simulrag.metrics.ranking import measure
-from simulrag.metrics.settings import MetricSettings
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Record
+from simulrag.records import Record
 
 CLAIM_LEVEL = ("f1", "aupr", "auroc")
 ANSWER_LEVEL = ("informativeness", "factuality")
 METRICS = (*CLAIM_LEVEL, *ANSWER_LEVEL)
-
-
-@dataclass(frozen=True)
-class Sides:
-    """The records of one evaluation of one domain."""
-
-    answers: Sequence[Answer]
-    labels: Sequence[Label]
-    finals: Sequence[FinalClaims]
-    scenario_of: Mapping[str, str]
-    human: Sequence[HumanLabel] = ()
 
 
 @dataclass(frozen=True)
@@ -67,43 +55,24 @@ def resamples_for(domains: int, alpha: float, least: int) -> int:
     return max(least, ceil(20 * domains * len(METRICS) / alpha))
 
 
-def sample(
-    domain: str, side: Sides, settings: MetricSettings, *, resamples: int, stream: str
-) -> Sample:
+def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
     """UE+SBA at the headline budget, and SimulRAG's final answers.
 
     ``stream`` tells the draws of two sides apart: with one name for both they would be paired.
     """
-    settled = {key: one.label for key, one in settle(side.human).items()}
-    labels = {**label_lookup(side.labels), **settled}
-    pool = pool_of(domain, side.answers, labels, side.scenario_of)
-    weights = scenario_weights(pool.scenarios, resamples, settings.seed, stream)
-    candidates = pool.candidates(settings.centrality)
-    (line,) = (
-        line
-        for line in plan_of(pool, candidates, settings)
-        if (line.method, line.budget_percent) == (OURS, settings.headline_budget)
+    settings = data.settings
+    weights = data.resampled(resamples, stream)
+    (setting,) = (
+        one
+        for one in plans_of(data)[settings.centrality]
+        if (one.method, one.budget_percent) == (UE_SBA, settings.headline_budget)
     )
     values: dict[str, Floats] = {}
-    if not line.reason:
-        ranked = ranked_claims(
-            pool,
-            candidates.confidence,
-            line.chosen[0],
-            settings.undecided,
-            settings.all_selected_one,
-        )
-        found = measure(ranked, weights)
+    if not setting.reason:
+        found = measure(ranked_claims(data, setting, settings.undecided), weights)
         values = {name: found[name] for name in CLAIM_LEVEL}
-    finals = final_answer_values(
-        side.answers,
-        side.finals,
-        labels,
-        side.scenario_of,
-        weights=weights,
-        undecided=settings.undecided,
-    )
-    return Sample(pool.scenarios, values | {name: finals[name] for name in ANSWER_LEVEL})
+    finals = final_answer_values(data, weights, settings.undecided)
+    return Sample(data.scenarios, values | {name: finals[name] for name in ANSWER_LEVEL})
 
 
 def compare(

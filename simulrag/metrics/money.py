@@ -1,61 +1,45 @@
-"""What each stage cost by model: tokens from its exported calls, money from the price table."""
+"""What calls cost: the one place where metrics look at prices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
-from simulrag.errors import InputError
-from simulrag.models.prices import PriceTable
+from simulrag.metrics.exports import ModelName
 from simulrag.records import Usage
-
-Row = dict[str, object]
 
 FREE = frozenset({"local"})
 """Providers without a bill; a server of one's own is free too, but its calls do not say so."""
 
-_NAME = ("provider", "endpoint", "model")
-_COUNTS = tuple(Usage.model_fields)
+
+@dataclass(frozen=True)
+class Money:
+    """US dollars, and the day or month that the price is of ("" where nothing has a price)."""
+
+    usd: float
+    as_of: str = ""
 
 
-def stage_costs(domain: str, stage: str, export: Path, prices: PriceTable) -> Iterator[Row]:
-    """A row a model that a stage used, in the order of their names.
-
-    All calls that the stage's results rest on count, whoever paid for them and when, at the prices
-    of today's table; replies that were billed and could not be used are in the ledger alone.
-    ``usd`` is None for a model without a price. Raises InputError for a file that is no export.
-    """
-    for values in _by_model(export).iter_rows(named=True):
-        name = (values["provider"], values["endpoint"], values["model"])
-        usage = Usage(**{count: values[count] or 0 for count in _COUNTS})
-        price = prices.find(name)
-        money = 0.0 if name[0] in FREE else None if price is None else price.cost(usage)
-        yield {
-            "domain": domain,
-            "stage": stage,
-            "model": f"{name[0]}:{name[2]}" + ("" if name[1] == "default" else f" ({name[1]})"),
-            **usage.model_dump(),
-            "usd": money,
-            "price_as_of": None if price is None else price.as_of,
-        }
+Pricing = Callable[[ModelName, Usage], Money | None]
+"""What some usage of a model costs; None where the price is not known."""
 
 
-def _by_model(export: Path) -> pl.DataFrame:
-    request, usage = pl.col("request"), pl.col("usage")
-    try:
-        calls = pl.read_parquet(export, columns=["kind", "request", "usage"])
-        return (
-            calls.filter(pl.col("kind") == "model")
-            .select(
-                *(request.str.json_path_match(f"$.{n}").fill_null("").alias(n) for n in _NAME),
-                *(usage.str.json_path_match(f"$.{c}").cast(pl.Int64).alias(c) for c in _COUNTS),
-            )
-            .group_by(_NAME)
-            .sum()
-            .sort(_NAME)
-        )
-    except (OSError, pl.exceptions.PolarsError) as error:
-        first = str(error).partition("\n")[0]
-        raise InputError(f"{export} is no export of calls: {first}; run the stage again") from None
+def no_prices(_name: ModelName, _usage: Usage) -> Money | None:
+    """The pricing that knows no price."""
+    return None
+
+
+def pricing(path: Path) -> Pricing:
+    """The prices of a file. Raises InputError for one that cannot be read."""
+    from simulrag.models.prices import read_prices
+
+    table = read_prices(path)
+
+    def priced(name: ModelName, usage: Usage) -> Money | None:
+        if name[0] in FREE:
+            return Money(0.0)
+        price = table.find(name)
+        return None if price is None else Money(price.cost(usage), price.as_of)
+
+    return priced

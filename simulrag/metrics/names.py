@@ -1,6 +1,46 @@
-"""Names that readers see."""
+"""The names that readers see, each spelled once."""
 
 from __future__ import annotations
+
+from simulrag.method.selection import SelectionMethod
+from simulrag.records import FinalMethod
+
+RANDOM = "Random"
+VERBALIZED = "Verbalized"
+VERBALIZED_BY_CENTRALITY = "Verbalized, centrality rank"
+UNCERTAINTY = "Uncertainty"
+UE_SBA = "UE+SBA"
+NO_RAG = "no-RAG"
+ALL_RAG = "all-RAG"
+
+BASELINES = (RANDOM, VERBALIZED, UNCERTAINTY)
+"""What UE+SBA is compared with at the claim level."""
+BUDGETED = (*BASELINES, UE_SBA)
+"""The claim-level methods that a table shows at each budget."""
+
+SELECTION: dict[str, SelectionMethod] = {
+    RANDOM: "random",
+    VERBALIZED: "verbalized",
+    VERBALIZED_BY_CENTRALITY: "verbalized",
+    UNCERTAINTY: "uncertainty",
+    UE_SBA: "ue_sba",
+}
+"""How each of them selects claims."""
+
+FINAL: dict[FinalMethod, str] = {
+    "simulrag": "SimulRAG",
+    "output_rag": "Output-layer RAG",
+    "input_rag": "Input-layer RAG",
+    "closed_book": "Closed book",
+}
+"""The methods whose final answers are compared, in the order of the tables."""
+SIMULRAG = FINAL["simulrag"]
+CLOSED_BOOK = FINAL["closed_book"]
+
+PEOPLE = "people"
+JUDGE = "judge and people"
+JUDGE_DECIDED = "judge and people, where the judge decided"
+"""Between whom labels are compared; two annotators are ``A and B``."""
 
 FIGURE_METRICS = {"f1": "F1", "aupr": "AUPR", "auroc": "AUROC"}
 """The metrics that curves are drawn of."""
@@ -11,9 +51,3 @@ BOUNDARY_SHARES = {
     "filtered_decidable": "claims outside that verification could decide",
 }
 """The shares that describe boundary assessment."""
-
-PICTURES = (
-    *(f"{metric}-budget" for metric in FIGURE_METRICS),
-    *("precision-recall", "auroc-cost", "boundary", "reliability"),
-)
-"""The ends of the names of the figures that every run has, whatever its parameters."""

@@ -1,4 +1,4 @@
-"""A domain's claims and what is known about each, ready to be counted.
+"""A domain's claims and what is known about each, as arrays.
 
 A failure is never a value: a claim whose verification or label failed takes part in no metric, and
 the coverage beside every metric falls instead.
@@ -7,169 +7,191 @@ the coverage beside every metric falls instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.errors import InputError
-from simulrag.method.selection import DECIDED, Candidates, candidates_of
-from simulrag.records import Answer, Claim, Label, LabelValue, claim_hash
+from simulrag.method.selection import DECIDED, Candidates, confidence_before
+from simulrag.metrics.intervals import Floats, Ints
+from simulrag.records import Answer, Claim, LabelValue, claim_hash
 
+LabelRow = tuple[str, str, LabelValue | None]
+"""Question id, claim hash and label; None where the judge failed."""
 LabelLookup = Mapping[tuple[str, str], LabelValue | None]
 
 PARTLY_VERIFIED = "answer.verify: selected verified only some claims"
 """Why no method that verifies claims can be measured on such answers."""
+
+NO_LABEL, TRUE, FALSE, UNDECIDED = range(4)
+_CODE: dict[LabelValue | None, int] = {
+    None: NO_LABEL,
+    "true": TRUE,
+    "false": FALSE,
+    "undecided": UNDECIDED,
+}
+_NOT_ASKED = -1
+
+
+def label_lookup(labels: Iterable[LabelRow]) -> LabelLookup:
+    """Labels by question and claim hash. Raises InputError where two rows contradict each other."""
+    found: dict[tuple[str, str], LabelValue | None] = {}
+    for question, claim, label in labels:
+        if found.setdefault((question, claim), label) != label:
+            raise InputError(
+                f"labels: question '{question}' has two different judge labels for the claim "
+                f"{claim}: remove one"
+            )
+    return found
 
 
 @dataclass(frozen=True)
 class ClaimPool:
     """All claims of the questions that were answered, one entry a claim in every array.
 
-    ``before`` and ``after``: the label of the text before and after its update. ``decided``:
-    verification said aligned or contradicted. ``usable``: nothing about the claim failed.
-    ``partly_verified``: verification was asked for some claims only, those that UE+SBA selected.
-    Another method's claims have no verdict then, so only the labels before it can be measured, and
-    a claim is usable where that one exists.
-    ``scenario`` and ``question`` are indices below ``scenarios`` and ``questions``, which count
-    failed questions too. ``coverage``: the mean over all questions of the share of its claims that
-    are usable, a failed question counting 0.
+    ``before`` and ``after``: the label of the text before and after its update, NO_LABEL, TRUE,
+    FALSE or UNDECIDED. ``decided``: verification said aligned or contradicted; ``verified``: it
+    came to an end; ``judged``: it was asked. ``boundary`` is 1, 0 or -1 (not asked), ``verbalized``
+    NaN where it was not asked. ``confidence``: before verification, by centrality.
+    ``question`` and ``scenario``: indices into a domain's answers and scenarios.
     """
 
-    domain: str
-    answers: tuple[Answer, ...]
-    claims: tuple[Claim, ...]
-    before: NDArray[np.str_]
-    after: NDArray[np.str_]
+    confidence: Mapping[str, Floats]
+    verbalized: Floats
+    boundary: NDArray[np.int8]
+    checkable: NDArray[np.bool_]
+    before: NDArray[np.int8]
+    after: NDArray[np.int8]
+    judged: NDArray[np.bool_]
+    verified: NDArray[np.bool_]
     decided: NDArray[np.bool_]
-    usable: NDArray[np.bool_]
-    scenario: NDArray[np.int64]
-    question: NDArray[np.int64]
-    scenarios: int
-    questions: int
-    coverage: float | None
-    partly_verified: bool = False
+    question: Ints
+    scenario: Ints
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+    @cached_property
+    def partly_verified(self) -> bool:
+        """Verification was asked for some claims only, those that UE+SBA selected.
+
+        Another method's claims have no verdict then, so only the labels before it can be measured,
+        and a claim is usable where that one exists.
+        """
+        return bool((self.checkable & ~self.judged).any())
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Nothing about the claim failed."""
+        usable: NDArray[np.bool_] = self.before != NO_LABEL
+        if self.partly_verified:
+            return usable
+        # With no evidence there is nothing about verification that could fail.
+        usable = usable & (self.after != NO_LABEL) & (~self.checkable | self.verified)
+        if self.verbalized_asked:
+            usable = usable & ~np.isnan(self.verbalized)
+        return usable & (self.boundary != _NOT_ASKED) if self.boundary_asked else usable
+
+    @cached_property
+    def verbalized_asked(self) -> bool:
+        """Whether any claim has a stated confidence."""
+        return bool((~np.isnan(self.verbalized)).any())
+
+    @cached_property
+    def boundary_asked(self) -> bool:
+        """Whether the simulator boundary was asked for any claim."""
+        return bool((self.boundary != _NOT_ASKED).any())
 
     def candidates(self, centrality: str) -> Candidates:
         """The pool as selection sees it."""
-        return candidates_of(self.answers, centrality)
-
-    def asked(self, field: str) -> bool:
-        """Whether any claim has a ``verbalized`` or ``boundary`` answer."""
-        return any(getattr(claim, field) is not None for claim in self.claims)
-
-
-def label_lookup(labels: Iterable[Label]) -> LabelLookup:
-    """Labels by question and claim hash. Raises InputError where two rows contradict each other."""
-    found: dict[tuple[str, str], LabelValue | None] = {}
-    for label in labels:
-        key = (label.question_id, label.claim_hash)
-        if found.setdefault(key, label.label) != label.label:
-            raise InputError(
-                f"labels: question '{label.question_id}' has two different judge labels for "
-                f"'{label.text[:60]}': remove one"
-            )
-    return found
-
-
-def scenario_index(
-    questions: Sequence[str], scenario_of: Mapping[str, str]
-) -> tuple[NDArray[np.int64], int]:
-    """The index of every question's scenario, and how many distinct ones there are."""
-    missing = [question for question in questions if question not in scenario_of]
-    if missing:
-        raise InputError(
-            f"question '{missing[0]}' has an answer and is not in the benchmark: "
-            "answer and benchmark files must belong together"
+        return Candidates(
+            question=self.question.tolist(),
+            confidence=self.confidence[centrality].tolist(),
+            verbalized=[None if np.isnan(value) else value for value in self.verbalized.tolist()],
+            boundary=[None if one == _NOT_ASKED else one == 1 for one in self.boundary.tolist()],
+            checkable=self.checkable.tolist(),
         )
-    number: dict[str, int] = {}
-    indices = [number.setdefault(scenario_of[q], len(number)) for q in questions]
-    return np.array(indices, dtype=np.int64), len(number)
+
+    def coverage(self, completed: Sequence[bool]) -> float | None:
+        """The mean over all questions of the share of its claims that are usable; a failed one: 0.
+
+        ``completed``: one entry a question. An answered question without claims lost none.
+        """
+        if not completed:
+            return None
+        size = np.bincount(self.question, minlength=len(completed))
+        good = np.bincount(self.question[self.usable], minlength=len(completed))
+        share = np.where(size > 0, good / np.maximum(size, 1), np.asarray(completed))
+        return float(share.mean())
 
 
-def pool_of(
-    domain: str, answers: Sequence[Answer], labels: LabelLookup, scenario_of: Mapping[str, str]
-) -> ClaimPool:
-    """The claims of one domain's answers, in the answers' order.
+@dataclass
+class PoolBuilder:
+    """Takes one answer after another and keeps numbers only."""
 
-    Raises InputError for a question answered twice or absent from ``scenario_of``.
-    """
-    ids = [answer.question_id for answer in answers]
-    if len(set(ids)) != len(ids):
-        twice = next(name for name in ids if ids.count(name) > 1)
-        raise InputError(f"answers: question '{twice}' is there twice: remove one row")
-    scenario, scenarios = scenario_index(ids, scenario_of)
-    rows = [
-        (index, answer, claim)
-        for index, answer in enumerate(answers)
-        if answer.failure is None
-        for claim in answer.claims
-    ]
-    claims = tuple(claim for _, _, claim in rows)
-    question = np.array([index for index, _, _ in rows], dtype=np.int64)
-    before = [labels.get((a.question_id, claim_hash(c.text))) for _, a, c in rows]
-    after = [labels.get((a.question_id, claim_hash(c.updated_text))) for _, a, c in rows]
-    asked = [
-        field
-        for field in ("verbalized", "boundary")
-        if any(getattr(c, field) is not None for c in claims)
-    ]
-    partly = any(_checkable(answer) and claim.verdict is None for _, answer, claim in rows)
-    usable = np.array(
-        [
-            first is not None
-            and (
-                partly
-                or (
-                    second is not None
-                    and _verified(answer, claim)
-                    and all(getattr(claim, field) is not None for field in asked)
+    centralities: Sequence[str]
+    confidence: list[list[float]] = field(default_factory=list)
+    numbers: list[tuple[float, int, bool, int, int, bool, bool, bool, int, int]] = field(
+        default_factory=list
+    )
+
+    def add(self, answer: Answer, labels: LabelLookup, question: int, scenario: int) -> None:
+        """Take the claims of a complete answer. Raises InputError for a missing confidence."""
+        checkable = answer.retrieval is not None and bool(answer.retrieval.evidence)
+        for claim in answer.claims:
+            self.confidence.append([confidence_before(claim, name) for name in self.centralities])
+            before = labels.get((answer.question_id, claim_hash(claim.text)))
+            after = labels.get((answer.question_id, claim_hash(claim.updated_text)))
+            self.numbers.append(
+                (
+                    float("nan") if claim.verbalized is None else claim.verbalized,
+                    _NOT_ASKED if claim.boundary is None else int(claim.boundary),
+                    checkable,
+                    _CODE[before],
+                    _CODE[after],
+                    claim.verdict is not None,
+                    *_verdict(claim),
+                    question,
+                    scenario,
                 )
             )
-            for (_, answer, claim), first, second in zip(rows, before, after, strict=True)
-        ],
-        dtype=bool,
-    )
-    return ClaimPool(
-        domain=domain,
-        answers=tuple(answers),
-        claims=claims,
-        before=np.array([label or "" for label in before], dtype=np.str_),
-        after=np.array([label or "" for label in after], dtype=np.str_),
-        decided=np.array([_decided(claim) for claim in claims], dtype=bool),
-        usable=usable,
-        scenario=scenario[question],
-        question=question,
-        scenarios=scenarios,
-        questions=len(answers),
-        coverage=_coverage(answers, question, usable),
-        partly_verified=partly,
-    )
+
+    def build(self) -> ClaimPool:
+        """The arrays."""
+        confidence = np.array(self.confidence, dtype=float).reshape(-1, len(self.centralities))
+        columns = list(zip(*self.numbers, strict=True)) or [()] * 10
+        types = (float, np.int8, bool, np.int8, np.int8, bool, bool, bool, np.int64, np.int64)
+        (
+            verbalized,
+            boundary,
+            checkable,
+            before,
+            after,
+            judged,
+            verified,
+            decided,
+            question,
+            scenario,
+        ) = (np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True))
+        return ClaimPool(
+            confidence=dict(zip(self.centralities, confidence.T, strict=True)),
+            verbalized=verbalized,
+            boundary=boundary,
+            checkable=checkable,
+            before=before,
+            after=after,
+            judged=judged,
+            verified=verified,
+            decided=decided,
+            question=question,
+            scenario=scenario,
+        )
 
 
-def _decided(claim: Claim) -> bool:
-    return claim.verdict is not None and claim.verdict.status in DECIDED
-
-
-def _checkable(answer: Answer) -> bool:
-    return answer.retrieval is not None and bool(answer.retrieval.evidence)
-
-
-def _verified(answer: Answer, claim: Claim) -> bool:
-    """Whether verification came to an end; with no evidence there is nothing that could fail."""
-    if not _checkable(answer):
-        return True
-    return claim.verdict is not None and claim.verdict.status != "error"
-
-
-def _coverage(
-    answers: Sequence[Answer], question: NDArray[np.int64], usable: NDArray[np.bool_]
-) -> float | None:
-    if not answers:
-        return None
-    size = np.bincount(question, minlength=len(answers))
-    good = np.bincount(question[usable], minlength=len(answers))
-    complete = np.array([answer.failure is None for answer in answers])
-    # An answered question without claims lost none.
-    share = np.where(size > 0, good / np.maximum(size, 1), complete)
-    return float(share.mean())
+def _verdict(claim: Claim) -> tuple[bool, bool]:
+    """Whether verification came to an end, and whether it decided the claim."""
+    if claim.verdict is None:
+        return False, False
+    return claim.verdict.status != "error", claim.verdict.status in DECIDED

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from simulrag.metrics.intervals import Floats, Ints
 
 POOLED = ("f1", "precision", "recall", "aupr", "auroc", "true_share")
 WITHIN = ("auroc_within", "aupr_within")
@@ -27,6 +26,15 @@ _DECIMALS = 9
 # With more distinct scores than this, neighbouring ones are joined in the resamples alone: their
 # spread around the exact value is kept, and memory and time no longer grow with claims squared.
 _FINE = 400
+
+# Up to so many scenarios a dense table of scenarios x groups is faster than a sparse one.
+_DENSE = 100
+
+# A distance of precision and recall that is larger by less is as close; F1 decides between such.
+_CLOSE = 1e-9
+
+# Resamples are taken in parts of about this many numbers, so that a part stays in the cache.
+_PART = 16_000
 
 
 @dataclass(frozen=True)
@@ -47,16 +55,18 @@ def measure(ranked: Ranked, weights: Floats) -> dict[str, Floats]:
     closest, found anew in each resample (of equally close ones the one with the best F1). The
     ``within`` metrics average each question's own over the questions where they are defined.
     """
+    if len(ranked.scores) == 0:
+        return {name: np.full(len(weights), np.nan) for name in METRICS}
     group = score_levels(ranked.scores)
-    groups = int(group.max(initial=-1)) + 1
+    groups = int(group.max()) + 1
     with np.errstate(divide="ignore", invalid="ignore"):
         if groups <= _FINE:
-            pooled = _pooled(*_grouped(ranked, group, weights))
+            pooled = _pooled(ranked, group, weights)
         else:
-            exact = _pooled(*_grouped(ranked, group, weights[:1]))
-            coarse = _pooled(*_grouped(ranked, _coarse(group, groups), weights))
+            exact = _pooled(ranked, group, weights[:1])
+            coarse = _pooled(ranked, _coarse(group, groups), weights)
             pooled = {name: coarse[name] - coarse[name][0] + exact[name][0] for name in POOLED}
-        return {**pooled, **_within(ranked, weights)}
+        return {**pooled, **_within(ranked, group, weights)}
 
 
 def score_levels(scores: Floats) -> Ints:
@@ -79,79 +89,133 @@ def _coarse(group: Ints, groups: int) -> Ints:
     return found
 
 
-def _grouped(ranked: Ranked, group: Ints, weights: Floats) -> tuple[Floats, Floats]:
-    """True and false weight: groups (best score first) x resamples."""
-    shape = (int(group.max(initial=-1)) + 1, weights.shape[1])
+def _pooled(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
+    """The metrics over all claims: true and false weight a group, the best score first."""
+    groups = int(group.max()) + 1
+    resamples, scenarios = weights.shape
+    found = {name: np.empty(resamples) for name in POOLED}
+    rows = max(1, _PART // groups)
+    if scenarios > _DENSE:
+        true, false = _sparse(ranked, group, weights)
+        for start in range(0, resamples, rows):
+            at = slice(start, start + rows)
+            hits = np.cumsum(true[at], axis=1)
+            taken = hits + np.cumsum(false[at], axis=1)
+            wins = (false[at] * (hits - true[at] / 2)).sum(axis=1)
+            _fill(found, at, _Part(true[at], hits, taken, wins))
+        return found
+    shape = (scenarios, groups)
+    cell = ranked.scenario * groups + group
+    all_ = np.bincount(cell, minlength=scenarios * groups).reshape(shape).astype(float)
+    hit = np.bincount(cell, weights=ranked.true, minlength=scenarios * groups).reshape(shape)
+    hit_above, taken_above = np.cumsum(hit, axis=1), np.cumsum(all_, axis=1)
+    # Pairs of a false claim in one scenario and a true one above it in another, ties half.
+    pairs = (all_ - hit) @ (hit_above - hit / 2).T
+    for start in range(0, resamples, rows):
+        at = slice(start, start + rows)
+        drawn = weights[at]
+        wins = ((drawn @ pairs) * drawn).sum(axis=1)
+        part = _Part(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
+        _fill(found, at, part)
+    return found
+
+
+def _sparse(ranked: Ranked, group: Ints, weights: Floats) -> tuple[Floats, Floats]:
+    """True and false weight, resamples x groups, where scenarios are many."""
+    from scipy import sparse
+
+    shape = (int(group.max()) + 1, weights.shape[1])
 
     def total(mask: NDArray[np.bool_]) -> Floats:
         ones = np.ones(int(mask.sum()))
         counts = sparse.csr_array((ones, (group[mask], ranked.scenario[mask])), shape=shape)
         summed: Floats = counts @ weights.T
-        return summed
+        return np.ascontiguousarray(summed.T)
 
     return total(ranked.true), total(~ranked.true)
 
 
-def _pooled(true: Floats, false: Floats) -> dict[str, Floats]:
-    hits = np.cumsum(true, axis=0)
-    taken = hits + np.cumsum(false, axis=0)
-    resamples = true.shape[1]
-    if len(hits) == 0:
-        return {name: np.full(resamples, np.nan) for name in POOLED}
-    positives = hits[-1]
-    negatives = taken[-1] - positives
-    precision = np.where(taken > 0, hits / taken, 0.0)
-    recall = hits / positives
-    above = hits - true
-    auroc = (false * (above + true / 2)).sum(axis=0) / (positives * negatives)
-    aupr = (true * precision).sum(axis=0) / positives
-    f1 = 2 * hits / (taken + positives)
-    # Where nothing true is taken both are 0: equal, and no balance. F1 decides between equals.
-    distance = np.where(hits > 0, np.abs(precision - recall), np.inf)
-    best = np.argmin(distance - 1e-9 * f1, axis=0)
-    column = np.arange(resamples)
+class _Part(NamedTuple):
+    """Some resamples: the true weight of each group, what is hit and taken down to it, and wins.
+
+    ``wins``: the weight of pairs of a true claim above a false one, ties half.
+    """
+
+    true: Floats
+    hits: Floats
+    taken: Floats
+    wins: Floats
+
+
+def _fill(found: dict[str, Floats], at: slice, part: _Part) -> None:
+    """The metrics of some resamples."""
+    true, hits, taken, wins = part
+    positives, every = hits[:, -1], taken[:, -1]
+    # Where nothing is taken nothing is hit, and the precision is 0.
+    precision = hits / np.maximum(taken, 1)
+    best = _balanced(hits, taken, precision)
+    rows = np.arange(len(hits))
+    f1 = 2 * hits[rows, best] / (taken[rows, best] + positives)
     undefined = positives == 0
-    found = {
-        "f1": f1[best, column],
-        "precision": precision[best, column],
-        "recall": recall[best, column],
-        "aupr": aupr,
+    values = {
+        "f1": f1,
+        "precision": precision[rows, best],
+        "recall": hits[rows, best] / positives,
+        "aupr": np.einsum("rg,rg->r", true, precision) / positives,
     }
-    found = {name: np.where(undefined, np.nan, values) for name, values in found.items()}
-    return {**found, "auroc": auroc, "true_share": positives / taken[-1]}
+    for name, value in values.items():
+        found[name][at] = np.where(undefined, np.nan, value)
+    found["auroc"][at] = wins / (positives * (every - positives))
+    found["true_share"][at] = positives / every
 
 
-def _within(ranked: Ranked, weights: Floats) -> dict[str, Floats]:
+def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
+    """Where precision and recall are closest; of about equally close ones the best F1."""
+    positives = hits[:, -1:]
+    distance = hits / positives
+    np.subtract(precision, distance, out=distance)
+    np.abs(distance, out=distance)
+    # Where nothing true is taken both are 0: equal, and no balance.
+    np.putmask(distance, hits == 0, np.inf)
+    f1 = hits / (taken + positives)
+    f1 *= 2 * _CLOSE
+    distance -= f1
+    best: Ints = np.argmin(distance, axis=1)
+    return best
+
+
+def _within(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
     """Each question's AUROC and AUPR, averaged with the weight of its scenario."""
-    if len(ranked.scores) == 0:
-        return {name: np.full(len(weights), np.nan) for name in WITHIN}
     questions, row = np.unique(ranked.question, return_inverse=True)
-    order = np.argsort(row, kind="stable")
-    place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
-    shape = (len(questions), int(place.max()) + 1)
-    scores = np.full(shape, np.nan)
-    scores[row[order], place] = np.round(ranked.scores[order], _DECIMALS)
-    positive = np.zeros(shape)
-    positive[row[order], place] = ranked.true[order]
-    negative = np.where(np.isnan(scores), 0.0, 1.0 - positive)
-    # Comparisons with the NaN that pads short questions are false, so padding never counts.
-    higher = (scores[:, :, None] > scores[:, None, :]).astype(float)
-    equal = (scores[:, :, None] == scores[:, None, :]).astype(float)
-    wins = np.einsum("qi,qij,qj->q", positive, higher + equal / 2, negative, optimize=True)
-    # at_least[q, i, j]: claim j scores at least as much as claim i.
-    at_least = np.swapaxes(higher, 1, 2) + equal
-    hits = np.einsum("qij,qj->qi", at_least, positive)
-    taken = hits + np.einsum("qij,qj->qi", at_least, negative)
-    positives, negatives = positive.sum(axis=1), negative.sum(axis=1)
-    precision = np.where(taken > 0, hits / taken, 0.0)
+    groups = int(group.max()) + 1
+    cells, cell = np.unique(row * groups + group, return_inverse=True)
+    owner = cells // groups
+    true: Floats = np.bincount(cell, weights=ranked.true, minlength=len(cells)).astype(float)
+    size = np.bincount(cell, minlength=len(cells)).astype(float)
+    first = np.searchsorted(owner, np.arange(len(questions)))
+
+    hits, taken = running_within(true, first, owner), running_within(size, first, owner)
+    positives = np.bincount(owner, weights=true)
+    negatives = np.bincount(owner, weights=size) - positives
+    wins = np.bincount(owner, weights=(size - true) * (hits - true / 2))
     values = {
         "auroc_within": wins / (positives * negatives),
-        "aupr_within": (positive * precision).sum(axis=1) / positives,
+        "aupr_within": np.bincount(owner, weights=true * hits / taken) / positives,
     }
     scenario = np.zeros(len(questions), dtype=np.int64)
     scenario[row] = ranked.scenario
     # A question whose claims are all true ranks perfectly whatever the scores: it says nothing.
     return {name: _mean(value, weights, scenario, negatives > 0) for name, value in values.items()}
+
+
+def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
+    """The running sum of ``values``, from anew where another owner's begin.
+
+    ``owner``: ascending, one entry a value; ``first``: where each owner's values begin.
+    """
+    running = np.cumsum(values)
+    within: Floats = running - (running - values)[first][owner]
+    return within
 
 
 def _mean(values: Floats, weights: Floats, scenario: Ints, mixed: NDArray[np.bool_]) -> Floats:

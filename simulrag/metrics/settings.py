@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from simulrag.records import CENTRALITIES
 
 Undecided = Literal["excluded", "false"]
-UNDECIDED: tuple[Undecided, ...] = ("excluded", "false")
+TREATMENTS: tuple[Undecided, ...] = ("excluded", "false")
+"""What may be done with claims that the judge left undecided; every table holds both."""
 
 
 class MetricSettings(BaseModel):
@@ -61,7 +62,7 @@ class MetricSettings(BaseModel):
         for budget in budgets:
             if not 1 <= budget <= 99:
                 raise ValueError(
-                    f"budget {budget} is impossible: give whole percentages from 1 to 99 "
+                    f"{budget} is not a budget: give whole percentages from 1 to 99 "
                     "(0 and 100 are always shown, as no-RAG and all-RAG)"
                 )
         if len(set(budgets)) != len(budgets):
@@ -73,7 +74,7 @@ class MetricSettings(BaseModel):
     def _known(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
         for name in (value,) if isinstance(value, str) else value:
             if name not in CENTRALITIES:
-                raise ValueError(f"centrality '{name}' is unknown: {', '.join(CENTRALITIES)}")
+                raise ValueError(f"'{name}' is not a centrality; known: {', '.join(CENTRALITIES)}")
         return value
 
     @property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 
 from simulrag.records import Usage
 
@@ -72,7 +72,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class ProviderReply:
-    """What a provider returned for one attempt, not yet validated.
+    """What a provider returned for one call, not yet validated.
 
     ``service`` names another price than the usual one: "batch", which costs half.
     """
@@ -81,33 +81,6 @@ class ProviderReply:
     usage: Usage
     model_version: str
     service: str = ""
-
-
-class Provider(Protocol):
-    """One way to reach a model. Providers neither cache, nor validate, nor retry malformed text.
-
-    A failure is raised as ``simulrag.errors.ModelError`` (kind: refused, truncated, unavailable,
-    timeout), never returned.
-    """
-
-    @property
-    def name(self) -> str:
-        """The name in params.yaml."""
-        ...
-
-    async def call(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, JsonValue] | None,
-        sampling: Sampling,
-        sample_index: int,
-    ) -> ProviderReply:
-        """One attempt. ``schema`` is the JSON schema of the reply, its title the model's name."""
-        ...
-
-    async def close(self) -> None:
-        """Free connections."""
-        ...
 
 
 class Asker(Protocol):
@@ -122,5 +95,5 @@ class Asker(Protocol):
         check: Callable[[Any], None] | None = None,
         **values: object,
     ) -> Completion:
-        """Render ``prompts/<task>.md.j2`` with ``values`` and complete. Raises ModelError."""
+        """Render the task's prompt with ``values`` and complete it. Raises ModelError."""
         ...

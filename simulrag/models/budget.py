@@ -1,31 +1,36 @@
-"""What may be spent: an upper bound is reserved before each paid attempt, and settled after it.
+"""What may be spent: an upper bound is reserved before each paid call, and settled after it.
 
-Spent is what the call cache says (``simulrag.calls.ledger``): usage times the price table. A budget
-so holds over stages, processes and restarts, and what is stored costs nothing. An attempt begins
-where spent, all that is under way and its own bound stay within the limits together. While others
-are under way it waits for them, since most end below their bound; where nobody is, the budget
-would be passed, and the run stops.
+Spent is what the call cache's ledger says (``simulrag.calls.ledger``): usage times the price. A
+budget so holds over stages and restarts, and what is stored costs nothing. A call begins where
+spent, all that is under way and its own bound stay within the limits together: the limits are
+never passed by one process, nor by several that share a cache in Redis. Processes that share a
+folder see what the others have spent, not what they have under way. While calls are under way the
+next one waits for them, since most end below their bound; where none is, the run stops.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulrag.calls import Hold, Ledger
-from simulrag.errors import BudgetMissing, BudgetSpent, ModelError
-from simulrag.models.base import ProviderReply
+from simulrag.calls import CallCache, Ledger
+from simulrag.errors import BudgetMissing, BudgetSpent
 from simulrag.models.prices import ModelName, PriceTable, no_longest_reply, no_price
+from simulrag.models.providers.base import Provider
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
+if TYPE_CHECKING:
+    from simulrag.models.providers.base import Provider
+    from simulrag.models.settings import ModelSettings
+
 POLL_S = 0.2
-STORING_S = 60.0
-"""Longest time between the end of an attempt and the commit of its row."""
 
 
 class BudgetLimits(BaseModel):
@@ -64,7 +69,7 @@ class Amount:
 
 
 class Account:
-    """What a cache's paid calls cost so far. A model without a price counts its tokens alone."""
+    """What a cache's paid calls cost so far. A model without a price counts its tokens only."""
 
     def __init__(self, ledger: Ledger, prices: PriceTable, since: date | None = None) -> None:
         self.ledger = ledger
@@ -79,23 +84,30 @@ class Account:
         money = 0.0 if price is None else price.cost(usage) * self.prices.share(service)
         return Amount(money, usage.input_tokens + usage.output_tokens)
 
-    def update(self) -> set[str]:
-        """Add what was committed since the last time; the keys of those calls."""
-        keys: set[str] = set()
+    def update(self) -> None:
+        """Add what was noted since the last time."""
         for item in self.ledger.news():
             if item.time >= self._since:
                 self.spent += self.amount(item.name, item.usage, item.service)
                 self.calls += item.usage.calls
-            if item.key is not None:
-                keys.add(item.key)
-        return keys
+
+
+class Bill:
+    """What one call took so far, by service; it counts as one call of the budget."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, Usage] = {}
+
+    def add(self, usage: Usage, service: str = "") -> None:
+        """Count what was billed."""
+        self.used[service] = self.used.get(service, Usage()) + usage
 
 
 class Budget:
     """The budget of one paid model in one process: see the module. Bound to one event loop.
 
-    ``max_output``: the longest reply in tokens where the sampling names none; else the price
-    table's. Raises InputError where a budget in money meets a model without a price.
+    ``max_output``: the longest reply in tokens where a call names none; else the price table's.
+    Raises InputError where a budget in money meets a model without a price.
     """
 
     def __init__(
@@ -105,7 +117,6 @@ class Budget:
         name: ModelName,
         *,
         max_output: int | None = None,
-        timeout_s: float = 120.0,
     ) -> None:
         self._limits = limits
         self._account = account
@@ -115,65 +126,41 @@ class Budget:
             raise no_price(name)
         listed = None if self._price is None else self._price.max_output
         self._max_output = max_output if max_output is not None else listed
-        self._lasts_s = timeout_s + STORING_S
-        account.update()  # a large cache takes seconds, in which no writer should be held up
-        self._calls: set[CallBill] = set()
-        self._stored: dict[str, CallBill] = {}
+        self._held: dict[Bill, Amount] = {}
         self._turn = asyncio.Lock()
         self._ended = asyncio.Event()
         self._stopped = False
         self._refused = 0
         self._needed = ""
 
-    @contextmanager
-    def call(self, key: str) -> Iterator[CallBill]:
-        """Around all attempts at the call of this key; its row is committed afterwards.
+    @asynccontextmanager
+    async def call(self, prompt_tokens: int, max_output: int | None = None) -> AsyncIterator[Bill]:
+        """Around one call with all its attempts; waits until its upper bound fits.
 
-        Where they fail, what was billed all the same is noted in the ledger.
-        """
-        bill = CallBill(self)
-        self._calls.add(bill)
-        try:
-            yield bill
-        except BaseException:
-            for service, used in bill.used.items():
-                self._account.ledger.note(self._name, used, service)
-            raise
-        else:
-            bill.use_arrived()
-            self._stored[key] = bill
-        finally:
-            self._calls.discard(bill)
-
-    async def reserve(self, bill: CallBill, prompt_tokens: int, max_output: int | None) -> None:
-        """Hold an attempt's upper bound, after waiting while others may end below theirs.
-
-        Raises BudgetMissing without a limit, BudgetSpent where it does not fit and InputError where
-        the length of a reply has no bound.
+        ``prompt_tokens``: an upper bound. What the bill was told is noted in the ledger when the
+        call ends, also where it failed. Raises BudgetMissing without a limit, BudgetSpent where the
+        bound does not fit and InputError where the length of a reply has no bound.
         """
         if not self._limits.given:
             raise BudgetMissing(self._told_missing())
-        bound = self._bound(prompt_tokens, max_output)
-        async with self._turn:
-            while not self._stopped:
-                self._ended.clear()
-                fits = await self._account.ledger.together(lambda: self._try(bill, bound))
-                if fits:
-                    return
-                self._stopped = fits is False
-                if not self._stopped:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._ended.wait(), POLL_S)
-        self._refused += 1
-        self._needed = self._told_needed(bound, max_output)
-        raise self.stopped()
+        bill = Bill()
+        await self._reserve(bill, self._bound(prompt_tokens, max_output), max_output)
+        try:
+            yield bill
+        finally:
+            try:
+                for service, used in bill.used.items():
+                    self.note(used, service)
+            finally:
+                del self._held[bill]
+                self._ended.set()
+                # Others need to know: an amount that nobody holds any more would keep them waiting.
+                while not self._account.ledger.hold(lambda *_: self._under_way()):  # noqa: ASYNC110
+                    await asyncio.sleep(POLL_S / 10)
 
-    def settle(self, bill: CallBill, usage: Usage | None) -> None:
-        """An attempt has ended; ``usage`` None: nobody said what it took, so nothing counts."""
-        bill.held = None
-        if usage is not None:
-            bill.add(usage)
-        self._ended.set()
+    def note(self, usage: Usage, service: str = "") -> None:
+        """Count what needs no reservation: the reply of a batch, which is paid for already."""
+        self._account.ledger.note(self._name, usage, service)
 
     def stopped(self) -> BudgetSpent:
         """Why the run stops, with what is left of it as far as it is known."""
@@ -184,38 +171,49 @@ class Budget:
         return BudgetSpent(
             f"the budget of {' and '.join(named)} would be passed: spent {spent.usd:.4f} USD and "
             f"{spent.tokens:,} tokens on {self._account.calls:,} calls{left}{self._needed}; "
-            "everything paid for is kept: raise operations.budget in params.yaml and run the same "
-            "command again"
+            "everything paid for is kept: raise operations.budget in params.yaml (budget= in "
+            "Python) and run the same command again"
         )
 
-    def close(self) -> None:
-        """Give back what this process told others that it holds."""
-        self._account.ledger.close()
+    async def _reserve(self, bill: Bill, bound: Amount, max_output: int | None) -> None:
+        async with self._turn:
+            while not self._stopped:
+                self._ended.clear()
+                fits = self._try(bill, bound)
+                if fits:
+                    return
+                self._stopped = fits is False
+                if not self._stopped:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._ended.wait(), POLL_S)
+        self._refused += 1
+        self._needed = self._told_needed(bound, max_output)
+        raise self.stopped()
 
-    def _try(self, bill: CallBill, bound: Amount) -> bool | None:
+    def _try(self, bill: Bill, bound: Amount) -> bool | None:
         """Hold the bound: True; False: it will never fit; None: it may, when others have ended."""
-        bill.held = None  # a busy database has this tried again
-        for key in self._account.update():
-            self._stored.pop(key, None)  # its row is counted from now on
-        others = self._account.ledger.others()
-        mine = self._sum([*self._calls, *self._stored.values()])
-        taken = self._account.spent + mine + Amount(others.usd, others.tokens)
-        fits = (taken + bound).within(self._limits)
-        held = mine + bound if fits else mine  # also where not: others wait for what ended here
-        self._account.ledger.hold(Hold(usd=held.usd, tokens=held.tokens), self._lasts_s)
-        if fits:
-            bill.held = bound
-            return True
-        waiting_helps = others != Hold() or any(call.held is not None for call in self._calls)
-        return None if waiting_helps else False
+        outcome: bool | None = None
 
-    def _sum(self, bills: Iterable[CallBill]) -> Amount:
-        total = Amount()
-        for bill in bills:
-            total += bill.held or Amount()
-            for service, used in bill.used.items():
-                total += self._account.amount(self._name, used, service)
-        return total
+        def work(usd: float, tokens: int) -> tuple[float, int]:
+            nonlocal outcome
+            self._account.update()
+            others = Amount(usd, tokens)
+            under_way = Amount(*self._under_way())
+            if (self._account.spent + under_way + others + bound).within(self._limits):
+                outcome, under_way = True, under_way + bound
+            else:
+                outcome = None if self._held or others != Amount() else False
+            return under_way.usd, under_way.tokens
+
+        if not self._account.ledger.hold(work):
+            return None
+        if outcome:
+            self._held[bill] = bound
+        return outcome
+
+    def _under_way(self) -> tuple[float, int]:
+        total = sum(self._held.values(), start=Amount())
+        return total.usd, total.tokens
 
     def _bound(self, prompt_tokens: int, max_output: int | None) -> Amount:
         longest = max_output if max_output is not None else self._max_output
@@ -236,53 +234,29 @@ class Budget:
         return (
             f"{self._name[0]}:{self._name[2]} costs money and there is no budget; no call was "
             "made. Set operations.budget in params.yaml, for example 'budget: {usd: 5}' or "
-            "'budget: {tokens: 2000000}' (`simulrag plan` estimates what is needed), or state "
+            "'budget: {tokens: 2000000}' (budget= in Python; `simulrag plan` estimates), or state "
             "'paid: false' in its llm section where the server is your own"
         )
+
+
+def open_budget(
+    limits: BudgetLimits,
+    settings: ModelSettings,
+    provider: Provider,
+    cache: CallCache,
+    prices: PriceTable,
+) -> Budget | None:
+    """The budget of a model whose calls cost money; None where none will be made, or none costs.
+
+    Raises InputError for a budget in money and a model without a price.
+    """
+    if not provider.paid or settings.replay or cache.mode == "replay":
+        return None
+    name = (settings.provider, settings.endpoint, settings.model)
+    account = Account(cache.ledger(), prices, limits.since)
+    return Budget(limits, account, name, max_output=provider.max_output_tokens)
 
 
 def dollars(amount: float) -> str:
     """With two decimals, with more where they would round it."""
     return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:g}"
-
-
-class CallBill:
-    """What one call's attempts took so far, by service, and what the one under way holds.
-
-    ``arrived``: replies of a batch. They count when the call is over: one that ends before its
-    reply could be mended leaves them on the list of pending calls, to be used by the next.
-    """
-
-    def __init__(self, budget: Budget) -> None:
-        self.used: dict[str, Usage] = {}
-        self.arrived: list[ProviderReply] = []
-        self.held: Amount | None = None
-        self._budget = budget
-
-    def add(self, usage: Usage, service: str = "") -> None:
-        """Count what was billed."""
-        self.used[service] = self.used.get(service, Usage()) + usage
-
-    def use_arrived(self) -> None:
-        """Count the replies of a batch."""
-        for reply in self.arrived:
-            self.add(reply.usage, reply.service)
-
-    async def attempt(
-        self,
-        once: Callable[[], Awaitable[ProviderReply]],
-        prompt_tokens: int,
-        max_output: int | None,
-    ) -> ProviderReply:
-        """One attempt, its bound reserved before and what it took settled after. See Budget."""
-        used: Usage | None = None
-        try:
-            await self._budget.reserve(self, prompt_tokens, max_output)
-            reply = await once()
-            used = reply.usage
-        except ModelError as error:
-            used = None if error.usage is None else Usage.model_validate(error.usage)
-            raise
-        finally:
-            self._budget.settle(self, used)
-        return reply

@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, JsonValue
 
-from simulrag.calls import CallCache, CallResult, call_key
-from simulrag.errors import CacheError, InputError, ModelError
-from simulrag.models.base import Completion, Message, Provider, ProviderReply, Request
-from simulrag.models.budget import Budget, CallBill
+from simulrag.calls import CallCache, CallResult
+from simulrag.errors import (
+    CacheError,
+    InputError,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    NotStored,
+    ReplyInvalid,
+)
+from simulrag.models.base import Completion, Message, ProviderReply, Request
 from simulrag.models.counting import longest_prompt
-from simulrag.models.limiter import Limiter
-from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+from simulrag.models.misses import explain_miss
+from simulrag.models.outage import Outage
+from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
 from simulrag.models.pending import BATCH, PendingCalls, Target
 from simulrag.models.prompts import Prompts
-from simulrag.models.retry import Retries, RetryPolicy
+from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
+if TYPE_CHECKING:
+    from simulrag.models.budget import Bill, Budget
+
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
-_DEFAULT_RETRY = RetryPolicy()
 
 
 class Gateway:
     """Every model call goes through here, and through the call cache.
 
-    At most ``concurrency`` attempts are under way at a time, fewer while the provider throttles,
-    each for at most ``timeout_s`` seconds; calls that are stored wait for nobody. What is
-    unavailable or late is tried again as ``retry`` says; ``failures`` counts such attempts by kind.
-    ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
-    this process really asked the provider for, replies that could not be used included. ``seconds``
-    sums by task how long those completions took when this machine made them, the wait for a free
-    slot and repeated attempts included; calls that came from an export count none. ``budget``
-    None: calls cost nothing. ``pending``: replies that came by a batch, and in mode deferred the
-    list that calls go to. One gateway belongs to one event loop.
+    At most ``concurrency`` calls are under way at a time; calls that are stored wait for nobody.
+    An attempt takes at most ``timeout_s`` seconds, and a failed one is made again up to ``retries``
+    times by the provider; ``failures`` counts such attempts by kind. ``usage`` sums what the
+    completions took by task, whether paid now or before; ``paid`` sums what this process really
+    asked the provider for, replies that could not be used included. ``seconds`` sums by task how
+    long those completions took when this machine made them, the wait for a free slot and repeated
+    attempts included; calls that came from an export count none. ``budget`` None: calls cost
+    nothing. ``pending``: replies that came by a batch, and in mode deferred the list that calls go
+    to. With ``settings.replay`` no call is made at all. One gateway belongs to one event loop.
 
     Raises InputError for settings that override a task that has no prompt.
     """
@@ -53,12 +64,12 @@ class Gateway:
         *,
         concurrency: int = 8,
         timeout_s: float = 120.0,
-        retry: RetryPolicy = _DEFAULT_RETRY,
+        retries: int = 5,
         budget: Budget | None = None,
         pending: PendingCalls | None = None,
     ) -> None:
-        _prompts_exist(settings, prompts)
-        if budget is not None and hasattr(provider, "identity"):
+        prompts.require(settings.tasks)
+        if budget is not None and provider.identity is not None:
             raise InputError(
                 f"provider '{provider.name}' costs money and has an identity: its calls would be "
                 "stored under that and not under the model's name, which has the price; a provider "
@@ -68,20 +79,21 @@ class Gateway:
         self.usage: dict[str, Usage] = {}
         self.paid: dict[str, Usage] = {}
         self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._failures: Counter[str] = Counter()
         self._provider = provider
+        provider.timeout_s, provider.retries = timeout_s, retries
         self._cache = cache
         self._prompts = prompts
-        # A provider that works on this machine may bear fewer calls at a time.
-        most = min(concurrency, getattr(provider, "concurrency", concurrency))
-        self._retries = Retries(retry, Limiter(most))
-        self._timeout_s = timeout_s
+        self._places = asyncio.Semaphore(min(concurrency, provider.concurrency or concurrency))
+        self._outage = Outage()
+        self._explained: set[str] = set()
         self._budget = budget
         self._pending = pending
 
     @property
     def failures(self) -> dict[str, int]:
         """Attempts that were unavailable, throttled or late, by kind."""
-        return dict(sorted(self._retries.failures.items()))
+        return dict(sorted((self._failures + self._provider.failures).items()))
 
     async def ask(
         self,
@@ -92,7 +104,7 @@ class Gateway:
         check: Callable[[Any], None] | None = None,
         **values: object,
     ) -> Completion:
-        """Render ``prompts/<task>.md.j2`` with ``values`` and complete it. See ``complete``."""
+        """Render the task's prompt with ``values`` and complete it. See ``complete``."""
         request = Request(
             task=task,
             messages=self._prompts.render(task, **values),
@@ -109,25 +121,27 @@ class Gateway:
         An invalid reply goes back to the model once with what is wrong. Only a valid reply is
         stored, under the key of the first request, with the usage of both attempts.
 
-        Raises ModelError (kind invalid_reply after two invalid replies, else the provider's),
+        Raises ModelError (ReplyInvalid after two invalid replies, else the provider's),
         ProviderDown where nobody is answered any more, CallsPending where the call waits for a
-        batch, and CacheError where a stored reply no longer validates: the schema is part of the
-        key, so the row was altered or ``check`` has become stricter; mode ``refresh`` calls again.
+        batch, NotStored where calls are only replayed, and CacheError where a stored reply no
+        longer validates: the schema is part of the key, so the row was altered or ``check`` has
+        become stricter; mode ``refresh`` calls again.
         """
         key = self.key(request)
         from_batch: list[dict[str, JsonValue]] = []
 
         async def call() -> CallResult:
-            if self._budget is None:
-                return await self._call(request, None, from_batch)
-            with self._budget.call(call_key("model", key)) as bill:
-                return await self._call(request, bill, from_batch)
+            return await self._call(request, from_batch)
 
-        answer = await self._cache.get_or_call("model", key, call)
+        try:
+            made = None if self.settings.replay else call
+            answer = await self._cache.get_or_call("model", key, made)
+        except NotStored:
+            raise self.missed(request.task, key) from None
         self._forget(from_batch)
         stored = answer.call
         try:
-            text, parsed = _validated(request, stored.response)
+            text, parsed = valid_reply(request, stored.response)
         except InvalidReply as error:
             raise CacheError(
                 f"the stored reply to '{request.task}' with key {stored.key} does not validate "
@@ -154,7 +168,7 @@ class Gateway:
         return {
             "provider": self.settings.provider,
             "endpoint": self.settings.endpoint,
-            "model": getattr(self._provider, "identity", self.settings.model),
+            "model": self._provider.identity or self.settings.model,
             "messages": [
                 {"role": message.role, "content": message.content} for message in request.messages
             ],
@@ -178,47 +192,43 @@ class Gateway:
             _count(self.paid, task, used)
         for task, took in seconds.items():
             self.seconds[task] += took
-        self._retries.failures.update(failures)
+        self._failures.update(failures)
 
     async def close(self) -> None:
         """Free the provider's connections. The cache is its owner's to close."""
         await self._provider.close()
 
-    async def _call(
-        self, request: Request, bill: CallBill | None, from_batch: list[dict[str, JsonValue]]
-    ) -> CallResult:
+    async def _call(self, request: Request, from_batch: list[dict[str, JsonValue]]) -> CallResult:
+        """At most two replies, the second to what is wrong with the first.
+
+        Replies of a batch are noted when the call is over: a call that ends before its reply could
+        be mended leaves them on the list of pending calls, to be used by the next.
+        """
         messages = request.messages
-        usage = Usage()
-        services: set[str] = set()
+        replies: list[ProviderReply] = []
         problems: list[str] = []
         for _ in range(_ATTEMPTS):
-            reply = self._arrived(request, messages, from_batch, bill)
-            if reply is None:
-                reply = await self._attempt(request, messages, bill)
-            elif bill is not None:
-                bill.arrived.append(reply)
-            usage += reply.usage
-            services.add(reply.service)
+            reply = self._arrived(request, messages, from_batch)
+            replies.append(reply or await self._asked(request, messages))
             try:
-                text, _parsed = _validated(request, reply.text)
+                text, _parsed = valid_reply(request, replies[-1].text)
             except InvalidReply as error:
                 problems.append(str(error))
-                messages = self._repair(request.messages, reply.text, problems[-1])
+                messages = self._repair(request.messages, replies[-1].text, problems[-1])
                 continue
+            self._note_arrived(replies)
+            services = {reply.service for reply in replies}
             return CallResult(
                 response=text,
-                usage=usage.model_dump(),
-                model_version=reply.model_version,
-                paid=bill is not None,
+                usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
+                model_version=replies[-1].model_version,
                 service=services.pop() if len(services) == 1 else "",
             )
-        if bill is not None:
-            bill.use_arrived()
+        self._note_arrived(replies)
         self._forget(from_batch)
-        raise ModelError(
+        raise ReplyInvalid(
             f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
-            f"{problems[0]}; then {problems[1]}",
-            kind="invalid_reply",
+            f"{problems[0]}; then {problems[1]}"
         )
 
     def _arrived(
@@ -226,7 +236,6 @@ class Gateway:
         request: Request,
         messages: tuple[Message, ...],
         from_batch: list[dict[str, JsonValue]],
-        bill: CallBill | None,
     ) -> ProviderReply | None:
         """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
         if self._pending is None:
@@ -236,50 +245,72 @@ class Gateway:
         try:
             reply = self._pending.reply(request.task, Target.model_validate(chosen), sent)
         except ModelError as error:  # a failure, which is off the list from now on
-            if bill is not None and error.usage is not None:
-                bill.add(Usage.model_validate(error.usage), BATCH)
+            if self._budget is not None and error.usage is not None:
+                self._budget.note(error.usage, BATCH)
             raise
         if reply is not None:
             from_batch.append(sent)
         return reply
 
+    def _note_arrived(self, replies: list[ProviderReply]) -> None:
+        """Others than a batch's were billed when they were made."""
+        if self._budget is not None:
+            for reply in replies:
+                if reply.service:
+                    self._budget.note(reply.usage, reply.service)
+
     def _forget(self, from_batch: list[dict[str, JsonValue]]) -> None:
         if self._pending is not None and from_batch:
             self._pending.forget(from_batch)
 
-    async def _attempt(
-        self, request: Request, messages: tuple[Message, ...], bill: CallBill | None
-    ) -> ProviderReply:
-        schema = None if request.schema is None else reply_schema(request.schema)
-
-        async def once() -> ProviderReply:
+    async def _asked(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        """The provider's reply, waited for in turn. Raises ModelError and ProviderDown."""
+        async with self._places:
+            self._outage.check()
+            before = self._outage.answered
             try:
-                async with asyncio.timeout(self._timeout_s):
+                reply = await self._billed(request, messages)
+            except (ModelUnavailable, ModelTimeout) as error:
+                raise self._outage.give_up(error, before) from None
+            except ModelError:
+                self._outage.was_answered()
+                raise
+            self._outage.was_answered()
+            return reply
+
+    async def _billed(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        """The provider's reply, within the budget; what a failure was billed is counted too."""
+        schema = None if request.schema is None else reply_schema(request.schema)
+        async with AsyncExitStack() as stack:
+            bill: Bill | None = None
+            if self._budget is not None:
+                longest = longest_prompt(messages, schema)
+                room = self._budget.call(longest, request.sampling.max_output_tokens)
+                bill = await stack.enter_async_context(room)
+
+            def count(used: Usage, service: str = "") -> None:
+                _count(self.paid, request.task, used)
+                if bill is not None:
+                    bill.add(used, service)
+
+            try:
+                async with asyncio.timeout(self._provider.deadline_s):
                     reply = await self._provider.call(
                         messages, schema, request.sampling, request.sample_index
                     )
-                counted = reply.usage.model_copy(update={"calls": 1})
-                return replace(reply, usage=counted)
             except TimeoutError:
-                raise ModelError(
+                self._failures["timeout"] += 1
+                raise ModelTimeout(
                     f"'{request.task}': no reply from {self._named()} within "
-                    f"{self._timeout_s:g} s; run again to go on from here",
-                    kind="timeout",
+                    f"{self._provider.deadline_s:g} s; run again to go on from here"
                 ) from None
             except ModelError as error:
                 if error.usage is not None:
-                    _count(self.paid, request.task, Usage.model_validate(error.usage))
+                    count(error.usage)
                 raise error.retold(f"'{request.task}': {error}") from None
-
-        async def metered() -> ProviderReply:
-            if bill is None:
-                return await once()
-            longest = longest_prompt(messages, schema)
-            return await bill.attempt(once, longest, request.sampling.max_output_tokens)
-
-        reply = await self._retries.run(metered)
-        _count(self.paid, request.task, reply.usage)
-        return reply
+            used = reply.usage.model_copy(update={"calls": 1})
+            count(used, reply.service)
+            return replace(reply, usage=used)
 
     def _repair(
         self, messages: tuple[Message, ...], bad_reply: str, problem: str
@@ -289,30 +320,24 @@ class Gateway:
         asked = self._prompts.render(REPAIR_PROMPT, problem=problem)
         return (*messages, *quoted, *asked)
 
+    def missed(self, task: str, key: dict[str, JsonValue]) -> NotStored:
+        """The error for a call that is only replayed and not stored.
+
+        The first of each task is explained, which reads the whole cache.
+        """
+        why = "see the first such call of the task"
+        if task not in self._explained:
+            self._explained.add(task)
+            why = explain_miss(self._cache.place, key).rstrip(".")
+        return NotStored(
+            f"the call '{task}' of {self._named()} is not stored and calls are only replayed "
+            f"({why}). Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with "
+            "operations.budget, a server of your own (`simulrag use http://HOST:PORT/v1#MODEL`), "
+            "or batch files (operations.mode: deferred without replay, then `simulrag batch`)"
+        )
+
     def _named(self) -> str:
         return f"{self.settings.provider}:{self.settings.model}"
-
-
-def _prompts_exist(settings: ModelSettings, prompts: Prompts) -> None:
-    known = sorted(p.name.removesuffix(".md.j2") for p in prompts.directory.glob("*.md.j2"))
-    for task in sorted(settings.tasks):
-        if task not in known:
-            there = ", ".join(known)
-            raise InputError(f"params.yaml overrides the task '{task}'; there are: {there}")
-
-
-def _validated(request: Request, text: JsonValue) -> tuple[str, Any]:
-    """The reply's text and its parsed form. Raises InvalidReply."""
-    if not isinstance(text, str):
-        raise InvalidReply("the reply is no text")
-    text = plain_text(text)
-    parsed = None if request.schema is None else parse_reply(text, request.schema)
-    if request.check is not None:
-        try:
-            request.check(text if parsed is None else parsed)
-        except ValueError as error:
-            raise InvalidReply(str(error)) from None
-    return text, parsed
 
 
 def _count(usage: dict[str, Usage], task: str, used: Usage) -> None:

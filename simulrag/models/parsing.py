@@ -13,6 +13,8 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from simulrag.models.base import Request
+
 _SHOWN_ERRORS = 5
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -98,6 +100,23 @@ def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
         return schema.model_validate_json(found, strict=True)
     except ValidationError as error:
         raise InvalidReply(_problems(error)) from None
+
+
+def valid_reply(request: Request, text: JsonValue) -> tuple[str, Any]:
+    """A reply's text and its parsed form, which passed the request's own check.
+
+    Raises InvalidReply.
+    """
+    if not isinstance(text, str):
+        raise InvalidReply("the reply is no text")
+    text = plain_text(text)
+    parsed = None if request.schema is None else parse_reply(text, request.schema)
+    if request.check is not None:
+        try:
+            request.check(text if parsed is None else parsed)
+        except ValueError as error:
+            raise InvalidReply(str(error)) from None
+    return text, parsed
 
 
 def _problems(error: ValidationError) -> str:

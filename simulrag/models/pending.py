@@ -9,17 +9,17 @@ other words than ours finds no row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Literal, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from simulrag.calls.keys import call_key, canonical_json, plain_request
-from simulrag.calls.opening import holds_rows, open_rows
 from simulrag.calls.places import CachePlace, pending_place
+from simulrag.calls.store import holds_rows, open_store, scan_store
 from simulrag.calls.stored import corrupt, parse_json
-from simulrag.errors import CallsPending, ModelError
+from simulrag.errors import CallsPending, ReplyRefused, ReplyTruncated
 from simulrag.models.base import ProviderReply
 from simulrag.records import Record, Usage
 
@@ -28,8 +28,6 @@ BATCH = "batch"
 
 _CALL = "call/"
 _BATCH = "batch/"
-
-T = TypeVar("T")
 
 
 class Target(Record):
@@ -91,10 +89,11 @@ class Batch(Record):
 
 
 class PendingStore:
-    """The rows. Raises EnvironmentFault and CacheError as ``Rows`` does."""
+    """The rows. Raises EnvironmentFault and CacheError as the call cache's store does."""
 
-    def __init__(self, cache: CachePlace, *, read_only: bool = False) -> None:
-        self.rows = open_rows(pending_place(cache), read_only=read_only)
+    def __init__(self, cache: CachePlace) -> None:
+        self._place = pending_place(cache)
+        self._store = open_store(self._place)
 
     @staticmethod
     def exists(cache: CachePlace) -> bool:
@@ -103,70 +102,50 @@ class PendingStore:
 
     def calls(self) -> Iterator[PendingCall]:
         """Every call, sorted by id."""
-        for name in self._names(_CALL):
-            call = self.call(name.removeprefix(_CALL))
-            if call is not None:
-                yield call
+        for row in scan_store(self._place, _CALL):
+            yield self._call(row.row.removeprefix(_CALL), row.text)
 
     def call(self, id: str) -> PendingCall | None:
         """The call with this id. Raises CacheError where its row was altered."""
-        call = self._read(_CALL + id, PendingCall)
-        if call is not None and (call.id != id or call_key("model", call.request) != id):
-            raise corrupt(self.rows.place, _CALL + id, "its key does not belong to its request")
-        return call
+        text = self._store.get(_CALL + id)
+        return None if text is None else self._call(id, text)
 
     def put(self, *calls: PendingCall) -> None:
         """Write calls in one transaction."""
-        self._write({_CALL + call.id: canonical_json(call.model_dump()) for call in calls})
+        self._store.put({_CALL + call.id: canonical_json(call.model_dump()) for call in calls})
 
     def remove(self, *ids: str) -> None:
         """Forget calls, in one transaction."""
-
-        def work() -> None:
-            for id in ids:
-                self.rows.delete(_CALL + id)
-
-        self._now(work)
+        self._store.put({_CALL + id: None for id in ids})
 
     def batches(self) -> list[Batch]:
         """Every submitted batch, by name."""
-        found = (self._read(name, Batch) for name in self._names(_BATCH))
-        return [batch for batch in found if batch is not None]
+        return [self._read(row.row, row.text, Batch) for row in scan_store(self._place, _BATCH)]
 
     def put_batch(self, batch: Batch) -> None:
         """Write a batch."""
-        self._write({_BATCH + batch.name: canonical_json(batch.model_dump())})
+        self._store.put({_BATCH + batch.name: canonical_json(batch.model_dump())})
 
     def remove_batch(self, name: str) -> None:
         """Forget a batch."""
-        self._now(lambda: self.rows.delete(_BATCH + name))
+        self._store.put({_BATCH + name: None})
 
     def close(self) -> None:
         """Close this thread's connection."""
-        self.rows.close()
+        self._store.close()
 
-    def _names(self, prefix: str) -> list[str]:
-        return self.rows.patiently_now(lambda: self.rows.names(prefix))
+    def _call(self, id: str, text: str) -> PendingCall:
+        call = self._read(_CALL + id, text, PendingCall)
+        if call.id != id or call_key("model", call.request) != id:
+            raise corrupt(self._store.place, _CALL + id, "its key does not belong to its request")
+        return call
 
-    def _read(self, name: str, kind: type[RowT]) -> RowT | None:
-        text = self.rows.patiently_now(lambda: self.rows.get(name))
-        if text is None:
-            return None
+    def _read(self, name: str, text: str, kind: type[RowT]) -> RowT:
         try:
             return kind.model_validate(parse_json(text))
         except (ValueError, ValidationError) as error:
             what = str(error).partition("\n")[0]
-            raise corrupt(self.rows.place, name, what) from error
-
-    def _write(self, rows: Mapping[str, str]) -> None:
-        def work() -> None:
-            for name, text in rows.items():
-                self.rows.set(name, text)
-
-        self._now(work)
-
-    def _now(self, work: Callable[[], T]) -> T:
-        return self.rows.patiently_now(lambda: self.rows.transact(work))
+            raise corrupt(self._store.place, name, what) from error
 
 
 def copy_pending(source: CachePlace, target: CachePlace) -> int:
@@ -178,7 +157,7 @@ def copy_pending(source: CachePlace, target: CachePlace) -> int:
         return 0
     copied = 0
     with (
-        closing(PendingStore(source, read_only=True)) as here,
+        closing(PendingStore(source)) as here,
         closing(PendingStore(target)) as there,
     ):
         known = {batch.name for batch in there.batches()}
@@ -260,10 +239,9 @@ class PendingCalls:
     def _taken(self, call: PendingCall, reply: BatchReply) -> ProviderReply:
         if reply.failure is not None:
             self._store.remove(call.id)
-            raise ModelError(
-                f"'{call.task}': {reply.failure}",
-                kind=reply.failure_kind,
-                usage=reply.usage.model_dump() if reply.usage.calls else None,
+            failed = ReplyTruncated if reply.failure_kind == "truncated" else ReplyRefused
+            raise failed(
+                f"'{call.task}': {reply.failure}", usage=reply.usage if reply.usage.calls else None
             )
         usage = reply.usage.model_copy(update={"calls": 1})
         return ProviderReply(reply.text, usage, reply.model_version, reply.service)

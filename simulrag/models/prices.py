@@ -1,8 +1,10 @@
-"""What tokens cost: the dated table that a user edits (``prices.yaml``)."""
+"""What tokens cost: the package genai-prices, and what a user states beside it (prices.yaml)."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +15,24 @@ from simulrag.errors import InputError
 from simulrag.records import Usage
 
 PER = 1_000_000
+PACKAGED = frozenset({"anthropic", "openai"})
+"""Providers whose prices are the package's: others may mean anything by a model's name."""
+
+AS_OF = "2026-11"
+"""The month whose prices of the package are used: fixed, so that equal calls cost the same in every
+run. To be moved together with the package's version."""
+
+LONGEST_REPLIES = {
+    "gpt-5": 128_000,
+    "gpt-4.1": 32_768,
+    "gpt-4o": 16_384,
+    "claude-": 128_000,
+    "claude-opus-4": 64_000,
+    "claude-sonnet-4": 64_000,
+    "claude-haiku-4": 64_000,
+}
+"""Tokens, by the beginning of a model's name, from the providers' pages: the package has none."""
+
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 
 ModelName = tuple[str, str, str]
@@ -51,12 +71,17 @@ class Price(BaseModel):
 
 
 class PriceTable(BaseModel):
-    """The prices by model. ``batch_share``: what a token in a batch costs of a plain one."""
+    """What the user states of prices; what is not stated is the package genai-prices'.
+
+    ``batch_share``: what a token in a batch costs of a plain one. ``max_output``: the longest reply
+    in tokens, by the beginning of a model's name, the longest beginning first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     currency: Literal["USD"] = "USD"
-    batch_share: float = Field(default=1.0, gt=0, le=1)
+    batch_share: float = Field(default=0.5, gt=0, le=1)
+    max_output: dict[str, int] = LONGEST_REPLIES
     models: tuple[Price, ...] = ()
 
     def share(self, service: str) -> float:
@@ -64,17 +89,61 @@ class PriceTable(BaseModel):
         return self.batch_share if service == "batch" else 1.0
 
     def find(self, name: ModelName) -> Price | None:
-        """The price of a model; a dated name finds the line without its date."""
+        """The price of a model, the user's own before the package's.
+
+        A dated name finds the line without its date.
+        """
         provider, endpoint, model = name
         for wanted in (model, _DATED.sub("", model)):
             for price in self.models:
                 if (price.provider, price.endpoint, price.model) == (provider, endpoint, wanted):
-                    return price
+                    return self._bounded(price)
+        known = _packaged(provider, model) if endpoint == "default" else None
+        return None if known is None else self._bounded(known)
+
+    def _bounded(self, price: Price) -> Price:
+        if price.max_output is not None:
+            return price
+        known = [name for name in self.max_output if price.model.startswith(name)]
+        longest = self.max_output[max(known, key=len)] if known else None
+        return price.model_copy(update={"max_output": longest})
+
+
+@lru_cache(maxsize=256)
+def _packaged(provider: str, model: str) -> Price | None:
+    """The standard rates that the package's own files hold for ``AS_OF``; no network is asked.
+
+    Surcharges for very long prompts are left out.
+    """
+    if provider not in PACKAGED:
         return None
+    from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import TieredPrices
+
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+    except LookupError:
+        return None
+    rates = found.get_prices(datetime.strptime(AS_OF, "%Y-%m").replace(tzinfo=UTC))
+    parts = {
+        "input": rates.input_mtok,
+        "output": rates.output_mtok,
+        "cached_input": rates.cache_read_mtok,
+        "cache_write": rates.cache_write_mtok,
+    }
+    stated: dict[str, float] = {}
+    for name, rate in parts.items():
+        if rate is not None:
+            stated[name] = float(rate.base if isinstance(rate, TieredPrices) else rate)
+    if not {"input", "output"} <= set(stated):
+        return None
+    return Price.model_validate({"provider": provider, "model": model, "as_of": AS_OF, **stated})
 
 
-def read_prices(path: Path) -> PriceTable:
-    """The table of a file, an empty one where there is no file. Raises InputError."""
+def read_prices(path: Path | None) -> PriceTable:
+    """The table of a file, one without lines where there is no file. Raises InputError."""
+    if path is None:
+        return PriceTable()
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -107,7 +176,7 @@ def no_price(name: ModelName) -> InputError:
     provider, endpoint, model = name
     at = "" if endpoint == "default" else f", endpoint: {endpoint}"
     return InputError(
-        f"prices.yaml knows no price of {provider}:{model} (endpoint {endpoint}): add the line "
+        f"no price is known of {provider}:{model} (endpoint {endpoint}): add the line "
         f"'- {{provider: {provider}{at}, model: {model}, input: ..., output: ..., as_of: ...}}' "
-        "under models, from your provider's page; a budget of tokens alone needs none"
+        "under models in prices.yaml, from your provider's page; a budget of tokens needs none"
     )

@@ -1,4 +1,4 @@
-"""Prompts are files: ``prompts/<task>.md.j2``, a system part and a user part.
+"""Prompts are files: ``prompts/<set>/<task>.md.j2``, a system part and a user part.
 
 A line ``=== user`` parts the two. Sections that data is put into carry tags (``<question>``), so
 that a reader, human or model, sees where the data begins and ends.
@@ -7,41 +7,58 @@ that a reader, human or model, sees where the data begins and ends.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
 
-from simulrag.errors import EnvironmentFault
+from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.base import Message
 
 SEPARATOR = "=== user\n"
+COMMON = "common"
+DEFAULT_SET = "first"
+_SUFFIX = ".md.j2"
 
 
 class Prompts:
-    """The prompt templates of one folder."""
+    """The prompt templates of a set, beside those that all sets share.
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    A template is looked for in ``folder/<set>``, then in ``folder/common``: a set adds prompts to
+    the common ones, or overrides them, by name. Raises InputError for a set that is not there.
+    """
 
-    @cached_property
-    def _environment(self) -> Environment:
-        return Environment(
-            loader=FileSystemLoader(self.directory),
-            undefined=StrictUndefined,
-            autoescape=False,  # noqa: S701 plain text, not HTML
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
+    def __init__(self, folder: Path, set: str = DEFAULT_SET) -> None:
+        if not (folder / set).is_dir():
+            known = sorted(p.name for p in folder.glob("*/") if p.is_dir() and p.name != COMMON)
+            there = f"there are: {', '.join(known)}" if known else "no set is there"
+            raise InputError(f"no set of prompts '{set}' in {folder}; {there}")
+        self._folder = folder
+        self._set = set
+
+    def tasks(self) -> list[str]:
+        """Every task that has a prompt, sorted."""
+        files = [file for place in self._places for file in place.glob(f"*{_SUFFIX}")]
+        return sorted({file.name.removesuffix(_SUFFIX) for file in files})
+
+    def require(self, tasks: Iterable[str]) -> None:
+        """Raises InputError for a task of params.yaml that has no prompt."""
+        known = self.tasks()
+        for task in sorted(tasks):
+            if task not in known:
+                raise InputError(
+                    f"params.yaml overrides the task '{task}'; there are: {', '.join(known)}"
+                )
 
     def render(self, task: str, **values: object) -> tuple[Message, ...]:
-        """The messages of a task's prompt."""
+        """The messages of a task's prompt. Raises InputError where the set has none."""
         try:
-            text = self._environment.get_template(f"{task}.md.j2").render(**values)
-        except TemplateNotFound:
-            raise EnvironmentFault(
-                f"no prompt '{task}.md.j2' in {self.directory}; run from the project's root"
+            text = self._environment.get_template(f"{task}{_SUFFIX}").render(**values)
+        except TemplateNotFound as error:
+            raise InputError(
+                f"no prompt '{error.name}' in {self._folder / self._set}, nor in {COMMON}/ beside "
+                f"it; there are: {', '.join(self.tasks())}"
             ) from None
         text = re.sub(r"\n{3,}", "\n\n", text)
         if SEPARATOR not in text:
@@ -51,3 +68,30 @@ class Prompts:
             Message(role="system", content=system.strip()),
             Message(role="user", content=user.strip()),
         )
+
+    @property
+    def _places(self) -> tuple[Path, ...]:
+        return self._folder / self._set, self._folder / COMMON
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return Environment(
+            loader=FileSystemLoader(self._places),
+            undefined=StrictUndefined,
+            autoescape=False,  # noqa: S701 plain text, not HTML
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+
+
+def packaged_prompts(set: str = DEFAULT_SET) -> Prompts:
+    """The prompts that come with the package: the folder ``prompts`` beside ``simulrag``.
+
+    It lies there in a clone and in an installed wheel alike. Raises EnvironmentFault where it does
+    not.
+    """
+    folder = Path(__file__).resolve().parents[2] / "prompts"
+    if not folder.is_dir():
+        raise EnvironmentFault(f"the prompts are missing at {folder}; install simulrag again")
+    return Prompts(folder, set)

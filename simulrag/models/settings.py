@@ -72,6 +72,21 @@ class ModelSettings(BaseModel):
     local: LocalSettings = LocalSettings()
 
     @model_validator(mode="after")
+    def _real(self) -> Self:
+        if self.provider == "offline":
+            raise ValueError(
+                "provider 'offline' is gone: the default replays a recorded run of a real model, "
+                "and `simulrag use openai:gpt-5-mini` sets a model of your own"
+            )
+        if self.replay and (self.base_url is not None or self.paid is not None):
+            field = "paid" if self.base_url is None else "base_url"
+            raise ValueError(
+                f"replay: true and {field} exclude each other: calls that are only replayed go to "
+                f"no server and cost nothing; take replay or {field} away"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _nothing_secret(self) -> Self:
         # Not a field's own pattern: its error would hold the input, which may be a key.
         if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):

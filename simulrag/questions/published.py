@@ -101,7 +101,7 @@ def _entries(path: Path, fields: tuple[str, ...]) -> list[dict[str, str]]:
     try:
         entries: Any = json.loads(_text(path))
     except ValueError as error:
-        raise InputError(f"{path} is no JSON ({error}); take the file from the release") from None
+        raise InputError(f"{path} is not JSON ({error}); take the file from the release") from None
     if not isinstance(entries, list) or not entries:
         raise InputError(f"{path}: a list of entries with {_names(fields)} is expected")
     for index, entry in enumerate(entries):

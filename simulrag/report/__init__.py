@@ -1,1 +1,1 @@
-"""The report: one HTML page of tables, figures and traces."""
+"""The report: one page, its figures and tables, and the table at the end of a run."""

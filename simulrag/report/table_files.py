@@ -1,8 +1,11 @@
-"""The report's tables as text for a paper: Markdown and LaTeX (booktabs)."""
+"""The report's tables as files: Markdown, LaTeX (booktabs) and CSV."""
 
 from __future__ import annotations
 
-from simulrag.report.tables import TableView
+import csv
+import io
+
+from simulrag.report.blocks import Table
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -13,42 +16,54 @@ _SPECIAL = {
 }
 
 
-def markdown(view: TableView) -> str:
+def files_of(table: Table) -> dict[str, str]:
+    """A table's texts by suffix."""
+    return {"md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
+
+
+def comma_separated(table: Table) -> str:
+    """The cells as they are shown."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([table.columns, *table.rows])
+    return text.getvalue()
+
+
+def markdown(table: Table) -> str:
     """A pipe table below its caption; ``strong`` rows are bold, notes follow as a list."""
-    rule = ["---" if i < view.headers else "---:" for i in range(len(view.columns))]
-    lines = [_pipes(view.columns), _pipes(rule)]
-    for index, row in enumerate(view.rows):
-        cells = [cell.replace("|", "\\|") for cell in row]
-        lines.append(_pipes([f"**{c}**" for c in cells] if index in view.strong else cells))
-    notes = ["", *(f"- {note}" for note in view.notes)] if view.notes else []
-    return "\n".join([f"**{view.caption}**", "", *lines, *notes]) + "\n"
+    rule = ["---" if i < table.headers else "---:" for i in range(len(table.columns))]
+    lines = [_pipes(table.columns), _pipes(rule)]
+    for index, row in enumerate(table.rows):
+        cells = [" ".join(cell.split()).replace("|", "\\|") for cell in row]
+        lines.append(_pipes([f"**{c}**" for c in cells] if index in table.strong else cells))
+    notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
+    return "\n".join([f"**{table.caption}**", "", *lines, *notes]) + "\n"
 
 
-def latex(view: TableView) -> str:
+def latex(table: Table) -> str:
     """A ``table`` with booktabs rules; a cell that repeats the one above it stays empty."""
-    layout = "l" * view.headers + "r" * (len(view.columns) - view.headers)
+    layout = "l" * table.headers + "r" * (len(table.columns) - table.headers)
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_escaped(view.caption)}}}",
+        rf"\caption{{{_escaped(table.caption)}}}",
         rf"\begin{{tabular}}{{{layout}}}",
         r"\toprule",
-        _ampersands([_escaped(name) for name in view.columns]),
+        _ampersands([_escaped(name) for name in table.columns]),
         r"\midrule",
     ]
     above = ""
-    for index, row in enumerate(view.rows):
+    for index, row in enumerate(table.rows):
         cells = [_escaped(cell) for cell in row]
-        if view.headers > 1 and cells[0] == above:
+        if table.headers > 1 and cells[0] == above:
             cells[0] = ""
-        elif index and view.headers > 1:
+        elif index and table.headers > 1:
             lines.append(r"\addlinespace")
         above = cells[0] or above
-        if index in view.strong:
+        if index in table.strong:
             cells = [rf"\textbf{{{cell}}}" if cell else "" for cell in cells]
         lines.append(_ampersands(cells))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip\footnotesize {_escaped(note)}" for note in view.notes]
+    lines += [rf"\par\smallskip\footnotesize {_escaped(note)}" for note in table.notes]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 

@@ -1,75 +1,77 @@
-"""The table at the end of a run."""
+"""The table at the end of a run: what the final answers are worth, in 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import polars as pl
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from simulrag.metrics.names import FINAL, NO_RAG, SIMULRAG
+from simulrag.report.blocks import DASH, interval
+from simulrag.report.run import DomainTable, Run
+from simulrag.report.sections.answers import leading_finals
 
-from simulrag.metrics.claim_level import BUDGETED, OURS
-from simulrag.metrics.tables import Tables
+if TYPE_CHECKING:
+    from rich.table import Table
 
-_SHOWN = (("f1", "F1"), ("aupr", "AUPR"), ("auroc", "AUROC"), ("true_share", "true\nclaims"))
+_SHORT = {name: name.replace("-layer", "") for name in FINAL.values()}
 
 
-def terminal_table(tables: Tables) -> Table:
-    """Claim-level metrics by method and budget, the leading variant; a dash where undefined."""
-    settings = tables.settings
+def terminal_table(run: Run) -> Table:
+    """Final answers by domain, method and budget, and how well closeness ranks claims.
+
+    A dash stands where a value is undefined; why, is said below and in the report.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     table = Table(
         box=SIMPLE_HEAD,
-        title="Claims after verification, by method and budget",
-        caption="\n".join(
-            (
-                f"confidence: {settings.centrality}; undecided claims: {settings.undecided}; "
-                "95 % intervals are in the report",
-                *_undefined(tables),
-            )
-        ),
+        title="Final answers, and how well confidence ranks claims before verification",
+        caption="\n".join(_caption(run)),
+        width=80,
     )
-    table.add_column("domain", overflow="fold")
-    table.add_column("method", no_wrap=True, min_width=11)
-    for name in ("budget", *(title for _, title in _SHOWN), "coverage"):
-        table.add_column(name, justify="right")
-    frame = tables.claim_level.filter(
-        (pl.col("centrality") == settings.centrality) & (pl.col("undecided") == settings.undecided)
-    )
-    for domain in tables.domains:
-        of_domain = frame.filter(pl.col("domain") == domain)
-        budgets = [
-            ("no-RAG", 0),
-            *((method, budget) for budget in settings.budgets_percent for method in BUDGETED),
-            ("all-RAG", 100),
-        ]
-        for method, budget in budgets:
-            rows = of_domain.filter(
-                (pl.col("method") == method) & (pl.col("budget_percent") == budget)
-            )
-            values = dict(zip(rows["metric"], rows["value"], strict=True))
-            cells = ["—" if values[key] is None else f"{values[key]:.3f}" for key, _ in _SHOWN]
-            coverage = rows["coverage"][0]
-            table.add_row(
-                domain,
-                method,
-                f"{budget} %",
-                *cells,
-                "—" if coverage is None else f"{coverage:.0%}",
-                style="bold" if method == OURS else "",
-                end_section=method in (OURS, "no-RAG", "all-RAG"),
-            )
+    table.add_column("domain", max_width=14, overflow="fold")
+    table.add_column("method", no_wrap=True)
+    table.add_column("m", justify="right")
+    table.add_column("true claims", justify="right")
+    table.add_column("factuality [95 %]", justify="right", no_wrap=True)
+    for domain in run.domains:
+        for name, samples, claims, factuality, strong in _lines(run, domain):
+            style = "bold" if strong else ""
+            table.add_row(domain.name, name, samples, claims, factuality, style=style)
+        auroc = domain.one("claims", method=NO_RAG, metric="auroc", **run.leading)
+        ranked = f"AUROC of {run.settings.centrality}"
+        table.add_row(domain.name, ranked, "", "", interval(auroc, places=2), end_section=True)
     return table
 
 
-def _undefined(tables: Tables) -> Iterator[str]:
-    """Why there are dashes: a line a domain and reason."""
-    settings = tables.settings
-    shown = tables.claim_level.filter(
-        (pl.col("centrality") == settings.centrality)
-        & (pl.col("undecided") == settings.undecided)
-        & pl.col("metric").is_in([name for name, _ in _SHOWN])
-        & pl.col("method").is_in(["no-RAG", *BUDGETED, "all-RAG"])
-        & pl.col("value").is_null()
-    )
-    for domain, reason in shown.select("domain", "reason").unique(maintain_order=True).iter_rows():
-        yield f"—, {domain}: {reason}"
+def _lines(run: Run, domain: DomainTable) -> list[tuple[str, str, str, str, bool]]:
+    """SimulRAG at each budget from most samples, then every other line."""
+    finals = leading_finals(run, domain)
+    informative = {
+        (row.method, row.budget_percent, row.samples): row
+        for row in leading_finals(run, domain, "informativeness")
+    }
+    most = max((row.samples or 0 for row in finals), default=0)
+    lines = []
+    for row in finals:
+        if row.method == SIMULRAG and row.samples != most:
+            continue
+        share = "" if row.budget_percent is None else f", {row.budget_percent:g} %"
+        beside = informative.get((row.method, row.budget_percent, row.samples))
+        claims = DASH if beside is None or beside.value is None else f"{beside.value:.1f}"
+        name = _SHORT.get(row.method, row.method) + share
+        lines.append(
+            (name, str(row.samples), claims, interval(row, places=2), row.method == SIMULRAG)
+        )
+    return lines
+
+
+def _caption(run: Run) -> list[str]:
+    lines = [
+        f"undecided claims: {run.settings.undecided}; RAG sees the whole evidence, so compare it",
+        f"with {SIMULRAG} at 100 %",
+    ]
+    for domain in run.domains:
+        reasons = {row.reason for row in leading_finals(run, domain) if row.value is None}
+        lines += [f"{DASH}, {domain.name}: {reason}" for reason in sorted(reasons)]
+    return lines

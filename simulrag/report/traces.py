@@ -7,26 +7,39 @@ import difflib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from simulrag.metrics.answer_level import METHOD_NAMES
-from simulrag.records import Answer, Claim, Label, Question, claim_hash
+from simulrag.metrics.names import FINAL
+from simulrag.records import Answer, Claim, FinalText, Question, claim_hash
 
-Labels = Mapping[tuple[str, str], Label]
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said of a claim text: its label ("missing" where nobody gave one), and why."""
+
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One question's records. ``labels``: of its claim texts, by claim hash."""
+
+    question: Question
+    answer: Answer
+    labels: Mapping[str, Judged]
+
 
 BLOCK = 20
 """Questions in one compressed block: enough to compress well, few enough to open at once."""
+_NEVER = Judged("missing", "never judged")
 
 
-def labels_by_claim(labels: Sequence[Label]) -> Labels:
-    """Labels by question and claim hash, a human's before the judge's."""
-    ordered = sorted(labels, key=lambda label: label.source == "human")
-    return {(label.question_id, label.claim_hash): label for label in ordered}
-
-
-def trace(question: Question, answer: Answer, labels: Labels, centrality: str) -> dict[str, Any]:
+def trace(one: Traced, centrality: str) -> dict[str, Any]:
     """Everything that a reader needs to see why the answer says what it says."""
+    question, answer = one.question, one.answer
     retrieval = answer.retrieval
     failure = answer.failure
     return {
@@ -50,19 +63,11 @@ def trace(question: Question, answer: Answer, labels: Labels, centrality: str) -
         ],
         "closed_book": list(answer.closed_book),
         "claims": [
-            _claim(claim, index, answer, labels, centrality)
-            for index, claim in enumerate(answer.claims)
+            _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
         "final": answer.final,
-        "others": [
-            {
-                "method": METHOD_NAMES[text.method],
-                "samples": text.samples,
-                "text": text.text,
-                "failure": text.failure,
-            }
-            for text in answer.baselines
-        ],
+        "budget": answer.budget_percent,
+        "others": [_other(text) for text in answer.baselines],
         "verified": answer.verified,
         "calls": sum(usage.calls for usage in answer.usage.values()),
     }
@@ -85,8 +90,9 @@ def _block(part: list[dict[str, Any]]) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
-def index_entry(question: Question, answer: Answer) -> dict[str, Any]:
+def index_entry(one: Traced) -> dict[str, Any]:
     """What the list of questions shows and filters by."""
+    question, answer = one.question, one.answer
     verdicts = {claim.verdict.status for claim in answer.claims if claim.verdict is not None}
     failed = answer.failure is not None or "error" in verdicts
     return {
@@ -99,9 +105,20 @@ def index_entry(question: Question, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _claim(
-    claim: Claim, index: int, answer: Answer, labels: Labels, centrality: str
-) -> dict[str, Any]:
+def _other(text: FinalText) -> dict[str, Any]:
+    return {
+        "method": FINAL[text.method],
+        "budget": text.budget_percent,
+        "samples": text.samples,
+        "kept": len(text.kept),
+        "verified": len(text.selected),
+        "text": text.text,
+        "failure": text.failure,
+    }
+
+
+def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, Any]:
+    answer = one.answer
     verdict = claim.verdict
     confidence = claim.confidence.get(centrality)
     return {
@@ -117,17 +134,9 @@ def _claim(
         "edit": word_diff(claim.text, claim.updated_text)
         if claim.updated_text != claim.text
         else None,
-        "before": _label(labels.get((answer.question_id, claim_hash(claim.text)))),
-        "after": _label(labels.get((answer.question_id, claim_hash(claim.updated_text)))),
+        "before": asdict(one.labels.get(claim_hash(claim.text), _NEVER)),
+        "after": asdict(one.labels.get(claim_hash(claim.updated_text), _NEVER)),
     }
-
-
-def _label(label: Label | None) -> dict[str, str]:
-    if label is None:
-        return {"label": "missing", "reason": "never judged"}
-    if label.label is None:
-        return {"label": "missing", "reason": label.failure or "the judge failed"}
-    return {"label": label.label, "reason": label.reason}
 
 
 def word_diff(before: str, after: str) -> list[tuple[str, str]]:

@@ -6,41 +6,33 @@ takes batches of all three.
 Its sockets are real, so the official SDKs run against it unpatched. What it answers:
 first the scripted acts, one a request; then ``answer``, a function of the request's body.
 
-Run it by itself to put the offline rules behind the wire:
-
-    python -m simulrag.testing.loopback --port 8123
+``python -m simulrag.testing`` runs it by itself.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import socket
 import struct
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from simulrag.testing.batches import BatchDesk
-from simulrag.testing.traffic import traffic
 from simulrag.testing.wires import (
     MODEL_VERSION,
     WIRES,
     Act,
     Body,
-    messages,
-    schema,
     schema_name,
 )
 
-__all__ = ["MODEL_VERSION", "Act", "LoopbackServer", "canned", "offline_answers"]
+__all__ = ["MODEL_VERSION", "Act", "LoopbackServer", "canned"]
 
 Answerer = Callable[[Body], str]
 
@@ -89,34 +81,6 @@ def canned(by_schema: Mapping[str | None, str]) -> Answerer:
     return lambda body: by_schema[schema_name(body)]
 
 
-def offline_answers() -> Answerer:
-    """The offline provider's rules.
-
-    The wire has no sample index. The seed stands for it where one is sent (the OpenAI provider
-    sends seed plus index); else the n-th request with one body is sample n.
-    """
-    from simulrag.models.base import Message, Sampling
-    from simulrag.models.offline.provider import OfflineProvider
-
-    provider = OfflineProvider()
-    seen: Counter[str] = Counter()
-    lock = threading.Lock()
-
-    def answer(body: Body) -> str:
-        text = json.dumps(body, sort_keys=True)
-        with lock:
-            index = seen[text]
-            seen[text] += 1
-        if body.get("seed") is not None:
-            index = body["seed"]
-        wanted = schema(body)
-        said = [Message.model_validate(message) for message in messages(body)]
-        sampling = Sampling(temperature=body.get("temperature"), top_p=body.get("top_p"))
-        return asyncio.run(provider.call(said, wanted, sampling, index)).text
-
-    return answer
-
-
 class LoopbackServer:
     """The server, a context manager: it listens on enter and frees its port on exit.
 
@@ -145,7 +109,7 @@ class LoopbackServer:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._http = _Listener(("127.0.0.1", port), self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def url(self) -> str:
@@ -268,26 +232,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silent: ``LoopbackServer.requests`` is the log."""
-
-
-def main() -> None:
-    """Serve the offline rules, or stub traffic for a load, until interrupted."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=8123, help="0: any free one")
-    parser.add_argument("--traffic", action="store_true", help="stub replies, nothing logged")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each reply")
-    arguments = parser.parse_args()
-    stubs = arguments.traffic
-    with LoopbackServer(
-        traffic() if stubs else offline_answers(),
-        port=arguments.port,
-        latency_s=arguments.latency,
-        log=not stubs,
-    ) as server:
-        print(f"base_url: {server.url}", flush=True)
-        with suppress(KeyboardInterrupt):
-            threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

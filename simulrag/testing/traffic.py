@@ -1,37 +1,42 @@
 """Replies in the shape of real traffic: about 34 claims a question from five answers of nine.
 
-Stub replies, not answers: they follow each task's schema and fit one another (claims of one
-question recur in its other answers, some are out of the simulator's reach, some are wrong), so
-that the whole method runs on them at a real model's volume and costs no thought.
+A test double's replies, not answers: they follow each task's schema and fit one another (claims of
+one question recur in its other answers, some are out of the simulator's reach, some are wrong and
+are mended by the evidence), so that whole pipelines run on them at a real model's volume, from the
+templates of a benchmark to its labels.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
 from simulrag.models.base import Message
 from simulrag.testing.sections import bullets, numbered, section
+from simulrag.testing.urban_texts import (
+    INSIDE,
+    changes,
+    question_and_reference,
+    templates,
+    tool_calls,
+)
 from simulrag.testing.wires import Body, messages, schema_name
 
 CLAIMS_AN_ANSWER = 9
 RECUR = (0, 3, 3, 3, 2)
 """Claims that the j-th answer shares with the first: 9 + 6 + 6 + 6 + 7 = 34 distinct ones."""
-INSIDE = (
-    "average vehicle travel time",
-    "average vehicle idling time",
-    "total fuel consumption",
-    "total CO2 emissions",
-    "total NOx emissions",
-    "average distance travelled",
-)
 OUTSIDE = ("noise along the corridor", "turnover of nearby shops", "acceptance by residents")
 SUBJECTS = (*INSIDE, *OUTSIDE)
+NEAR_POINTS = 5.0
+"""A stated percentage this near to the evidence's or the reference's counts as right."""
 _SCHEME = re.compile(r"scheme (\d+)")
-_PERCENT = re.compile(r"\d+\.\d\d percent")
+_DECIMAL = re.compile(r"\d+\.\d+")
+_SENTENCE = re.compile(r"(?<=\.) ")
 
 
 def question(number: int) -> str:
@@ -49,13 +54,27 @@ def question(number: int) -> str:
 
 
 def traffic() -> Callable[[Body], str]:
-    """An answerer for the loopback server. Answers differ by the request's seed (send seed 0)."""
+    """An answerer for the loopback server: the reply to each schema, prose where there is none.
+
+    Answers differ by the request's seed (send seed 0, to which the sample index is added); where
+    none is sent, the n-th request with one body is sample n.
+    """
+    seen: Counter[int] = Counter()
+    lock = threading.Lock()
+
+    def sample(body: Body) -> int:
+        if body.get("seed") is not None:
+            return int(body["seed"])
+        with lock:
+            asked = hash(json.dumps(body, sort_keys=True))
+            seen[asked] += 1
+            return seen[asked] - 1
 
     def answer(body: Body) -> str:
         said = [Message.model_validate(message) for message in messages(body)]
         name = schema_name(body)
         if name is None:
-            return _prose(said, body.get("seed") or 0)
+            return _prose(said, sample(body))
         return json.dumps(_REPLIES[name](said))
 
     return answer
@@ -69,10 +88,18 @@ def _part(said: list[Message], tag: str) -> str:
 
 
 def _prose(said: list[Message], sample: int) -> str:
+    """The final answer of claims, else an answer by the evidence, else one from what is known."""
     if section(said, "claims") is not None:
-        return " ".join(bullets(_part(said, "claims")))
-    match = _SCHEME.search(_part(said, "question"))
-    scheme = int(match[1]) if match else 0
+        return " ".join(bullets(_part(said, "claims"))) or "Nothing can be said."
+    evidence, answer = section(said, "evidence"), section(said, "answer")
+    if evidence is not None and answer is not None:
+        sentences = _SENTENCE.split(answer)
+        return " ".join(_verdict(text, evidence)["updated_claim"] or text for text in sentences)
+    if evidence is not None and (found := changes(evidence)):
+        return " ".join(_states(subject, abs(change)) for subject, change in found.items())
+    asked = _part(said, "question")
+    match = _SCHEME.search(asked)
+    scheme = int(match[1]) if match else crc32(asked.encode()) % 6000
     own = CLAIMS_AN_ANSWER - RECUR[sample % len(RECUR)]
     claims = [_claim(scheme, k, sample) for k in range(own)]
     claims += [_claim(scheme, (sample + 3 * k) % CLAIMS_AN_ANSWER, 0) for k in range(9 - own)]
@@ -82,12 +109,44 @@ def _prose(said: list[Message], sample: int) -> str:
 def _claim(scheme: int, subject: int, sample: int) -> str:
     # 37 and 6,000 share no divisor, so no two schemes below 6,000 make the same claim.
     percent = (37 * scheme + 700 * subject + 300 * sample) % 6000 / 100
-    return f"The {SUBJECTS[subject]} changes by about {percent:.2f} percent."
+    return _states(SUBJECTS[subject], percent)
+
+
+def _states(subject: str, percent: float) -> str:
+    return f"The {subject} changes by about {percent:.2f} percent."
+
+
+def _subject(text: str) -> str | None:
+    return next((subject for subject in SUBJECTS if subject in text), None)
+
+
+def _templates(said: list[Message]) -> Any:
+    # Of a handbook that it does not know it has none, which no schema takes.
+    known = "compare_with_baseline" in _part(said, "handbook")
+    return {"templates": templates() if known else []}
+
+
+def _question(said: list[Message]) -> Any:
+    asks = json.loads(_part(said, "asks"))
+    asked, reference = question_and_reference(
+        _part(said, "situation"), asks, _part(said, "evidence")
+    )
+    return {"question": asked, "reference_answer": reference}
+
+
+def _reference_claims(said: list[Message]) -> Any:
+    sentences = _SENTENCE.split(_part(said, "reference"))
+    kinds = [("qualitative", "quantitative")[bool(_DECIMAL.search(text))] for text in sentences]
+    claims = zip(sentences, kinds, strict=True)
+    return {"claims": [{"claim": text, "kind": kind} for text, kind in claims]}
+
+
+def _tool_calls(said: list[Message]) -> Any:
+    return {"calls": tool_calls(_part(said, "question"), _part(said, "handbook"))}
 
 
 def _decomposition(said: list[Message]) -> Any:
-    sentences = re.split(r"(?<=\.) ", _part(said, "answer"))
-    return {"claims": [{"claim": sentence} for sentence in sentences]}
+    return {"claims": [{"claim": text} for text in _SENTENCE.split(_part(said, "answer"))]}
 
 
 def _pairs(said: list[Message]) -> Any:
@@ -102,13 +161,42 @@ def _entailment(said: list[Message]) -> Any:
 
 
 def _inside(claim: str) -> Any:
-    return {"tool_confidence": int(any(subject in claim for subject in INSIDE))}
+    return {"tool_confidence": int(_subject(claim) in INSIDE)}
 
 
-def _verdict(claim: str) -> Any:
-    kind = crc32(claim.encode()) % 3
-    updated = _PERCENT.sub("33.33 percent", claim) if kind == 0 else ""
-    return {"is_included": kind < 2, "should_update": bool(updated), "updated_claim": updated}
+def _verdict(claim: str, evidence: str) -> Any:
+    """Right where its numbers stand in the evidence, or near; mended where the evidence differs."""
+    subject, stated = _subject(claim), _DECIMAL.findall(claim)
+    verdict = {"is_included": subject in INSIDE, "should_update": False, "updated_claim": ""}
+    if subject not in INSIDE or all(number in evidence for number in stated):
+        return verdict
+    change = changes(evidence).get(subject)
+    if change is None:
+        return {**verdict, "is_included": False}
+    if abs(float(stated[0]) - abs(change)) <= NEAR_POINTS:
+        return verdict
+    return {**verdict, "should_update": True, "updated_claim": _states(subject, abs(change))}
+
+
+def _label(claim: str, reference: str) -> Any:
+    """By the reference's sentence on the same subject; by chance where it has none of ours."""
+    sentences = _SENTENCE.split(reference)
+    subject, stated = _subject(claim), _DECIMAL.findall(claim)
+    settling = [text for text in sentences if subject is not None and subject in text]
+    if claim in sentences:
+        return _judged("true", "The reference says so.")
+    if not any(map(_subject, sentences)):
+        chance = ("true", "false", "undecided")[crc32(claim.encode()) % 3]
+        return _judged(chance, "The reference is not of the test double.")
+    if not settling:
+        return _judged("undecided", "The reference does not speak of it.")
+    numbers = [float(number) for text in settling for number in _DECIMAL.findall(text)]
+    near = stated and any(abs(float(stated[0]) - number) <= NEAR_POINTS for number in numbers)
+    return _judged("true" if near else "false", "The reference states it otherwise or so.")
+
+
+def _judged(label: str, reason: str) -> Any:
+    return {"label": label, "reason": reason}
 
 
 def _each(said: list[Message], judge: Callable[[str], Any]) -> Any:
@@ -116,15 +204,35 @@ def _each(said: list[Message], judge: Callable[[str], Any]) -> Any:
     return {"claims": [{"index": i, **judge(claim)} for i, claim in enumerate(claims)]}
 
 
-_CALL = {"tool": "compare_with_baseline", "arguments": {"speed_factor": 0.8}}
+def _stated(claim: str) -> Any:
+    return {"probability": crc32(claim.encode()) % 101 / 100}
+
+
+def _by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
+    """One claim judged by the text of a tag."""
+    return lambda said: judge(_part(said, "claim"), _part(said, tag))
+
+
+def _each_by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
+    """Numbered claims, each judged by the text of a tag."""
+    return lambda said: _each(said, lambda claim: judge(claim, _part(said, tag)))
+
+
 _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
-    "ToolCalls": lambda said: {"calls": [_CALL]},
+    "Templates": _templates,
+    "BenchmarkQuestion": _question,
+    "ReferenceClaims": _reference_claims,
+    "ToolCalls": _tool_calls,
     "Decomposition": _decomposition,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,
     "Boundary": lambda said: _inside(_part(said, "claim")),
     "BoundaryBatch": lambda said: _each(said, _inside),
-    "Verification": lambda said: _verdict(_part(said, "claim")),
-    "VerificationBatch": lambda said: _each(said, _verdict),
-    "Verbalized": lambda said: {"probability": crc32(_part(said, "claim").encode()) % 101 / 100},
+    "Verification": _by(_verdict, "evidence"),
+    "VerificationBatch": _each_by(_verdict, "evidence"),
+    "Verbalized": lambda said: _stated(_part(said, "claim")),
+    "VerbalizedBatch": lambda said: _each(said, _stated),
+    "Judgement": _by(_label, "reference"),
+    "JudgementBatch": _each_by(_label, "reference"),
 }
+"""By the name of the schema that is asked for."""

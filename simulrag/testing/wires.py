@@ -43,11 +43,6 @@ def schema_name(body: Body) -> str | None:
     return _wanted(body)[0]
 
 
-def schema(body: Body) -> Body | None:
-    """The JSON schema that a request asks for; None for free text."""
-    return _wanted(body)[1]
-
-
 def messages(body: Body) -> list[Body]:
     """The conversation, each message as its role and content."""
     said = [*body.get("messages", ()), *body.get("input", ())]

@@ -1,4 +1,4 @@
-"""Copies of this project in a temporary folder, small enough to run whole."""
+"""Copies of this project in a temporary folder."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from flows.cli.lineage import lineage
-from flows.project import Project
-
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("params.yaml", "dvc.yaml", "prices.yaml", "data/labels/human.jsonl")
-FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published")
+FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", "data/labels/human.jsonl")
+FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
+SIMULRAG = (sys.executable, "-m", "flows.cli.app")
 
 
 def copy_project(folder: Path, **changes: Any) -> Path:
     """The project's code and parameters in ``folder``; ``changes`` are dotted params keys.
 
-    Urban alone, unless ``domains`` is changed: one domain takes every stage's path.
+    Urban only, unless ``domains`` is changed: one domain takes every stage's path. Code and
+    recorded calls are hard links; no test writes into them.
     """
     folder.mkdir(parents=True)
     for name in FILES:
@@ -33,41 +31,49 @@ def copy_project(folder: Path, **changes: Any) -> Path:
         shutil.copy(ROOT / name, folder / name)
     for name in FOLDERS:
         ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, folder / name, ignore=ignore)
-    params = yaml.safe_load((folder / "params.yaml").read_text())
-    for dotted, value in {"domains": ["urban"], **changes}.items():
+        shutil.copytree(ROOT / name, folder / name, ignore=ignore, copy_function=_link)
+    change_params(folder, **{"domains": ["urban"], "operations.prefect": "off", **changes})
+    return folder
+
+
+def copy_finished(finished: Path, folder: Path, **changes: Any) -> Path:
+    """A project that ran (the fixture ``finished``), to change; outs are hard links.
+
+    Outs are replaced and never written into, so the links are safe; the call cache is copied.
+    """
+    shutil.copytree(finished, folder, copy_function=_link, symlinks=True)
+    for name in (".cache", ".dvc"):
+        if (finished / name).is_dir():
+            shutil.rmtree(folder / name)
+            shutil.copytree(finished / name, folder / name, symlinks=True)
+    for name in ("params.yaml", "dvc.lock"):
+        if (finished / name).is_file():
+            (folder / name).unlink()
+            shutil.copy(finished / name, folder / name)
+    change_params(folder, **changes)
+    return folder
+
+
+def change_params(project: Path, **changes: Any) -> None:
+    """Write dotted keys into a project's params.yaml."""
+    params = yaml.safe_load((project / "params.yaml").read_text())
+    for dotted, value in changes.items():
         *path, last = dotted.split(".")
         place = params
         for part in path:
             place = place[part]
         place[last] = value
-    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-    (folder / "dvc.yaml").write_text(_lineage(tuple(params["domains"])))
-    return folder
-
-
-@cache
-def _lineage(domains: tuple[str, ...]) -> str:
-    """This project's dvc.yaml for other domains."""
-    return lineage(Project(ROOT), list(domains))
+    (project / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
 
 def run(
     project: Path, *command: str, check: bool = True, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a project with this interpreter first on PATH and no Prefect settings."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
     done = subprocess.run(
         command,
         cwd=project,
-        env={
-            **kept,
-            "PATH": path,
-            "DVC_NO_ANALYTICS": "1",
-            "PYTHONPATH": str(project),
-            **environment,
-        },
+        env=environment_of(project, **environment),
         capture_output=True,
         text=True,
         timeout=600,
@@ -78,16 +84,50 @@ def run(
     return done
 
 
+def environment_of(project: Path, **environment: str) -> dict[str, str]:
+    """The environment that a project's commands are run in."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
+    own = {"PATH": path, "DVC_NO_ANALYTICS": "1", "PYTHONPATH": str(project)}
+    return {**kept, **own, **environment}
+
+
+def simulrag(
+    project: Path, *arguments: str, check: bool = False, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A command of ours, as a process of its own."""
+    return run(project, *SIMULRAG, *arguments, check=check, **environment)
+
+
 def dvc(project: Path, *arguments: str) -> str:
     """A DVC command's output."""
     done = run(project, sys.executable, "-m", "dvc", *arguments)
     return done.stdout + done.stderr
 
 
+def git_project(project: Path) -> None:
+    """Put a project into git, with a folder beside it as DVC's remote."""
+    for name in (".gitignore", "data/.gitignore"):
+        shutil.copy(ROOT / name, project / name)
+    git(project, "init", "-q", "-b", "main")
+    git(project, "config", "user.name", "Somebody")
+    git(project, "config", "user.email", "somebody@example.com")
+    dvc(project, "init", "-q")
+    dvc(project, "remote", "add", "-d", "store", "../store")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "Start")
+
+
+def git(project: Path, *arguments: str) -> str:
+    """A git command's output."""
+    return run(project, "git", *arguments).stdout.strip()
+
+
 def stats(project: Path) -> dict[str, Any]:
     """``simulrag cache stats --json``."""
-    done = run(project, sys.executable, "-m", "flows.cli.app", "cache", "stats", "--json")
-    parsed: dict[str, Any] = json.loads(done.stdout)
+    parsed: dict[str, Any] = json.loads(
+        simulrag(project, "cache", "stats", "--json", check=True).stdout
+    )
     return parsed
 
 
@@ -99,3 +139,10 @@ def outs(project: Path) -> dict[str, str]:
         for p in files
         if p.name != ".gitignore"
     }
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)

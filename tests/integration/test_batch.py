@@ -20,9 +20,20 @@ from simulrag.errors import (
     EnvironmentFault,
     InputError,
     ModelError,
+    ReplyInvalid,
+    ReplyRefused,
+    ReplyTruncated,
 )
 from simulrag.models.batch.lines import Limits, Part
-from simulrag.models.batch.rounds import counts, export, fetch, read_files, status, submit
+from simulrag.models.batch.rounds import (
+    counts,
+    export,
+    export_plain,
+    fetch,
+    read_files,
+    status,
+    submit,
+)
 from simulrag.models.batch.spending import BatchBudget
 from simulrag.models.budget import Account, BudgetLimits
 from simulrag.models.gateway import Gateway
@@ -200,9 +211,9 @@ async def test_a_batch_that_partly_failed(
     # Anthropic's tool input is always an object: what is no JSON arrives as one that does not fit.
     assert (report.answered, report.failed, report.again) == (4, 2, 2)
     found = await work.ask(*claims)
-    kinds = [item.kind if isinstance(item, ModelError) else item for item in found]
-    assert kinds.count("refused") == kinds.count("truncated") == 1
-    assert kinds.count(0.5) == 1
+    assert sum(isinstance(item, ReplyRefused) for item in found) == 1
+    assert sum(isinstance(item, ReplyTruncated) for item in found) == 1
+    assert found.count(0.5) == 1
     # Two go again, and the reply that does not fit goes back to the model once.
     assert sum(isinstance(item, CallsPending) for item in found) == 3
     list(submit(work.store, free, again=False))
@@ -228,8 +239,7 @@ async def test_two_replies_that_do_not_fit_fail_the_question(
         server.script(says('{"probability": "high"}'))
         fetch(work.store)
     (found,) = await work.ask("a")
-    assert isinstance(found, ModelError)
-    assert found.kind == "invalid_reply"
+    assert isinstance(found, ReplyInvalid)
     assert work.rows() == []
     assert sum(work.calls.values()) == 0
 
@@ -250,7 +260,7 @@ async def test_a_file_written_by_hand(tmp_path: Path, wire: str) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{broken\n")
     report = read_files(work.store, [file])
     assert report.answered == 2
-    why = ("usage", "was never asked", "no reply", "no custom_id", "no JSON")
+    why = ("usage", "was never asked", "no reply", "no custom_id", "not JSON")
     for number, (said, word) in enumerate(zip(report.refused, why, strict=True), start=3):
         assert f"replies.jsonl, line {number}: " in said
         assert word in said
@@ -365,3 +375,26 @@ async def test_a_batch_is_sent_within_the_budget_alone(
         send(usd=0.11)
     fetch(work.store)
     assert send(usd=0.11) == 1  # the replies cost less than their bound
+
+
+async def test_calls_go_out_as_plain_lines_and_replies_come_back(tmp_path: Path) -> None:
+    work = stage(tmp_path, None, "anthropic")
+    await work.ask("a", "b")
+    file = tmp_path / "out" / "calls.jsonl"
+    assert export_plain(work.store, file) == 2
+    lines = read_lines(str(file))
+    assert all(
+        set(line) == {"custom_id", "stage", "task", "sample_index", "messages", "schema"}
+        for line in lines
+    )
+    assert {(line["stage"], line["task"]) for line in lines} == {("test", "verbalized")}
+    assert lines[0]["schema"]["title"] == "Verbalized"
+    replies = tmp_path / "replies.jsonl"
+    reply = {"text": '{"probability": 0.5}', "model": "someone"}
+    replies.write_text(
+        "".join(json.dumps({"custom_id": line["custom_id"], **reply}) + "\n" for line in lines)
+    )
+    assert read_files(work.store, [replies]).answered == 2
+    assert await work.ask("a", "b") == [0.5, 0.5]
+    assert {row.model_version for row in work.rows()} == {"someone"}
+    assert export_plain(work.store, file) == 0

@@ -10,8 +10,8 @@ import pytest
 
 from simulrag.models.batch.rounds import fetch, submit
 from simulrag.models.pending import PendingStore
-from tests.integration.projects import copy_project, dvc, run
 from simulrag.testing.loopback import LoopbackServer, offline_answers
+from tests.integration.projects import copy_project, dvc, run
 
 pytestmark = pytest.mark.slow
 SMALL = {

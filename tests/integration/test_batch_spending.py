@@ -19,7 +19,6 @@ from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
@@ -57,11 +56,10 @@ def opened(folder: Path, url: str, mode: Mode) -> Iterator[Gateway]:
             settings,
             cache,
             Prompts(PROMPTS),
-            retry=RetryPolicy(retries=0),
+            retries=0,
             budget=budget,
             pending=pending,
         )
-        budget.close()
         if pending is not None:
             pending.close()
 
@@ -115,8 +113,7 @@ async def test_a_batchs_reply_counts_once_however_often_its_repair_fails(tmp_pat
                 await ask(tmp_path, server.url)
         assert spent(tmp_path) == 0  # on the list still, where `batch submit` counts it
         await ask(tmp_path, server.url)
-    # One row of two services is at the plain price.
-    assert spent(tmp_path) == pytest.approx(2 * CALL_USD)
+    assert spent(tmp_path) == pytest.approx(BATCH_USD + CALL_USD)
 
 
 async def test_a_batchs_reply_that_was_cut_off_was_billed(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import yaml
 
 from simulrag.calls import cache_stats
 from simulrag.records import Question
-from tests.integration.projects import copy_project, run
 from simulrag.testing.loopback import LoopbackServer, fails, offline_answers
+from tests.integration.projects import copy_project, run
 
 KEY = "sk-planted-4f1d9b7c2e"
 

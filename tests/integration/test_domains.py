@@ -1,48 +1,65 @@
-"""Climate and epidemiology through every stage, small: questions, answers, labels and metrics."""
+"""A domain more: params.yaml only."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import yaml
 
-from flows.files import read_records, read_table
-from simulrag.questions.published import read_questions
-from simulrag.records import Answer, Label, ToolCall
-from tests.integration.projects import copy_project, run
-
-STAGES = ("simulator", "benchmark", "answer", "label")
+from flows.project import Project
+from flows.stages import simulators
+from tests.integration.projects import ROOT, copy_project, run
 
 
-def canonical(calls: Iterable[ToolCall]) -> list[str]:
-    """The calls in an order of their own, whatever order their arguments were written in."""
-    return sorted(json.dumps(call.model_dump(mode="json"), sort_keys=True) for call in calls)
+@pytest.mark.slow
+def test_a_domain_more_is_an_edit_of_params_yaml(tmp_path: Path) -> None:
+    project = copy_project(tmp_path / "project")
+    text = (ROOT / "params.yaml").read_text()
+    text = text.replace("domains:\n", "domains:\n  - urban2\n", 1)
+    text = text.replace("simulators:\n", "simulators:\n  urban2: {name: urban}\n", 1)
+    (project / "params.yaml").write_text(text)
+    run(project, sys.executable, "-m", "dvc", "init", "--no-scm", "-q")
+    dag = run(project, sys.executable, "-m", "dvc", "dag", "--dot").stdout
+    for stage, after in (
+        ("simulators", "benchmark@urban2"),
+        ("benchmark@urban2", "answer@urban2"),
+        ("answer@urban2", "label@urban2"),
+        ("label@urban2", "metrics@urban2"),
+        ("metrics@urban2", "report"),
+    ):
+        assert f'"{stage}" -> "{after}"' in dag
 
 
-@pytest.mark.parametrize(("domain", "questions"), [("climate", 6), ("epidemiology", 3)])
-def test_a_domain_goes_through_every_stage(tmp_path: Path, domain: str, questions: int) -> None:
-    project = copy_project(
-        tmp_path / domain,
-        **{"domains": [domain], "benchmark.questions": questions, "operations.prefect": "off"},
+def test_identities_are_of_the_domains_in_params_yaml(tmp_path: Path) -> None:
+    """A domain's file changes with its simulator, and only then."""
+    settings = {"urban": {"name": "urban"}, "city": {"name": "urban", "seed": 3}}
+    project = Project(
+        copy_project(tmp_path / "project", domains=["urban", "city"], simulators=settings)
     )
-    for stage in STAGES:
-        run(project, sys.executable, "-m", f"flows.{stage}", "--domain", domain)
-    run(project, sys.executable, "-m", "flows.stages.metrics")
+    simulators.run(project)
+    files = [project.results.simulator(name) for name in ("urban", "city")]
+    urban, city = (yaml.safe_load(file.read_text()) for file in files)
+    assert {**urban, "domain": "city"} == city
+    before = [file.read_bytes() for file in files]
+    simulators.run(project)
+    assert [file.read_bytes() for file in files] == before
 
-    data = project / "data"
-    asked = {item.question_id: item for item in read_questions(data / f"benchmark/{domain}.jsonl")}
-    answers = read_records(data / f"answers/{domain}.jsonl", Answer)
-    assert len(asked) == len(answers) == questions
-    assert any(len(question.calls) > 1 for question in asked.values())
-    for answer in answers:
-        assert answer.failure is None
-        assert answer.retrieval is not None
-        found = [item.call for item in answer.retrieval.evidence]
-        assert canonical(found) == canonical(asked[answer.question_id].calls)
-    labels = read_table(data / f"labels/{domain}.parquet", Label)
-    assert {item.failure for item in labels} == {None}
-    summary = json.loads((data / "benchmark" / f"{domain}-summary.json").read_text())
-    assert summary["accepted"] == questions
+
+DEPS = {
+    "benchmark": {"simulrag/questions", "simulrag/method", "simulrag/models", "simulrag/calls"},
+    "answer": {"simulrag/method", "simulrag/models", "simulrag/calls"},
+    "label": {"simulrag/judging", "simulrag/models", "simulrag/calls"},
+    "metrics": {"simulrag/metrics", "simulrag/judging"},
+    "report": {"simulrag/report", "simulrag/metrics"},
+}
+
+
+@pytest.mark.parametrize("stage", DEPS)
+def test_a_stage_depends_on_what_it_uses_and_no_more(stage: str) -> None:
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    code = {dep for dep in stages[stage]["deps"] if dep.startswith("simulrag/")}
+    assert code == DEPS[stage] | {"simulrag/records.py"}
+    missing = [dep for dep in stages[stage]["deps"] if not dep.startswith("data/")]
+    assert [dep for dep in missing if not (ROOT / dep).exists()] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CallCache, CallResult, cache_stats, parse_place, verify_cache
+from simulrag.calls import CallCache, CallResult, cache_stats, verify_cache
 from simulrag.errors import EnvironmentFault
-from tests.servers.redis_server import RedisProgram, needs_redis
+
+pytestmark = pytest.mark.slow
 
 SIZE_KB = 3000
 ROW = "x" * 50_000
@@ -88,25 +88,6 @@ async def test_a_run_that_ends_on_a_full_disk_names_what_is_lost_and_the_rerun_g
         await payer.ask(cache, failed + 2)
     assert payer.made == [*range(failed), failed, failed, failed + 1]
     assert verify_cache(folder).problems == ()
-
-
-async def test_redis_on_a_full_disk_acknowledges_nothing_that_it_loses(disk: Path) -> None:
-    """It ends itself rather than answer; on a larger disk it has every row it acknowledged."""
-    needs_redis()
-    payer = Payer()
-    with RedisProgram(disk / "redis") as program:
-        place = parse_place(program.place())
-        with CallCache(place, stage="a") as cache:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(payer.ask(cache, 1000), 3)
-            stored = len(payer.told)
-            assert 5 < stored < 100
-            program.stop()
-            _resize(disk, 3 * SIZE_KB)
-            program.start()
-            for n in range(stored):
-                assert (await cache.get_or_call("model", {"n": n}, payer.call(n))).hit
-        assert verify_cache(place).problems == ()
 
 
 def _resize(disk: Path, size_kb: int) -> None:

@@ -5,28 +5,28 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from simulrag.calls import cache_stats
 from simulrag.records import Question
-from tests.integration.projects import copy_project
 from simulrag.testing.loopback import HANG, Act, LoopbackServer, canned
+from tests.integration.projects import SIMULRAG, copy_project
 
 KEY = "sk-planted-4f1d9b7c2e"
 SAMPLES = 4
 PAID = 3
-LIMIT_S = 10.0
 
 
+@pytest.mark.slow
 def test_interrupted_in_flight(tmp_path: Path) -> None:
     answers = canned({None: "Travel time falls.", "ToolCalls": '{"calls": []}'})
     with LoopbackServer(answers) as server:
         folder = copy_project(
             tmp_path / "project",
             **{
-                "operations.prefect": "off",
                 "operations.concurrency": 1,
                 "operations.budget": {"tokens": 10_000_000},
                 "answer.samples": SAMPLES,
@@ -52,7 +52,7 @@ def test_interrupted_in_flight(tmp_path: Path) -> None:
         server.script(*[Act()] * PAID, HANG)
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "flows.stages.answer", "--domain", "urban"),
+                *(*SIMULRAG, "stage", "answer", "--domain", "urban"),
                 *("--benchmark", str(file), "--out", "out"),
             ],
             cwd=folder,
@@ -62,12 +62,9 @@ def test_interrupted_in_flight(tmp_path: Path) -> None:
             text=True,
         )
         _wait_for_requests(server, PAID + 1)
-        began = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
-        took_s = time.monotonic() - began
         made = len(server.requests)
-    assert took_s < LIMIT_S
     assert process.returncode == 130, err
     assert "interrupted; every finished call is kept, run the same command again" in err
     assert "Traceback" not in err

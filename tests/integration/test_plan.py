@@ -3,116 +3,124 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.projects import copy_project, run
-from simulrag.testing.loopback import LoopbackServer, canned
+from flows.params import load_params
+from flows.plan.plan import Plan, TaskPlan, make_plan, plan_text, refuse_without_budget, show_plan
+from flows.project import Project
+from simulrag.errors import BudgetMissing
+from tests.integration.projects import change_params
+from tests.recorded import ROOT
 
-SAMPLES = 2
-QUESTIONS = 3
-
-
-@pytest.fixture(scope="module")
-def server() -> Any:
-    with LoopbackServer(canned({})) as listening:
-        yield listening
+QUESTIONS, SAMPLES = 15, 5
+PAID = {"provider": "openai", "model": "gpt-5-mini", "paid": True}
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Path:
-    """A project whose benchmark is made and whose answers would cost money."""
-    model = {"provider": "openai", "model": "gpt-5-mini", "base_url": server.url, "paid": True}
-    folder = copy_project(
-        tmp_path_factory.mktemp("plan") / "project",
-        **{
-            "operations.prefect": "off",
-            "llm.answer": model,
-            "benchmark.questions": QUESTIONS,
-            "benchmark.templates": 2,
-            "answer.samples": SAMPLES,
-            "domains": ["urban"],
-        },
-    )
-    run(folder, sys.executable, "-m", "flows.stages.benchmark", "--domain", "urban")
-    return folder
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Urban's recorded questions, to be answered by a model that costs money."""
+    folder = tmp_path_factory.mktemp("plan")
+    (folder / "prompts").symlink_to(ROOT / "prompts")
+    (folder / "data/recorded").mkdir(parents=True)
+    recorded = "data/recorded/benchmark-urban.parquet"
+    (folder / recorded).symlink_to(ROOT / recorded)
+    for name in ("params.yaml", "prices.yaml"):
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    change_params(folder, **{"domains": ["urban"], "llm.answer": PAID})
+    return Project(folder)
 
 
-def planned(project: Path) -> dict[str, Any]:
-    done = run(project, sys.executable, "-m", "flows.cli.app", "plan", "--json")
-    parsed: dict[str, Any] = json.loads(done.stdout)
-    return parsed
+@pytest.fixture(scope="module")
+def plan(project: Project) -> Plan:
+    return make_plan(project)
 
 
-def by_task(plan: dict[str, Any], stage: str) -> dict[str, dict[str, Any]]:
-    return {row["task"]: row for row in plan["tasks"] if row["stage"] == f"{stage}@urban"}
+def by_task(plan: Plan, stage: str) -> dict[str, TaskPlan]:
+    return {task.task: task for task in plan.tasks if task.stage == f"{stage}@urban"}
 
 
-def test_the_first_level_is_known_and_later_ones_are_estimated(project: Path) -> None:
-    plan = planned(project)
+def test_what_is_stored_is_not_planned(plan: Plan) -> None:
+    stored = by_task(plan, "benchmark")
+    assert {task: row.cached for task, row in stored.items()} == {
+        "benchmark_templates": 1,
+        "benchmark_question": QUESTIONS,
+        "reference_claims": QUESTIONS,
+        "verify_batch": QUESTIONS,
+    }
+    assert all(row.calls == 0 for row in stored.values())
+
+
+def test_the_first_level_is_known_and_later_ones_are_estimated(plan: Plan) -> None:
     answer = by_task(plan, "answer")
-    for task, calls in (("tool_calls", QUESTIONS), ("closed_book", QUESTIONS * SAMPLES)):
-        assert answer[task]["calls"] == answer[task]["known"] == calls
-    assert answer["decompose"]["calls"] == QUESTIONS * SAMPLES * 3  # and both RAG baselines' texts
-    assert answer["decompose"]["known"] == 0
-    assert answer["final"]["calls"] == QUESTIONS * 5  # ours, three baselines at m, ours at m = 1
-    cached = by_task(plan, "benchmark")
-    assert all(row["calls"] == 0 and row["cached"] > 0 for row in cached.values())
-    price_in, price_out = 0.25, 2.00  # of gpt-5-mini in prices.yaml
+    known = {task: row.known for task, row in answer.items() if row.known}
+    assert known == {"tool_calls": QUESTIONS, "closed_book": QUESTIONS * SAMPLES}
+    assert all(answer[task].calls == count for task, count in known.items())
+    assert answer["decompose"].calls == QUESTIONS * SAMPLES * 3  # and both RAG baselines' texts
+    # At both budgets, three others at m, SimulRAG at m = 1 at both budgets.
+    assert answer["final"].calls == QUESTIONS * 7
+    # A prompt that is known is counted, not assumed: the handbook makes tool calls the longest.
+    per_call = {task: answer[task].input_tokens / count for task, count in known.items()}
+    assert per_call["tool_calls"] > 5 * per_call["closed_book"]
+
+
+def test_money_by_the_price_of_the_model(plan: Plan) -> None:
+    answer = by_task(plan, "answer")
     for row in answer.values():
-        money = (row["input_tokens"] * price_in + row["output_tokens"] * price_out) / 1e6
-        assert row["usd"] == pytest.approx(money)
-    assert plan["usd"] == pytest.approx(sum(row["usd"] for row in answer.values()))
-    assert plan["paid_calls"] == sum(row["calls"] for row in answer.values())
-    assert all(row["usd"] == 0 for row in by_task(plan, "label").values())
+        # gpt-5-mini: 0.25 and 2 US dollars a million tokens.
+        money = (row.input_tokens * 0.25 + row.output_tokens * 2.0) / 1e6
+        assert row.usd == pytest.approx(money)
+    assert plan.usd == pytest.approx(sum(row.usd or 0.0 for row in answer.values()))
+    assert plan.paid_calls == sum(row.calls for row in answer.values())
+    assert list(plan.prices_as_of) == ["openai:gpt-5-mini"]
+    assert all(row.usd == 0 for row in by_task(plan, "label").values())
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("flows.stages.answer", "--domain", "urban"),
-        ("flows.cli.app", "run"),
-    ],
-)
-def test_without_a_budget_the_plan_is_printed_and_no_call_made(
-    project: Path, server: LoopbackServer, command: tuple[str, ...]
+def test_calls_that_are_only_replayed_and_not_recorded_are_named(plan: Plan) -> None:
+    """The recorded judge has never seen this model's answers."""
+    assert all(row.replayed and row.known == 0 for row in by_task(plan, "label").values())
+    text = plan_text(plan)
+    assert "anthropic:claude is only replayed and these calls are not recorded" in text
+    assert "`simulrag use openai:gpt-5-mini`" in text
+
+
+def test_nothing_is_printed_and_nothing_run_meanwhile(
+    project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    done = run(project, sys.executable, "-m", *command, check=False)
-    assert done.returncode == 2, done.stderr
-    assert "answer@urban (openai:gpt-5-mini): about" in done.stdout
-    assert " USD; 0 cached" in done.stdout
-    assert "operations.budget" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not server.requests
+    make_plan(project)
+    assert capfd.readouterr() == ("", "")
+    assert not (project.root / "data/answers").exists()
 
 
-@pytest.mark.slow
-def test_work_that_is_stored_is_no_longer_planned(tmp_path: Path) -> None:
-    folder = copy_project(
-        tmp_path / "project",
-        **{
-            "operations.prefect": "off",
-            "benchmark.questions": 2,
-            "benchmark.templates": 2,
-            "answer.samples": SAMPLES,
-            "domains": ["urban"],
-        },
-    )
-    run(folder, sys.executable, "-m", "flows.stages.benchmark", "--domain", "urban")
-    before = by_task(planned(folder), "answer")
-    run(folder, sys.executable, "-m", "flows.stages.answer", "--domain", "urban")
-    plan = planned(folder)
-    after = by_task(plan, "answer")
-    assert all(row["calls"] == 0 for row in after.values())
-    # Those that do not hang on the number of claims were foretold, save for texts that came twice.
-    for task in ("closed_book", "decompose", "merge", "input_rag", "output_rag", "final"):
-        assert 0.6 * before[task]["calls"] <= after[task]["cached"] <= before[task]["calls"]
-    finals = before["final"]["calls"] + 2 * 3  # and a sample and both RAGs at m = 1 of 2 questions
-    label = by_task(plan, "label")
-    assert label["evaluation_decompose"]["calls"] <= finals
-    assert label["evaluation_decompose"]["known"] > 4
-    run(folder, sys.executable, "-m", "flows.stages.label", "--domain", "urban")
-    assert sum(row["calls"] for row in planned(folder)["tasks"]) == 0
+def test_without_a_budget_the_plan_is_printed_and_the_run_refused(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(BudgetMissing, match=r"no call was made\. Set operations\.budget"):
+        refuse_without_budget(project)
+    printed = capsys.readouterr().out
+    assert "answer@urban (openai:gpt-5-mini): about" in printed
+    assert "budget: not set" in printed
+
+
+def test_the_parameters_of_a_next_recording(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Several claims a call: fewer calls for stated confidence and labels."""
+    following = tmp_path / "params.next.yaml"
+    (tmp_path / "params.yaml").write_bytes(project.params.read_bytes())
+    changes: dict[str, Any] = {
+        "answer.claims_per_call": {"boundary": 40, "verify": 20, "verbalized": 40},
+        "label.claims_per_call": 20,
+    }
+    change_params(tmp_path, **changes)
+    (tmp_path / "params.yaml").rename(following)
+    show_plan(project, True, following)
+    rows = {
+        (row["stage"], row["task"]): row for row in json.loads(capsys.readouterr().out)["tasks"]
+    }
+    assert rows["answer@urban", "verbalized_batch"]["calls"] == QUESTIONS
+    assert rows["label@urban", "label_batch"]["calls"] == QUESTIONS * 4  # 67 texts, 20 a call
+    assert ("label@urban", "label") not in rows
+    assert load_params(project.params).label.claims_per_call == 1

@@ -1,209 +1,178 @@
-"""Refreshes on a schedule that fires every minute, against a real Prefect server."""
+"""A refresh: new questions in a period, a branch with what they gave, and what moved since."""
 
 from __future__ import annotations
 
 import csv
 import io
-import itertools
-import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-import yaml
 
-from flows.watch import server
-from flows.refresh.periods import moment_of, seed_of
-from tests.integration.projects import ROOT, copy_project, dvc, run
+from flows.params import load_params
+from flows.project import Project
+from flows.refresh.periods import seed_of
+from flows.refresh.refresh import pasts, unfinished
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import traffic
+from tests.integration.prefect_api import ask
+from tests.integration.projects import (
+    SIMULRAG,
+    change_params,
+    copy_project,
+    environment_of,
+    git,
+    git_project,
+    simulrag,
+)
+from tests.integration.tracking_cases import free_port
 
 pytestmark = pytest.mark.slow
-LONGEST_S = 400.0
-SMALL = {
-    "benchmark.questions": 4,
-    "benchmark.templates": 4,
-    "metrics.bootstrap": 100,
-    "metrics.random_seeds": 2,
-    "metrics.further_centralities": [],
-    "operations.prefect": "off",
-    "operations.refresh": {"cron": "* * * * *", "missed": "latest"},
-}
+FIRST, SECOND, THIRD = "2026-11-02T0300Z", "2026-11-09T0300Z", "2026-11-16T0300Z"
+ROLES = ("benchmark", "answer", "judge")
 
 
-def git(project: Path, *arguments: str) -> str:
-    return run(project, "git", *arguments).stdout.strip()
+@pytest.fixture(scope="module")
+def model() -> Iterator[LoopbackServer]:
+    with LoopbackServer(traffic()) as running:
+        yield running
 
 
-def git_project(folder: Path, **changes: Any) -> Path:
-    """A small project in git, with a folder beside it as DVC's remote."""
-    project = copy_project(folder, **changes)
-    for name in (".gitignore", "data/.gitignore"):
-        shutil.copy(ROOT / name, project / name)
-    git(project, "init", "-q", "-b", "main")
-    git(project, "config", "user.name", "Somebody")
-    git(project, "config", "user.email", "somebody@example.com")
-    dvc(project, "init", "-q")
-    dvc(project, "remote", "add", "-d", "store", "../remote")
-    git(project, "add", "-A")
-    git(project, "commit", "-qm", "Start")
-    return project
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> Path:
+    """A small project in git, whose models are on this machine."""
+    own = {
+        "provider": "openai",
+        "model": "stub",
+        "base_url": model.url,
+        "sampling": {"seed": 0},
+    }
+    folder = copy_project(
+        tmp_path_factory.mktemp("refresh").resolve() / "project",
+        **{
+            "benchmark.questions": 4,
+            "benchmark.templates": 2,
+            "answer.verbalized": False,
+            "answer.baselines": False,
+            "metrics.bootstrap": 100,
+            "metrics.random_seeds": 2,
+            "metrics.further_centralities": [],
+            **{f"llm.{role}": own for role in ROLES},
+        },
+    )
+    git_project(folder)
+    return folder
 
 
-class Served:
-    """A project, its Prefect server, and the process that serves its refreshes."""
+def history(project: Path, period: str) -> list[dict[str, str]]:
+    text = git(project, "show", f"refresh-{period}:data/metrics/history.csv")
+    return list(csv.DictReader(io.StringIO(text)))
 
-    def __init__(self, project: Path) -> None:
-        self.project = project
-        self.process: subprocess.Popen[bytes] | None = None
-        self.log = project.parent / "serve.log"
-        run(project, sys.executable, "-m", "flows.watch.server", "--background")
-        until(lambda: "up" if self._up() else None)
 
-    def start(self) -> None:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "flows.refresh.serve"],
-                cwd=self.project,
-                env={**kept, "PYTHONPATH": str(self.project), "OMP_NUM_THREADS": "1"},
-                stdout=log,
-                stderr=log,
-            )
+def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: LoopbackServer) -> None:
+    done = simulrag(project, "refresh", "--period", FIRST, check=True)
+    assert f"refresh {FIRST}: completed (branch refresh-{FIRST})" in done.stdout
+    made = len(model.requests)
+    assert made > 0
+    (row,) = history(project, FIRST)
+    assert (row["domain"], row["seed"]) == ("urban", str(seed_of(FIRST, 20261)))
+    shown = git(project, "show", f"refresh-{FIRST}:params.yaml")
+    assert f"seed: {seed_of(FIRST, 20261)}" in shown
+    assert "cache: .cache/calls" in shown  # no path of this machine
+    assert git(project, "status", "--porcelain") == ""
+    assert any((project.parent / "store").rglob("*"))
+    simulrag(project, "refresh", "--period", FIRST, check=True)
+    assert len(model.requests) == made, "a second run of the same period made a call"
 
-    def kill(self) -> None:
-        """kill -9 to it and to all that it started."""
-        assert self.process is not None
-        family = psutil.Process(self.process.pid).children(recursive=True)
-        for one in (psutil.Process(self.process.pid), *family):
-            try:
-                one.send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                continue
-        self.process.wait()
 
-    def api(self, path: str, **body: object) -> Any:
-        url = json.loads((self.project / ".prefect/server.json").read_text())["url"]
-        request = urllib.request.Request(
-            f"{url}/{path}",
-            data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
+def test_the_next_period_is_compared_with_it(project: Path) -> None:
+    simulrag(project, "refresh", "--period", SECOND, check=True)
+    first, second = history(project, SECOND)
+    assert first["seed"] != second["seed"]
+    assert second["compared_with"] == FIRST
+    page = git(project, "show", f"refresh-{SECOND}:data/metrics/refresh.md")
+    assert "dvc metrics diff" in page
+    assert "independent" in page
+    assert "| urban | factuality |" in page
+
+
+def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
+    paid = {"provider": "openai", "model": "gpt-5-mini", "base_url": None, "paid": True}
+    before = (project / "params.yaml").read_text()
+    change_params(project, **{"llm.judge": paid})
+    done = simulrag(project, "refresh", "--period", THIRD, OPENAI_API_KEY="sk-none")
+    (project / "params.yaml").write_text(before)
+    assert done.returncode == 1
+    assert f"refresh {THIRD}: out_of_budget" in done.stdout
+    assert "budget" in done.stderr
+    params = load_params(Project(project).params)
+    assert [past.period for past in pasts(Project(project), params)] == [SECOND, FIRST]
+
+
+def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project: Path) -> None:
+    """The schedule fires each minute; everything is killed at work, and the next serves on."""
+    before = (project / "params.yaml").read_text()
+    minutely = {"cron": "* * * * *", "missed": "latest"}
+    change_params(project, **{"operations.refresh": minutely})
+    port = str(free_port())
+    serving = serve(project, port)
+    try:
+        until(lambda: unfinished(Project(project)))
+        killed = unfinished(Project(project))
+        kill(serving)
+        serving = serve(project, port)
+        until(lambda: f"refresh-{killed}" in git(project, "branch", "--list"))
+        (project / "params.yaml").write_text(before)
+        done = until(
+            lambda: [
+                one
+                for one in ask(project, "flow_runs/filter")
+                if one["state_name"] in ("Completed", "Regressed")
+            ]
         )
-        with urllib.request.urlopen(request, timeout=30) as reply:
-            return json.loads(reply.read())
-
-    def runs(self, state: str) -> list[Any]:
-        found: list[Any] = self.api("flow_runs/filter", sort="EXPECTED_START_TIME_ASC")
-        return [one for one in found if one["state_name"] == state]
-
-    def history(self) -> list[dict[str, str]]:
-        text = run(self.project, "git", "show", "refresh:data/metrics/history.csv", check=False)
-        return list(csv.DictReader(io.StringIO(text.stdout)))
-
-    def change(self, **changes: Any) -> None:
-        """Commit other parameters."""
-        file = self.project / "params.yaml"
-        params = yaml.safe_load(file.read_text())
-        for dotted, value in changes.items():
-            section, last = dotted.split(".")
-            params[section][last] = value
-        file.write_text(yaml.safe_dump(params, sort_keys=False))
-        git(self.project, "commit", "-qam", f"Change {', '.join(changes)}")
-
-    def _up(self) -> bool:
-        try:
-            self.api("flow_runs/filter")
-        except OSError:
-            return False
-        return True
+        assert {one["name"] for one in done} == {"refresh"}
+        texts = [a["data"] for a in ask(project, "artifacts/filter") if a["key"] == "refresh"]
+        assert any(f"# Refresh {killed}" in text for text in texts)
+    finally:
+        kill(serving)
+        simulrag(project, "ui", "--stop")
 
 
-def until(found: Callable[[], Any], timeout_s: float = LONGEST_S) -> Any:
+def serve(project: Path, port: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*SIMULRAG, "serve", "--port", port],
+        cwd=project,
+        env=environment_of(project),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """kill -9 to it and to all that it started, the Prefect server aside."""
+    family = psutil.Process(process.pid).children(recursive=True)
+    server = [one for one in family if "flows.watch.server" in one.cmdline()]
+    for one in (psutil.Process(process.pid), *family):
+        if one not in server:
+            try:
+                os.kill(one.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+    process.wait()
+
+
+def until(found: object, timeout_s: float = 400) -> list[object]:
     """What ``found`` returns as soon as that is something."""
+    assert callable(found)
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = found()
         if value:
-            return value
+            return value  # type: ignore[no-any-return]
         time.sleep(0.2)
     raise AssertionError(f"waited {timeout_s} s in vain")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    before = {k: os.environ.pop(k) for k in list(os.environ) if k.startswith("PREFECT_")}
-    project = git_project(tmp_path_factory.mktemp("refresh").resolve() / "project", **SMALL)
-    one = Served(project)
-    one.start()
-    yield one
-    one.kill()
-    server.stop(project)
-    os.environ.update(before)
-
-
-def test_a_killed_refresh_is_gone_on_with(served: Served) -> None:
-    """The schedule fires, everything is killed while the stages work, and another serves on."""
-    note = served.project / ".cache/refresh/unfinished.json"
-    work = served.project / ".cache/refresh/work"
-    until((work / "data/answers/urban.jsonl").is_file)
-    killed = json.loads(note.read_text())["period"]
-    served.kill()
-    assert served.history() == []
-    served.start()
-    rows = until(served.history)
-    assert (rows[0]["period"], rows[0]["status"]) == (killed, "completed")
-    assert f"making up {killed}" in served.log.read_text()
-    assert rows[0]["seed"] == str(seed_of(killed, 20261))
-    shown = yaml.safe_load(git(served.project, "show", "refresh:params.yaml"))
-    assert shown["benchmark"]["seed"] >= 0
-    assert git(served.project, "status", "--porcelain") == ""
-    assert any((served.project.parent / "remote").rglob("*"))
-
-
-def test_the_schedule_fires_and_the_next_period_asks_other_questions(served: Served) -> None:
-    rows = until(lambda: len(served.history()) > 1 and served.history())
-    first, second = rows[:2]
-    assert moment_of(first["period"]) < moment_of(second["period"])
-    assert first["seed"] != second["seed"]
-    assert (second["status"], second["compared_with"]) == ("completed", first["period"])
-    done = until(lambda: [r for r in served.runs("Completed") if r["auto_scheduled"]])
-    assert all(r["state_type"] == "COMPLETED" for r in done)
-    texts = [a["data"] for a in served.api("artifacts/filter") if a["key"] == "refresh"]
-    assert any("dvc metrics diff" in text and "independent" in text for text in texts)
-
-
-def test_a_significant_drop_fails_in_a_state_of_its_own(served: Served) -> None:
-    served.change(**{"answer.samples": 1, "answer.max_claims": 1})
-    (regressed, *_) = until(lambda: served.runs("Regressed"))
-    assert regressed["state_type"] == "FAILED"
-    assert "informativeness fell from" in regressed["state"]["message"]
-    row = next(row for row in served.history() if row["status"] == "regressed")
-    assert "informativeness" in row["drops"].split()
-    wanted = {"event": {"name": ["prefect.flow-run.Regressed"]}}
-    events = until(lambda: served.api("events/filter", filter=wanted)["events"], 60)
-    assert events  # what an automation's trigger matches
-
-
-def test_a_budget_that_does_not_do_is_named(served: Served) -> None:
-    paid = {"provider": "openai", "model": "gpt-5-mini"}
-    served.change(**{"llm.answer": paid})
-    (stopped, *_) = until(lambda: served.runs("OutOfBudget"))
-    assert stopped["state_type"] == "FAILED"
-    assert "budget" in stopped["state"]["message"]
-    assert served.history()[-1]["status"] == "out_of_budget"
-
-
-def test_refreshes_never_overlap(served: Served) -> None:
-    """Of runs that worked, none began before the one before it had ended."""
-    names = ("Completed", "Regressed", "OutOfBudget")
-    runs = [r for name in names for r in served.runs(name) if r["end_time"]]
-    spans = sorted((r["start_time"], r["end_time"]) for r in runs)
-    assert len(spans) > 2
-    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))

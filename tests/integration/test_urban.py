@@ -144,6 +144,7 @@ def _build(cache: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_processes_that_build_one_network_at_once_share_it(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         texts = pool.map(_build, [tmp_path] * 3)

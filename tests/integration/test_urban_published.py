@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simulators.urban.calibrate import FREE, loss, search
 from simulators.urban.corridor import CORRIDOR
 from simulators.urban.runs import Workplace
+from simulators.urban.training.calibrate import FREE, loss, search
 from simulators.urban.validate import main, read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "urban"
@@ -41,6 +41,7 @@ def test_the_errors_are_within_their_targets(
     assert report["sign_accuracy"] == 1
 
 
+@pytest.mark.slow
 def test_calibration_searches_from_the_present_constants(tmp_path: Path) -> None:
     header = (
         "speed_factor,demand_factor,lanes_txt,priority_txt,family,s_average_idling_time_s,"

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import subprocess
-import sys
+import socket
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from flows.watch import server
 from flows.watch.tracking import Tracker, tracked
 from simulrag.errors import InputError
+from tests.integration.prefect_api import ask
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A project folder whose shared server is up."""
+    """A project folder whose server is up."""
     folder = tmp_path_factory.mktemp("tracking").resolve()
     before = {k: v for k, v in os.environ.items() if k.startswith("PREFECT_")}
     for name in before:
         del os.environ[name]
-    server.configure(folder)
-    server.begin(folder)
-    server.wait(folder)
+    server.start(folder, free_port())
     yield folder
     server.stop(folder)
     for name in [k for k in os.environ if k.startswith("PREFECT_")]:
@@ -39,13 +34,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.environ.update(before)
 
 
-def api(root: Path, path: str) -> Any:
-    url = json.loads((root / ".prefect/server.json").read_text())["url"]
-    request = urllib.request.Request(
-        f"{url}/{path}", data=b"{}", headers={"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=10) as reply:
-        return json.loads(reply.read())
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def test_flow_runs_and_tasks_are_named_for_the_reader(root: Path) -> None:
@@ -59,7 +51,7 @@ def test_flow_runs_and_tasks_are_named_for_the_reader(root: Path) -> None:
 
     result = asyncio.run(tracked("answer", "answer-urban-60q", ["domain:urban"], body, root))
     assert result == 40
-    (run,) = api(root, "flow_runs/filter")
+    (run,) = ask(root, "flow_runs/filter")
     assert (run["name"], run["tags"], run["state_type"]) == (
         "answer-urban-60q",
         ["domain:urban"],
@@ -68,9 +60,9 @@ def test_flow_runs_and_tasks_are_named_for_the_reader(root: Path) -> None:
     expected, found = {"verify 1-50", "verify 51-60"}, set()
     deadline = time.monotonic() + 30  # task runs are events, which the server records on its own
     while found != expected and time.monotonic() < deadline:
-        found = {t["name"] for t in api(root, "task_runs/filter")}
+        found = {t["name"] for t in ask(root, "task_runs/filter")}
     assert found == expected
-    assert [a["data"] for a in api(root, "artifacts/filter")] == ["## answer urban"]
+    assert [a["data"] for a in ask(root, "artifacts/filter")] == ["## answer urban"]
 
 
 def test_an_error_of_the_work_stays_that_error(root: Path) -> None:
@@ -84,13 +76,6 @@ def test_an_error_of_the_work_stays_that_error(root: Path) -> None:
         asyncio.run(tracked("answer", "answer-bad", [], body, root))
 
 
-def test_the_server_is_shared_and_on_loopback(root: Path) -> None:
-    state = json.loads((root / ".prefect/server.json").read_text())
-    assert state["url"].startswith("http://127.0.0.1:")
-    server.begin(root)
-    assert json.loads((root / ".prefect/server.json").read_text()) == state
-
-
 def test_a_server_that_goes_away_loses_nothing(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,7 +85,7 @@ def test_a_server_that_goes_away_loses_nothing(
     async def body(tracker: Tracker) -> str:
         async def work() -> None:
             done.append("first")
-            server.stop(root)
+            assert server.stop(root)
 
         async def more() -> None:
             done.append("second")
@@ -112,16 +97,5 @@ def test_a_server_that_goes_away_loses_nothing(
     assert asyncio.run(tracked("answer", "answer-lost", [], body, root)) == "result"
     assert done == ["first", "second"]
     assert "Prefect" in capsys.readouterr().err
-    server.begin(root)
-    assert server.wait(root).startswith("http://127.0.0.1:")  # and the next stage starts another
-
-
-def test_an_old_state_file_kills_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a restart of the machine the pid in server.json may be anybody's."""
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
-    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    state = {"url": "http://127.0.0.1:9/api", "pid": bystander.pid}
-    (tmp_path / "server.json").write_text(json.dumps(state))
-    server.stop(tmp_path)
-    assert bystander.poll() is None
-    bystander.kill()
+    del os.environ["PREFECT_API_URL"]
+    assert server.find(root) is None

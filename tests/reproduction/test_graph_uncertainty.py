@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from simulrag.metrics.ranking import Ranked, measure
 from simulrag.method.confidence import claim_confidence
+from simulrag.metrics.ranking import Ranked, measure
 
 FILE = (
     Path(__file__).resolve().parents[2].parent

@@ -17,10 +17,13 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from simulrag.metrics.claim_level import claim_level
-from simulrag.metrics.pool import ClaimPool, label_lookup, pool_of
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.families.claims import claims as claim_level
+from simulrag.metrics.pool import TRUE as LABELLED_TRUE
 from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import frame_of
 from simulrag.records import Answer, Claim, Label
+from tests.unit.metrics.measuring import data_of, row
 from tests.unit.metrics.synthetic import answer, claim, label
 
 TRUE, SHIFT, DECIDED, INSIDE = 0.4, 1.0, 0.7, 0.6
@@ -35,7 +38,9 @@ def after(share: float) -> tuple[float, float]:
     return (decided + TRUE * (1 - decided) * BEFORE) / true, true
 
 
-def drawn(seed: int, scenarios: int, claims: int = 5, questions: int = 2) -> ClaimPool:
+def drawn(
+    seed: int, scenarios: int, claims: int = 5, questions: int = 2, **changed: Any
+) -> DomainData:
     """A domain of ``scenarios`` with two questions each."""
     rng = np.random.default_rng(seed)
     answers: list[Answer] = []
@@ -61,22 +66,18 @@ def drawn(seed: int, scenarios: int, claims: int = 5, questions: int = 2) -> Cla
                 if updated:
                     labels.append(label(name, mended, "true"))
             answers.append(answer(name, made))
-    return pool_of("urban", answers, label_lookup(labels), scenario_of)
-
-
-def table(pool: ClaimPool, **changed: Any) -> pl.DataFrame:
     fields = {"budgets_percent": (BUDGET,), "bootstrap": 100, "random_seeds": 5, **changed}
-    rows, _ = claim_level(pool, MetricSettings.model_validate(fields))
-    return pl.DataFrame(rows, infer_schema_length=None)
+    settings = MetricSettings.model_validate(fields)
+    return data_of(answers, labels, settings=settings, scenario_of=scenario_of)
+
+
+def table(data: DomainData) -> pl.DataFrame:
+    return frame_of(claim_level(data))
 
 
 def cell(frame: pl.DataFrame, method: str, metric: str) -> dict[str, Any]:
-    return frame.row(
-        by_predicate=(pl.col("method") == method)
-        & (pl.col("metric") == metric)
-        & (pl.col("undecided") == "excluded"),
-        named=True,
-    )
+    where = {"method": method, "metric": metric, "undecided": "excluded"}
+    return row(frame, family="claims", **where)
 
 
 def test_values_match_their_closed_forms() -> None:
@@ -89,23 +90,23 @@ def test_values_match_their_closed_forms() -> None:
 
 
 def test_selection_and_ranking_match_an_independent_computation() -> None:
-    pool = drawn(2, scenarios=60)
-    frame = table(pool)
-    score = np.array([one.confidence["closeness"] for one in pool.claims])
-    inside = np.array([one.boundary for one in pool.claims])
+    data = drawn(2, scenarios=60)
+    frame, pool = table(data), data.pool
+    score, inside = pool.confidence["closeness"], pool.boundary == 1
     count = math.floor(BUDGET * len(score) / 100 + 0.5)
     for method, eligible in (("Uncertainty", np.ones_like(inside)), ("UE+SBA", inside)):
         chosen = np.zeros(len(score), dtype=bool)
         order = np.argsort(np.where(eligible, score, np.inf), kind="stable")
         chosen[order[:count]] = True
-        decided = np.array([one.verdict.status != "indeterminate" for one in pool.claims])  # type: ignore[union-attr]
-        final = np.where(chosen & decided, 1.0, score)
-        true = (pool.before == "true") | (chosen & decided)
-        assert cell(frame, method, "auroc")["value"] == pytest.approx(roc_auc_score(true, final))
-        assert cell(frame, method, "aupr")["value"] == pytest.approx(
-            average_precision_score(true, final)
-        )
-        assert cell(frame, method, "true_share")["value"] == pytest.approx(true.mean())
+        final = np.where(chosen & pool.decided, 1.0, score)
+        true = (pool.before == LABELLED_TRUE) | (chosen & pool.decided)
+        expected = {
+            "auroc": roc_auc_score(true, final),
+            "aupr": average_precision_score(true, final),
+            "true_share": true.mean(),
+        }
+        for metric, value in expected.items():
+            assert cell(frame, method, metric)["value"] == pytest.approx(value, abs=1e-6)
 
 
 def test_intervals_cover_at_about_the_stated_rate() -> None:
@@ -115,7 +116,7 @@ def test_intervals_cover_at_about_the_stated_rate() -> None:
     )
     known = {"no-RAG": after(0.0), "all-RAG": after(1.0)}
     for trial in range(trials):
-        frame = table(drawn(100 + trial, scenarios=30), random_seeds=1, bootstrap=200)
+        frame = table(drawn(100 + trial, scenarios=30, random_seeds=1, bootstrap=200))
         for method, metric in covered:
             row = cell(frame, method, metric)
             truth = known[method][metric == "true_share"]

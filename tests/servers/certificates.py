@@ -1,4 +1,4 @@
-"""A certificate for 127.0.0.1 that vouches for itself."""
+"""A certificate for 127.0.0.1, and a host beside it, that vouches for itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 
-def write_certificate(file: Path) -> None:
+def write_certificate(file: Path, *hosts: str) -> None:
     """A new key and its certificate, valid for a day, in one PEM file."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -26,7 +26,10 @@ def write_certificate(file: Path) -> None:
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=1))
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(ip_address("127.0.0.1")), *map(x509.DNSName, hosts)]
+            ),
+            critical=False,
         )
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

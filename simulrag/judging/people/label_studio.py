@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import WANTED
@@ -46,7 +46,7 @@ def config() -> str:
 
 
 class _Part(BaseModel):
-    """What Label Studio adds beside the fields read here is its own affair."""
+    """What Label Studio writes beside these fields is left aside."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -75,7 +75,7 @@ class _Annotation(_Part):
 
 class _Task(_Part):
     data: _Data
-    annotations: list[_Annotation] = Field(default=...)
+    annotations: list[_Annotation]
 
 
 def read_export(content: bytes, name: str) -> list[HumanLabel]:
@@ -87,9 +87,9 @@ def read_export(content: bytes, name: str) -> list[HumanLabel]:
     try:
         raw = json.loads(content)
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{name} is no valid JSON: {error}") from None
+        raise InputError(f"{name} is not valid JSON: {error}") from None
     if not isinstance(raw, list):
-        raise InputError(f"{name} is no Label Studio export: it must be a list of tasks")
+        raise InputError(f"{name} is not a Label Studio export: it must be a list of tasks")
     return [label for place, task in enumerate(raw, 1) for label in _labels(task, place, name)]
 
 

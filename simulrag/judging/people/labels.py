@@ -39,6 +39,15 @@ class Settled:
         return "undecided" if self.disputed else self.given[0].label
 
     @property
+    def how(self) -> str:
+        """How the claim was settled, for readers."""
+        if self.adjudication is not None:
+            return "adjudicated"
+        if self.disputed:
+            return "disputed"
+        return "one annotator" if len(self.given) == 1 else "agreed"
+
+    @property
     def first(self) -> HumanLabel:
         """Any of the rows: they share question, claim hash and, but for white space, the text."""
         return self.given[0]

@@ -42,7 +42,7 @@ def offers(
     question is not among ``questions``.
     """
     if sample is not None and sample < 1:
-        raise InputError(f"a sample of {sample} claims is impossible: give 1 or more")
+        raise InputError(f"{sample} is not a sample of claims: give 1 or more")
     asked = {question.question_id: question for question in questions}
     judged = {(label.question_id, label.claim_hash): label for label in labels}
     open_ones: list[Offer] = []

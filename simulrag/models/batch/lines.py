@@ -10,48 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
-
-from pydantic import JsonValue
+from typing import Any
 
 from simulrag.errors import InputError
-from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.base import Message, Sampling
 from simulrag.models.pending import PendingCall, Target
-from simulrag.models.providers.faults import Server
+from simulrag.models.providers.base import BatchProvider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-
-
-@runtime_checkable
-class BatchProvider(Protocol):
-    """A provider whose calls can go by a batch."""
-
-    @property
-    def server(self) -> Server:
-        """Who is asked."""
-        ...
-
-    @property
-    def path(self) -> str:
-        """The interface, ``/v1/responses`` or so."""
-        ...
-
-    def body(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, JsonValue] | None,
-        sampling: Sampling,
-        sample_index: int,
-    ) -> dict[str, Any]:
-        """The request's JSON."""
-        ...
-
-    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
-        """The reply in a response's JSON. Raises ModelError."""
-        ...
 
 
 @dataclass(frozen=True)

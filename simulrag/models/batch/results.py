@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from simulrag.calls.stored import parse_json
-from simulrag.errors import ModelError
+from simulrag.errors import ModelError, ReplyRefused, ReplyTruncated
 from simulrag.models.batch.lines import body_of, provider_of, sampling_of
 from simulrag.models.pending import BATCH, BatchReply, PendingCall, PendingStore
 from simulrag.models.providers.credentials import known_key, without_key
@@ -124,11 +124,13 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
         return body
     try:
         reply = provider_of(call.target).read(body, sampling_of(call))
-    except ModelError as error:
-        if error.kind not in ("truncated", "refused"):
-            return None
-        used = Usage.model_validate(error.usage or {})
-        return BatchReply(failure=str(error), failure_kind=error.kind, usage=used)
+    except (ReplyTruncated, ReplyRefused) as error:
+        kind: Literal["truncated", "refused"] = "refused"
+        if isinstance(error, ReplyTruncated):
+            kind = "truncated"
+        return BatchReply(failure=str(error), failure_kind=kind, usage=error.usage or Usage())
+    except ModelError:
+        return None
     except (AttributeError, TypeError, ValueError):
         # Read without the SDK's validation, as a live reply is; a file may hold anything.
         raise _RefusedError(f"the reply to {call.id} has not the form of the provider's") from None
@@ -188,4 +190,4 @@ def _anthropic_body(content: dict[str, Any]) -> dict[str, Any] | BatchReply | No
         return None
     if kind in {"canceled", "expired"}:
         return None
-    raise _RefusedError("'result' is none of succeeded, errored, canceled, expired")
+    raise _RefusedError("'result' is not one of succeeded, errored, canceled, expired")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from simulrag.models.batch.remote import BatchState, connected, was_not_taken
 from simulrag.models.batch.results import ImportedReplies, take_results
 from simulrag.models.pending import Batch, PendingCall, PendingStore
 from simulrag.records import Record
+
+_ASKED = ("sample_index", "messages", "schema")
 
 
 class Written(Record):
@@ -23,7 +26,7 @@ class Written(Record):
     provider_id: str = ""
 
 
-class Standing(Record):
+class BatchProgress(Record):
     """A submitted batch and how far it is; ``state`` None: its submission was interrupted."""
 
     batch: Batch
@@ -60,6 +63,27 @@ def export(store: PendingStore, folder: Path, limits: Limits | None = None) -> l
     return written
 
 
+def export_plain(store: PendingStore, file: Path) -> int:
+    """Write what waits to one file, for whoever answers by other ways; the number of calls.
+
+    A line is a JSON object: custom_id, stage, task, sample_index, messages and schema (null: free
+    text). ``read_files`` takes the replies: custom_id, text and model. Raises EnvironmentFault.
+    """
+    count = 0
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8") as out:
+            for call in store.calls():
+                if call.waiting:
+                    line = {"custom_id": call.id, "stage": call.stage, "task": call.task}
+                    asked = {name: call.request.get(name) for name in _ASKED}
+                    out.write(json.dumps(line | asked) + "\n")
+                    count += 1
+    except OSError as error:
+        raise EnvironmentFault(f"{file} cannot be written: {error.strerror}") from None
+    return count
+
+
 def submit(
     store: PendingStore,
     check: Callable[[PendingStore, Part], None],
@@ -89,37 +113,37 @@ def submit(
         yield _send(store, part)
 
 
-def status(store: PendingStore) -> list[Standing]:
+def status(store: PendingStore) -> list[BatchProgress]:
     """Every submitted batch, asked about at its provider and remembered."""
-    standings = []
+    found = []
     for batch in store.batches():
         if batch.provider_id is None:
-            standings.append(Standing(batch=batch, state=None))
+            found.append(BatchProgress(batch=batch, state=None))
             continue
         with connected(batch.target) as remote:
             state = remote.state(batch.provider_id)
         known = batch.model_copy(update={"status": state.status, "ended": state.ended})
         store.put_batch(known)
-        standings.append(Standing(batch=known, state=state))
-    return standings
+        found.append(BatchProgress(batch=known, state=state))
+    return found
 
 
-def fetch(store: PendingStore) -> tuple[ImportedReplies, list[Standing]]:
+def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
     """Import the results of every batch that has ended; the others are listed.
 
     Calls that an ended batch did not answer wait to be sent again.
     """
     total = ImportedReplies()
-    standings = status(store)
-    for standing in standings:
-        batch, state = standing.batch, standing.state
+    found = status(store)
+    for item in found:
+        batch, state = item.batch, item.state
         if state is None or not state.ended or batch.provider_id is None:
             continue
         with connected(batch.target) as remote:
             total += take_results(store, remote.results(batch.provider_id), batch.name)
         total += ImportedReplies(again=_put_back(store, batch.name))
         store.remove_batch(batch.name)
-    return total, standings
+    return total, found
 
 
 def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
@@ -132,7 +156,7 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise InputError(f"{file} is no UTF-8 text; name a JSONL file of results") from None
+            raise InputError(f"{file} is not UTF-8 text; name a JSONL file of results") from None
     return total
 
 

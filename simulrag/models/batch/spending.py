@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulrag.errors import BudgetMissing, BudgetSpent
-from simulrag.models.base import Message, Provider
+from simulrag.models.base import Message
 from simulrag.models.batch.lines import Part, sampling_of
 from simulrag.models.budget import Account, Amount, BudgetLimits
 from simulrag.models.counting import longest_prompt
 from simulrag.models.pending import BATCH, PendingCall, PendingStore, Target
 from simulrag.models.prices import no_longest_reply, no_price
-from simulrag.models.providers.payment import is_paid, reply_limit
+from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
@@ -36,7 +36,7 @@ class BatchBudget:
         and InputError where a model has no price or its replies no longest length.
         """
         provider = _provider(part.target)
-        if not is_paid(provider):
+        if not provider.paid:
             return
         if not self._limits.given:
             raise BudgetMissing(
@@ -68,7 +68,7 @@ class BatchBudget:
         target = call.target
         name: Name = (target.provider, target.endpoint, target.model)
         provider = _provider(target)
-        if not is_paid(provider):
+        if not provider.paid:
             return Amount()
         if call.reply is not None:
             return self._account.amount(name, call.reply.usage, call.reply.service)
@@ -76,7 +76,7 @@ class BatchBudget:
         if price is None and self._limits.usd is not None:
             raise no_price(name)
         listed = None if price is None else price.max_output
-        longest = sampling_of(call).max_output_tokens or reply_limit(provider) or listed
+        longest = sampling_of(call).max_output_tokens or provider.max_output_tokens or listed
         if longest is None:
             raise no_longest_reply(target.model)
         prompt = _prompt_bound(call)

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import JsonValue
 
-from simulrag.errors import InputError, ModelError, SimulRAGError
+from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.providers.credentials import known_key, read_key, scrub, without_key
-from simulrag.models.providers.faults import (
-    CONNECT_TIMEOUT_S,
-    ODD_SHAPE,
-    Server,
-    count,
-    cut_off,
-    schema_title,
-)
-from simulrag.models.providers.payment import costs_money
+from simulrag.models.providers.credentials import scrub, without_key
+from simulrag.models.providers.faults import count, cut_off, schema_title
+from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.providers.strictness import strict_schema
 from simulrag.models.settings import ModelSettings, Structured
 from simulrag.records import Usage
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
 
 OFFICIAL_URL = "https://api.anthropic.com"
 OFFICIAL_KEY = "ANTHROPIC_API_KEY"
@@ -33,22 +23,24 @@ DEFAULT_MAX_TOKENS = 8192
 """The API insists on a limit; this one is sent where the sampling names none."""
 
 
-class AnthropicProvider:
-    """One attempt a call: the SDK's own retries are off, so that attempts are counted once.
+class AnthropicProvider(SdkProvider):
+    """A reply with a schema is asked for as the one tool that the model has to call.
 
-    A reply with a schema is asked for as the one tool that the model has to call, or where
-    ``settings.structured`` says so by ``output_config.format``, which models that think take too.
-    That form wants closed objects: a schema with open ones (a tool's arguments) is then offered as
-    a tool that the model may call. The system part
-    of a prompt holds what stays from call to call (instructions, the handbook) and is marked for
-    the provider's prompt cache, together with the tool before it; parts below the model's shortest
-    cacheable length are not cached, and the mark costs nothing there.
+    Or, where ``settings.structured`` says so, by ``output_config.format``, which models that think
+    take too. That form wants closed objects: a schema with open ones (a tool's arguments) is then
+    offered as a tool that the model may call. The system part of a prompt holds what stays from
+    call to call (instructions, the handbook) and is marked for the provider's prompt cache,
+    together with the tool before it; parts below the model's shortest cacheable length are not
+    cached, and the mark costs nothing there.
 
-    The key is read at the first call, as OpenAIProvider's is. Raises InputError for sampling
-    fields that the API does not know: left out silently, they would stand in results unused.
+    Raises InputError for sampling fields that the API does not know: left out silently, they would
+    stand in results unused.
     """
 
     name = "anthropic"
+    sdk = "anthropic"
+    client = "AsyncAnthropic"
+    path = "/v1/messages"
     max_output_tokens = DEFAULT_MAX_TOKENS
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -61,52 +53,15 @@ class AnthropicProvider:
                     "leave reasoning_effort out of the sampling of provider 'anthropic', or set "
                     "'structured: output_format'"
                 )
-        self._structured = settings.structured
-        self.paid = costs_money(settings.paid, settings.base_url)
         # The SDK adds /v1/messages itself; elsewhere base_url ends in /v1, so both are taken.
         base_url = (settings.base_url or OFFICIAL_URL).rstrip("/").removesuffix("/v1")
-        self._server = Server(base_url, settings.model, key_variable(settings), "Messages API")
-        self._client: AsyncAnthropic | None = None
-
-    async def call(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, JsonValue] | None,
-        sampling: Sampling,
-        sample_index: int,
-    ) -> ProviderReply:
-        """See Provider.call.
-
-        Raises ModelError (refused, truncated, unavailable, timeout); EnvironmentFault where the
-        key is missing or not accepted; InputError where the server knows no such model.
-        """
-        key = read_key(self._server.key_variable, self._server.base_url)
-        client = self._connected(key)
-        failure: SimulRAGError
-        import anthropic
-
-        body = self.body(messages, schema, sampling, sample_index)
-        # The SDK has dropped these arguments, since new models refuse them; the API takes them
-        # still.
-        dropped = {name: body.pop(name) for name in ("temperature", "top_p") if name in body}
-        try:
-            response: Any = await client.messages.create(**body, extra_body=dropped or None)
-            return _reply(response, key, sampling)
-        except anthropic.APIError as error:
-            failure = self._server.failure(error, anthropic, key)
-        except ValueError:
-            failure = self._server.no_json()
-        except ODD_SHAPE:
-            failure = self._server.odd_shape()
-        # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
-        raise failure
-
-    path = "/v1/messages"
+        super().__init__(settings, base_url, "Messages API")
 
     @property
-    def server(self) -> Server:
-        """Who is asked."""
-        return self._server
+    def key_variable(self) -> str | None:
+        """See Provider.key_variable."""
+        official = self.settings.base_url is None
+        return self.settings.api_key_env or (OFFICIAL_KEY if official else None)
 
     def body(
         self,
@@ -115,38 +70,25 @@ class AnthropicProvider:
         sampling: Sampling,
         sample_index: int,  # noqa: ARG002 samples differ by the model's own randomness
     ) -> dict[str, Any]:
-        """The JSON that is sent, by a call or as a line of a batch."""
-        return _body(self._server.model, messages, schema, sampling, self._structured)
+        """See BatchProvider.body."""
+        return _body(self.settings.model, messages, schema, sampling, self.settings.structured)
 
-    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
-        """The reply in a response's JSON. Raises ModelError (refused, truncated, unavailable)."""
+    async def send(self, client: Any, body: dict[str, Any]) -> Any:
+        """See SdkProvider.send."""
+        # The SDK has dropped these arguments, since new models refuse them; the API takes them
+        # still.
+        dropped = {name: body.pop(name) for name in ("temperature", "top_p") if name in body}
+        return await client.messages.create(**body, extra_body=dropped or None)
+
+    def parsed(self, body: dict[str, Any]) -> Any:
+        """See SdkProvider.parsed."""
         from anthropic.types import Message as Response
 
-        return _reply(Response.construct(**body), known_key(self._server.key_variable), sampling)
+        return Response.construct(**body)
 
-    async def close(self) -> None:
-        """Free connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
-
-    def _connected(self, key: str) -> AsyncAnthropic:
-        if self._client is None:
-            from anthropic import AsyncAnthropic, Timeout
-
-            # The gateway holds the whole attempt to its deadline; only connecting has its own.
-            self._client = AsyncAnthropic(
-                api_key=key,
-                base_url=self._server.base_url,
-                max_retries=0,
-                timeout=Timeout(None, connect=CONNECT_TIMEOUT_S),
-            )
-        return self._client
-
-
-def key_variable(settings: ModelSettings) -> str | None:
-    """The environment variable whose value is sent as the key; None where none is."""
-    return settings.api_key_env or (OFFICIAL_KEY if settings.base_url is None else None)
+    def reply(self, response: Any, key: str, sampling: Sampling) -> ProviderReply:
+        """See SdkProvider.reply."""
+        return _reply(response, key, sampling)
 
 
 def _body(
@@ -195,25 +137,14 @@ def _reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
     # The SDK does not validate what compatible servers send: any field may be missing.
     blocks = getattr(response, "content", None)
     if not isinstance(blocks, list):
-        raise ModelError(
-            "the server's answer holds no content; is it a Messages API server?",
-            kind="unavailable",
-        )
+        raise ModelUnavailable("the server's answer holds no content; is it a Messages API server?")
     text = "".join(block.text for block in blocks if block.type == "text")
     usage = _usage(getattr(response, "usage", None))
     stop = getattr(response, "stop_reason", None)
     if stop == "refusal":
-        raise ModelError(
-            f"the model refused: {scrub(text, key) or 'no reason'}",
-            kind="refused",
-            usage=usage.model_dump(),
-        )
+        raise ReplyRefused(f"the model refused: {scrub(text, key) or 'no reason'}", usage=usage)
     if stop == "model_context_window_exceeded":
-        raise ModelError(
-            "prompt and reply exceed the model's context window",
-            kind="truncated",
-            usage=usage.model_dump(),
-        )
+        raise ReplyTruncated("prompt and reply exceed the model's context window", usage=usage)
     if stop == "max_tokens":
         raise cut_off(sampling.max_output_tokens or DEFAULT_MAX_TOKENS, usage)
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Keys: read from the environment alone, and kept out of every text that goes on."""
+"""Keys: read from the environment only, and kept out of every text that goes on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_key(variable: str | None, base_url: str) -> str:
     if not key:
         raise EnvironmentFault(
             f"the environment variable {variable} is not set; it must hold the key for {base_url} "
-            "(set it, or choose provider 'offline')"
+            "(set it there, never in a file of the project)"
         )
     return key
 

@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from simulrag.errors import EnvironmentFault, InputError, ModelError, SimulRAGError
+from simulrag.errors import (
+    EnvironmentFault,
+    InputError,
+    ModelError,
+    ModelThrottled,
+    ModelTimeout,
+    ModelUnavailable,
+    ModelUnreachable,
+    ReplyRefused,
+    ReplyTruncated,
+    SimulRAGError,
+)
 from simulrag.models.providers.credentials import scrub
-from simulrag.models.providers.retry_after import retry_after_s
 from simulrag.records import Usage
 
 CONNECT_TIMEOUT_S = 10.0
@@ -17,7 +27,9 @@ CONNECT_TIMEOUT_S = 10.0
 ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError)
 """What reading an answer of another shape raises: the SDKs do not validate what servers send."""
 
-_OVERLOADED = 529  # Anthropic: all customers together are too many
+THROTTLED = frozenset({429, 529})
+"""Too many calls: of this account, or (529, Anthropic) of all customers together."""
+
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
 _FIELDS = frozenset({"temperature", "top_p", "seed", "reasoning_effort", "max_tokens"}) | {
     *("max_output_tokens", "max_completion_tokens")
@@ -43,45 +55,46 @@ class Server:
     def failure(self, error: Any, sdk: ModuleType, key: str) -> SimulRAGError:
         """An SDK's APIError as an error of ours, without the key.
 
-        ModelError (refused, unavailable, timeout); EnvironmentFault for a key that is not accepted
-        and an account without credit; InputError for an unknown model or sampling field.
+        ModelError; EnvironmentFault for a key that is not accepted and an account without credit;
+        InputError for an unknown model or sampling field.
         """
-        if isinstance(error, sdk.APITimeoutError):
-            return ModelError(
-                f"{self.base_url} could not be reached in {CONNECT_TIMEOUT_S:g} s",
-                kind="timeout",
-                cause="unreachable",
-            )
-        if isinstance(error, sdk.APIConnectionError):
-            cause = error.__cause__
-            return ModelError(
-                f"no connection to {self.base_url} ({scrub(str(cause or error), key)}); is "
-                "base_url right?",
-                kind="unavailable",
-                # By name: which HTTP library raises it is the SDK's affair and has changed.
-                cause="unreachable" if type(cause).__name__ == "ConnectError" else None,
-            )
+        if isinstance(error, sdk.APIConnectionError):  # timeouts are among them
+            return self._no_answer(error, key)
         said = scrub(error.message, key)
         if not isinstance(error, sdk.APIStatusError):
-            return ModelError(f"{self.base_url} sent no usable answer: {said}", kind="unavailable")
-        mendable = self._users_to_mend(error, said)
-        if mendable is not None:
-            return mendable
-        return self._status_failure(error.status_code, said, retry_after_s(error.response.headers))
+            return ModelUnavailable(f"{self.base_url} sent no usable answer: {said}")
+        return self._users_to_mend(error, said) or self._status_failure(error.status_code, said)
 
     def no_json(self) -> ModelError:
         """A body that no SDK can read."""
-        return ModelError(
-            f"{self.base_url} sent a body that is no JSON; is it a {self.wire} server?",
-            kind="unavailable",
+        return ModelUnavailable(
+            f"{self.base_url} sent a body that is not JSON; is it a {self.wire} server?"
         )
 
     def odd_shape(self) -> ModelError:
         """A body of JSON that is no answer: fields are missing or of other types."""
-        return ModelError(
-            f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?",
-            kind="unavailable",
+        return ModelUnavailable(
+            f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?"
         )
+
+    def _no_answer(self, error: Any, key: str) -> ModelError:
+        cause = error.__cause__
+        # By name: which HTTP library raises it is the SDK's affair and has changed.
+        match type(cause).__name__:
+            case "ConnectTimeout":
+                text = f"{self.base_url} could not be reached in {CONNECT_TIMEOUT_S:g} s"
+                return ModelUnreachable(text)
+            case "ReadTimeout" | "WriteTimeout" | "PoolTimeout":
+                return ModelTimeout(
+                    f"{self.base_url} gave no reply in time ({scrub(str(cause), key)}); run again "
+                    "to go on from here, or raise operations.call_timeout_s"
+                )
+            case name:
+                kind = ModelUnreachable if name == "ConnectError" else ModelUnavailable
+                return kind(
+                    f"no connection to {self.base_url} ({scrub(str(cause or error), key)}); is "
+                    "base_url right?"
+                )
 
     def _users_to_mend(self, error: Any, said: str) -> SimulRAGError | None:
         status = error.status_code
@@ -110,22 +123,17 @@ class Server:
             )
         return None
 
-    def _status_failure(self, status: int, said: str, wait_s: float | None) -> ModelError:
-        if status in {429, _OVERLOADED}:
-            return ModelError(
+    def _status_failure(self, status: int, said: str) -> ModelError:
+        if status in THROTTLED:
+            return ModelThrottled(
                 f"{self.base_url} takes no more calls now, for the rate limit or the account's "
-                f"quota ({status}): {said}; run again later to go on from here",
-                kind="unavailable",
-                cause="throttled",
-                retry_after_s=wait_s,
+                f"quota ({status}): {said}; run again later to go on from here"
             )
         if status in {408, 409} or status >= 500:
-            return ModelError(
-                f"{self.base_url} failed ({status}): {said}; run again to go on from here",
-                kind="unavailable",
-                retry_after_s=wait_s,
+            return ModelUnavailable(
+                f"{self.base_url} failed ({status}): {said}; run again to go on from here"
             )
-        return ModelError(f"{self.base_url} refused the request ({status}): {said}", kind="refused")
+        return ReplyRefused(f"{self.base_url} refused the request ({status}): {said}")
 
 
 def _refused_field(error: Any, said: str) -> str | None:
@@ -152,11 +160,10 @@ def count(usage: Any, field: str) -> int:
 
 def cut_off(limit: int | None, usage: Usage) -> ModelError:
     """A reply that met the limit of output tokens."""
-    return ModelError(
+    return ReplyTruncated(
         f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
         "raise sampling.max_output_tokens or the server's limit",
-        kind="truncated",
-        usage=usage.model_dump(),
+        usage=usage,
     )
 
 

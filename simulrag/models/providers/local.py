@@ -17,8 +17,15 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulrag.errors import EnvironmentFault, InputError, ModelError
+from simulrag.errors import (
+    EnvironmentFault,
+    InputError,
+    ModelUnavailable,
+    ReplyRefused,
+    ReplyTruncated,
+)
 from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.providers.base import Provider
 from simulrag.models.providers.faults import cut_off, schema_title
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
@@ -27,7 +34,7 @@ _MAGIC = b"GGUF"
 _QUIET = -1
 
 
-class LocalProvider:
+class LocalProvider(Provider):
     """One model, loaded at the first call, and one call at a time: they share the cores.
 
     ``identity`` stands in a call's key in place of the path: the hash of the file's content, so
@@ -42,11 +49,12 @@ class LocalProvider:
     """
 
     name = "local"
+    local = True
     concurrency = 1
 
     def __init__(self, settings: ModelSettings) -> None:
+        super().__init__(settings)
         self._path = Path(settings.model).expanduser()
-        self._settings = settings.local
         if any(s.reasoning_effort for s in (settings.sampling, *settings.tasks.values())):
             raise InputError("provider 'local' takes no reasoning_effort; leave it out")
         if find_spec("xllamacpp") is None:
@@ -54,10 +62,20 @@ class LocalProvider:
                 "provider 'local' needs the package xllamacpp: pip install 'simulrag[local]'"
             )
         _check_file(self._path)
-        self.identity = f"gguf-sha256:{content_hash(self._path)}"
+        self._identity = f"gguf-sha256:{content_hash(self._path)}"
         self._version = f"xllamacpp-{version('xllamacpp')}"
         self._server: Any = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="local-model")
+
+    @property
+    def identity(self) -> str:
+        """The hash of the weights."""
+        return self._identity
+
+    @property
+    def paid(self) -> bool:
+        """This machine's own work costs no money, whatever is stated."""
+        return False
 
     async def call(
         self,
@@ -108,9 +126,9 @@ class LocalProvider:
 
         params = xllamacpp.CommonParams()
         params.model.path = str(self._path)
-        params.n_ctx = self._settings.context
+        params.n_ctx = self.settings.local.context
         params.n_parallel = 1
-        params.cpuparams.n_threads = self._settings.threads or os.cpu_count() or 1
+        params.cpuparams.n_threads = self.settings.local.threads or os.cpu_count() or 1
         params.warmup = False
         params.verbosity = _QUIET
         # The engine also listens on a port of 127.0.0.1; with a key that nobody knows it answers
@@ -131,12 +149,11 @@ class LocalProvider:
         if error is not None:
             said = str(error.get("message", "no reason"))
             if error.get("type") == "exceed_context_size_error":
-                raise ModelError(
-                    f"the prompt exceeds the model's context: {said}; raise local.context",
-                    kind="truncated",
+                raise ReplyTruncated(
+                    f"the prompt exceeds the model's context: {said}; raise local.context"
                 )
-            kind = "unavailable" if int(error.get("code", 500)) >= 500 else "refused"
-            raise ModelError(f"llama.cpp refused the request: {said}", kind=kind)
+            kind = ModelUnavailable if int(error.get("code", 500)) >= 500 else ReplyRefused
+            raise kind(f"llama.cpp refused the request: {said}")
         choice, counted = response["choices"][0], response["usage"]
         details = counted.get("prompt_tokens_details") or {}
         usage = Usage(
@@ -148,10 +165,9 @@ class LocalProvider:
         if choice["finish_reason"] == "length":
             if sampling.max_output_tokens == usage.output_tokens:
                 raise cut_off(sampling.max_output_tokens, usage)
-            raise ModelError(
-                f"prompt and reply exceed the context of {self._settings.context} tokens; raise "
-                "local.context",
-                kind="truncated",
+            raise ReplyTruncated(
+                f"prompt and reply exceed the context of {self.settings.local.context} tokens; "
+                "raise local.context"
             )
         return ProviderReply(
             text=choice["message"].get("content") or "",
@@ -196,4 +212,6 @@ def _check_file(path: Path) -> None:
             "params.yaml; nothing is downloaded for you"
         ) from None
     if magic != _MAGIC:
-        raise InputError(f"{path} is no GGUF file; provider 'local' takes llama.cpp's format alone")
+        raise InputError(
+            f"{path} is not a GGUF file; provider 'local' takes only llama.cpp's format"
+        )

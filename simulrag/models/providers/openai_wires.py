@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulrag.errors import ModelError
+from simulrag.errors import ModelError, ModelUnavailable, ReplyRefused
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.providers.credentials import scrub, without_key
 from simulrag.models.providers.faults import count, cut_off, schema_title
@@ -32,7 +32,7 @@ def chat_body(
     if sampling.seed is not None:
         body["seed"] = sampling.seed + sample_index
     if sampling.max_output_tokens is not None:
-        # OpenAI renamed the field; many compatible servers know the old name alone.
+        # OpenAI renamed the field; many compatible servers know only the old name.
         field = "max_completion_tokens" if official else "max_tokens"
         body[field] = sampling.max_output_tokens
     if schema is not None:
@@ -66,9 +66,8 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
     usage = _usage(getattr(response, "usage", None), "prompt_tokens", "completion_tokens")
     message = getattr(choices[0], "message", None)
     if message is None:
-        raise ModelError(
-            "the server's answer holds no choice; is it a Chat Completions server?",
-            kind="unavailable",
+        raise ModelUnavailable(
+            "the server's answer holds no choice; is it a Chat Completions server?"
         )
     finish = getattr(choices[0], "finish_reason", None)
     if getattr(message, "refusal", None):
@@ -90,10 +89,9 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
     """The reply of the Responses API. Raises ModelError (refused, truncated, unavailable)."""
     output = getattr(response, "output", None)
     if not isinstance(output, list):
-        raise ModelError(
+        raise ModelUnavailable(
             "the server's answer holds no output; does it speak the Responses API (else set "
-            "api: chat)?",
-            kind="unavailable",
+            "api: chat)?"
         )
     usage = _usage(getattr(response, "usage", None), "input_tokens", "output_tokens")
     status = getattr(response, "status", None)
@@ -104,7 +102,7 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
         raise cut_off(sampling.max_output_tokens, usage)
     if status == "failed":
         said = getattr(getattr(response, "error", None), "message", "")
-        raise ModelError(f"the provider failed: {scrub(str(said), key)}", kind="unavailable")
+        raise ModelUnavailable(f"the provider failed: {scrub(str(said), key)}")
     parts = [
         part
         for item in output
@@ -141,15 +139,11 @@ def _format(schema: dict[str, JsonValue]) -> dict[str, Any]:
 
 
 def _refused(said: str, key: str, usage: Usage) -> ModelError:
-    return ModelError(
-        f"the model refused: {scrub(str(said), key)}", kind="refused", usage=usage.model_dump()
-    )
+    return ReplyRefused(f"the model refused: {scrub(str(said), key)}", usage=usage)
 
 
 def _filtered(usage: Usage) -> ModelError:
-    return ModelError(
-        "the provider's content filter stopped the reply", kind="refused", usage=usage.model_dump()
-    )
+    return ReplyRefused("the provider's content filter stopped the reply", usage=usage)
 
 
 def _version(response: Any, key: str) -> str:

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.models.base import Provider
+from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
 
 ENTRY_POINTS = "simulrag.models"
+
+_BUILT_IN = {"anthropic": "AnthropicProvider", "local": "LocalProvider", "openai": "OpenAIProvider"}
+"""Modules of this package, each imported when it is named, and their classes."""
 
 
 def make_provider(settings: ModelSettings) -> Provider:
     """The provider that ``settings.provider`` names; nothing is connected yet.
 
-    Other packages add providers by an entry point of the group ``simulrag.models``: a callable
-    that takes the settings. The names that this package uses cannot be taken over.
+    Raises what ``provider_class`` raises, and InputError for settings that it does not take.
+    """
+    return provider_class(settings.provider)(settings)
+
+
+def provider_class(name: str) -> type[Provider]:
+    """A provider's class.
+
+    Other packages add providers by an entry point of the group ``simulrag.models``: a subclass of
+    ``Provider``. The names that this package uses cannot be taken over.
 
     Raises InputError for an unknown name and EnvironmentFault where a plug-in cannot be loaded.
     """
-    name = settings.provider
     if name in _BUILT_IN:
-        return _BUILT_IN[name](settings)
+        module = import_module(f"simulrag.models.providers.{name}")
+        built_in: type[Provider] = vars(module)[_BUILT_IN[name]]
+        return built_in
     plug_in = _plug_ins().get(name)
     if plug_in is None:
         raise InputError(
@@ -30,12 +42,17 @@ def make_provider(settings: ModelSettings) -> Provider:
             f"with packages that register in '{ENTRY_POINTS}')"
         )
     try:
-        provider: Provider = plug_in.load()(settings)
+        found = plug_in.load()
     except (ImportError, AttributeError) as error:
         raise EnvironmentFault(
             f"provider '{name}' ({plug_in.value}) cannot be loaded: {error}"
         ) from error
-    return provider
+    if not (isinstance(found, type) and issubclass(found, Provider)):
+        raise EnvironmentFault(
+            f"provider '{name}' ({plug_in.value}) is not a subclass of "
+            "simulrag.models.providers.base.Provider"
+        )
+    return found
 
 
 def known_providers() -> list[str]:
@@ -43,30 +60,13 @@ def known_providers() -> list[str]:
     return sorted({*_BUILT_IN, *_plug_ins()})
 
 
+def is_local(name: str) -> bool:
+    """Whether a provider works on this machine; one that is not installed (any more) does not."""
+    try:
+        return provider_class(name).local
+    except (InputError, EnvironmentFault):
+        return False
+
+
 def _plug_ins() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-
-
-def _anthropic(settings: ModelSettings) -> Provider:
-    from simulrag.models.providers.anthropic import AnthropicProvider
-
-    return AnthropicProvider(settings)
-
-
-def _local(settings: ModelSettings) -> Provider:
-    from simulrag.models.providers.local import LocalProvider
-
-    return LocalProvider(settings)
-
-
-def _openai(settings: ModelSettings) -> Provider:
-    from simulrag.models.providers.openai import OpenAIProvider
-
-    return OpenAIProvider(settings)
-
-
-_BUILT_IN: dict[str, Callable[[ModelSettings], Provider]] = {
-    "anthropic": _anthropic,
-    "local": _local,
-    "openai": _openai,
-}

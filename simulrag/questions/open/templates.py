@@ -6,7 +6,7 @@ import string
 from itertools import pairwise
 from typing import Any
 
-from simulators.base import ArgumentError, Simulator, Tool, validate_call
+from simulators.base import ArgumentError, Simulator, Tool, handbook_with_guide, validate_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Ask, Placeholder, Template, Templates
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
@@ -24,7 +24,11 @@ async def draw_templates(ask: Asker, simulator: Simulator, count: int) -> list[T
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
-        "benchmark_templates", Templates, check=check, handbook=simulator.handbook(), count=count
+        "benchmark_templates",
+        Templates,
+        check=check,
+        handbook=handbook_with_guide(simulator),
+        count=count,
     )
     reply: Templates = completion.parsed
     return reply.templates[:count]

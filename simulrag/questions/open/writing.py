@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Literal
 
-from simulrag.errors import ModelError
+from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import BenchmarkQuestion, ReferenceClaims, Template
@@ -16,6 +16,12 @@ from simulrag.records import Evidence, Question, Record, ReferenceClaim
 
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""
+
+_KINDS: dict[type[ModelError], str] = {
+    ReplyInvalid: "invalid_reply",
+    ReplyRefused: "refused",
+    ReplyTruncated: "truncated",
+}
 
 
 class Rejection(Record):
@@ -110,9 +116,10 @@ async def _contradicted(
 
 def _rejected_by_model(scenario: SampledScenario, error: ModelError) -> Rejection:
     """The rejection for a reply that stays unusable; what was not reached is raised again."""
-    if error.kind not in ("invalid_reply", "refused", "truncated"):
+    kind = _KINDS.get(type(error))
+    if kind is None:
         raise error
-    return rejection(scenario, "question", Problem(kind=error.kind, detail=str(error)))
+    return rejection(scenario, "question", Problem(kind=kind, detail=str(error)))
 
 
 def rejection(

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallResult
-from tests.servers.places import place, redis_place, redis_program
-
-__all__ = ["place", "redis_place", "redis_program"]
 
 
 class Paid:
@@ -31,8 +28,14 @@ class Paid:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def place(tmp_path: Path) -> Path:
+    """Where a cache may lie: Redis has the same contract, see test_redis."""
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def folder(place: Path) -> Path:
+    return place
 
 
 @pytest.fixture

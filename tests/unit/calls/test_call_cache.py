@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import os
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulrag.calls import CachePlace, CallCache, CallResult, cache_stats
-from simulrag.errors import CacheError, EnvironmentFault, InputError
+from simulrag.calls import CachePlace, CallCache, CallResult, StageRun, cache_stats, read_calls
+from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
 
 REQUEST = {"provider": "p", "endpoint": "e", "model": "m", "messages": [], "sample_index": 0}
 
@@ -98,10 +96,58 @@ async def test_replay_names_the_call_that_is_not_stored(place: CachePlace, paid:
     with CallCache(place, stage="a", mode="replay") as cache:
         assert await cache.get_or_call("model", REQUEST, call) == type(stored)(stored.call, True)
         missing = {**REQUEST, "sample_index": 7}
-        with pytest.raises(CacheError, match=r"model m, sample_index 7.*key [0-9a-f]{64}"):
+        with pytest.raises(NotStored, match=r"model m, sample_index 7.*key [0-9a-f]{64}"):
             await cache.get_or_call("model", missing, call)
-        assert (cache.hits, cache.misses) == (1, 0)
-    assert call.made == 1
+        assert (cache.hits, cache.misses, cache.missing) == (1, 0, 1)
+        # A simulator run costs time and no money: it is made.
+        assert not (await cache.get_or_call("simulator", {"tool": "t"}, call)).hit
+    assert call.made == 2
+
+
+async def test_without_a_call_nothing_is_made(place: CachePlace, paid: Any) -> None:
+    with CallCache(place, stage="a") as cache:
+        with pytest.raises(NotStored, match="nothing may be made"):
+            await cache.get_or_call("simulator", REQUEST, None)
+        await cache.get_or_call("simulator", REQUEST, paid())
+        assert (await cache.get_or_call("simulator", REQUEST, None)).hit
+    counts = cache_stats(place).stages["a"]
+    assert (counts.missing, counts.simulator_missing, counts.model_missing) == (1, 1, 0)
+
+
+async def test_a_postponed_call_is_no_miss(place: CachePlace) -> None:
+    async def waits() -> CallResult:
+        raise CallsPending("later")
+
+    with CallCache(place, stage="a", mode="deferred") as cache:
+        with pytest.raises(CallsPending):
+            await cache.get_or_call("model", REQUEST, waits)
+        assert (cache.misses, cache.missing) == (0, 0)
+
+
+async def test_what_another_process_did_is_adopted(place: CachePlace, paid: Any) -> None:
+    with CallCache(place, stage="worker") as worker:
+        await worker.get_or_call("model", REQUEST, paid())
+    with CallCache(place, stage="a") as cache:
+        cache.adopt(worker.used, StageRun(**worker.counts()))
+        assert (cache.used, cache.counts()) == (worker.used, worker.counts())
+
+
+async def test_a_row_is_committed_before_its_answer_is_returned(folder: Path, paid: Any) -> None:
+    with CallCache(folder, stage="a") as cache:
+        await cache.get_or_call("model", REQUEST, paid())
+        assert [call.response for call in read_calls(folder)] == [{"text": "answer 1"}]
+
+
+async def test_of_two_that_called_at_once_the_first_row_stands(folder: Path) -> None:
+    """Without a lock between processes: both pay, and both are told the same."""
+    with CallCache(folder, stage="a") as one, CallCache(folder, stage="b") as two:
+
+        async def slow() -> CallResult:
+            await two.get_or_call("model", REQUEST, result("faster"))
+            return CallResult("slower")
+
+        answer = await one.get_or_call("model", REQUEST, slow)
+    assert answer.call.response == "faster"
 
 
 async def test_refresh_calls_once_a_key_and_run_and_overwrites(
@@ -156,13 +202,13 @@ def test_a_folder_without_write_permission_is_named(folder: Path) -> None:
 def test_a_file_that_is_no_database_is_named(folder: Path) -> None:
     folder.mkdir()
     (folder / "cache.db").write_bytes(b"not a database at all, but long enough " * 100)
-    with pytest.raises(CacheError, match=r"cache\.db is damaged or no call cache"):
+    with pytest.raises(CacheError, match=r"cache\.db is damaged or not a call cache"):
         CallCache(folder, stage="a")
 
 
 def _limit_pages(cache: CallCache, pages: int) -> None:
     """Make the database full for this connection, as a full disk does."""
-    cache._rows._cache._sql(f"PRAGMA max_page_count = {pages}")
+    cache._store._cache._sql(f"PRAGMA max_page_count = {pages}")
 
 
 async def test_a_result_that_a_full_disk_refused_is_kept_and_stored_later(
@@ -199,27 +245,6 @@ async def test_a_kept_result_is_stored_at_the_end_of_the_run(folder: Path) -> No
     assert cache_stats(folder).entries == 1
 
 
-async def test_another_writer_is_waited_for_without_stopping_the_loop(
-    folder: Path, paid: Any
-) -> None:
-    with CallCache(folder, stage="a") as cache:
-        other = sqlite3.connect(folder / "cache.db", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        request = asyncio.create_task(cache.get_or_call("model", REQUEST, paid()))
-        gaps = []
-        loop = asyncio.get_running_loop()
-        last = loop.time()
-        for _ in range(40):
-            await asyncio.sleep(0.01)
-            gaps.append(loop.time() - last)
-            last = loop.time()
-        assert not request.done()
-        other.execute("COMMIT")
-        other.close()
-        assert not (await request).hit
-    assert max(gaps) < 0.3  # SQLite's own wait is 0.05 s, the rest is a busy test machine
-
-
 async def test_a_closed_cache_refuses_calls(place: CachePlace, paid: Any) -> None:
     cache = CallCache(place, stage="a")
     cache.close()
@@ -234,7 +259,7 @@ def _names(folder: Path) -> set[str]:
 
 async def test_nothing_is_ever_dropped(folder: Path) -> None:
     with CallCache(folder, stage="a") as cache:
-        settings = cache._rows._cache
+        settings = cache._store._cache
         assert settings.eviction_policy == "none"
         assert settings.cull_limit == 0
         assert settings.size_limit >= 2**62

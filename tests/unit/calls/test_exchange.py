@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 from pathlib import Path
 
 import polars
@@ -14,12 +15,18 @@ from simulrag.calls import (
     CallResult,
     ImportReport,
     cache_stats,
+    call_key,
+    copy_cache,
     exchange,
     export_cache,
     import_cache,
+    read_calls,
     verify_cache,
 )
 from simulrag.errors import EnvironmentFault, InputError
+from simulrag.records import Usage
+
+RECORDED = Path(__file__).resolve().parents[4] / "shared/recorded/calls"
 
 
 def request(n: int) -> dict[str, object]:
@@ -106,7 +113,7 @@ async def test_a_row_whose_key_is_not_its_requests_is_refused(tmp_path: Path) ->
     lines[0]["request"] = lines[0]["request"].replace('"model":"m"', '"model":"dear"')
     lines[1]["response"] = "NaN"
     lines[2]["usage"] = None
-    lines[3]["request"] = "[1]"
+    lines[3]["request"] = lines[3]["request"].replace(",", ", ")
     polars.DataFrame(lines, schema=frame.schema).write_parquet(path)
     report = import_cache(tmp_path / "b", path)
     assert (report.imported, report.present) == (1, 0)
@@ -159,3 +166,32 @@ def test_an_unwritable_export_is_named_and_leaves_nothing(tmp_path: Path) -> Non
         with pytest.raises(EnvironmentFault, match=r"cannot be exported to .*still in the cache"):
             export_cache(tmp_path / "c", path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "file", "folder"]
+
+
+async def test_a_copy_holds_all_and_may_be_repeated(tmp_path: Path) -> None:
+    one, two = tmp_path / "a", tmp_path / "b"
+    await fill(one, [1, 2, 3])
+    with CallCache(one, stage="label") as cache:
+        cache.ledger().note(("p", "e", "m"), Usage(calls=1, input_tokens=7), "batch")
+    assert copy_cache(one, two) == ImportReport(imported=6)  # calls, stages, what was paid
+    assert copy_cache(one, two) == ImportReport(present=6)
+    assert list(read_calls(two)) == list(read_calls(one))
+    assert cache_stats(two).stages == cache_stats(one).stages
+    with CallCache(two, stage="look") as cache:
+        (spent,) = cache.ledger().news()
+    assert (spent.name, spent.usage.input_tokens, spent.service) == (("p", "e", "m"), 7, "batch")
+    with pytest.raises(InputError, match="no call cache at"):
+        copy_cache(tmp_path / "nowhere", two)
+
+
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded calls are not beside the project")
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*-urban.parquet")), ids=lambda p: p.stem)
+def test_recorded_calls_keep_their_keys_and_come_back_as_they_were(
+    tmp_path: Path, path: Path
+) -> None:
+    rows = polars.read_parquet(path)
+    assert import_cache(tmp_path / "a", path) == ImportReport(imported=rows.height)
+    assert export_cache(tmp_path / "a", tmp_path / "again.parquet") == rows.height
+    assert polars.read_parquet(tmp_path / "again.parquet").equals(rows)
+    for kind, request, key in rows.select("kind", "request", "key").head(20).iter_rows():
+        assert call_key(kind, json.loads(request)) == key

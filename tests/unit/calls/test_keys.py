@@ -75,7 +75,7 @@ def test_one_number_has_one_key_and_a_response_keeps_its_spelling() -> None:
     [
         ({"a": [0, math.nan]}, r"\$\.a\[1\]"),
         ({"a": math.inf}, r"\$\.a"),
-        ({1: "a"}, "no text"),
+        ({1: "a"}, "not text"),
         ({"a": {1, 2}}, "set at"),
         ({"a": b"x"}, "bytes at"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from diskcache import Cache
 
 from simulrag.calls import CallCache, CallResult, cache_stats, call_key, verify_cache
-from simulrag.calls.folder_rows import FolderRows
+from simulrag.calls.store import FolderStore
 from simulrag.errors import CacheError
 
 REQUEST = {"provider": "p", "model": "m"}
@@ -57,7 +56,7 @@ async def test_a_planted_pickle_is_refused_and_not_run(folder: Path, tmp_path: P
     _tamper(folder, "mode = 4, value = ?", bomb)
     with (
         CallCache(folder, stage="a") as cache,
-        pytest.raises(CacheError, match=rf"call/{KEY}.*no inline text.*cache verify"),
+        pytest.raises(CacheError, match=rf"call/{KEY}.*not inline text.*cache verify"),
     ):
         await cache.get_or_call("model", REQUEST, _never)
     assert len(verify_cache(folder).problems) == 1
@@ -78,7 +77,7 @@ async def test_a_pickle_in_a_file_is_refused_and_the_file_left_alone(
     _tamper(folder, "mode = 4, value = NULL, filename = ?", str(outside))
     with (
         CallCache(folder, stage="a") as cache,
-        pytest.raises(CacheError, match="no inline text"),
+        pytest.raises(CacheError, match="not inline text"),
     ):
         await cache.get_or_call("model", REQUEST, _never)
 
@@ -136,39 +135,27 @@ async def test_a_row_that_holds_another_call_is_an_error(folder: Path) -> None:
 
 
 def test_a_setting_that_is_none_of_diskcaches_is_an_error(folder: Path) -> None:
-    FolderRows(folder).close()
+    FolderStore(folder).close()
     with closing(sqlite3.connect(folder / "cache.db")) as database, database:
         database.execute("INSERT INTO Settings VALUES ('disk_opens', 'doors')")
     with pytest.raises(CacheError, match="corrupt"):
-        FolderRows(folder)
+        FolderStore(folder)
 
 
-@pytest.mark.parametrize("value", [b"bytes", 1, 1.5, None, ["list"], Path()])
+@pytest.mark.parametrize("value", [b"bytes", 1, 1.5, ["list"], Path()])
 def test_only_text_is_written(folder: Path, value: Any) -> None:
-    rows = FolderRows(folder)
+    store = FolderStore(folder)
     with pytest.raises(TypeError, match="text"):
-        rows.set("stage/a", value)
-    assert rows.get("stage/a") is None
+        store.put({"stage/b": "text", "stage/a": value})
+    assert (store.get("stage/a"), store.get("stage/b")) == (None, None)
 
 
-@pytest.mark.parametrize(
-    "use", [lambda rows, key: rows.get(key), lambda rows, key: rows.set(key, "text")]
-)
-def test_only_text_is_a_key(folder: Path, use: Callable[[FolderRows, Any], object]) -> None:
+def test_only_text_is_a_key(folder: Path) -> None:
+    store: Any = FolderStore(folder)
     with pytest.raises(TypeError, match="keys are text, not tuple"):
-        use(FolderRows(folder), ("a", 1))
-
-
-def test_a_failed_transaction_changes_nothing(folder: Path) -> None:
-    rows = FolderRows(folder)
-
-    def work() -> None:
-        rows.set("stage/a", "1")
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        rows.transact(work)
-    assert rows.get("stage/a") is None
+        store.get(("a", 1))
+    with pytest.raises(TypeError, match="keys are text, not tuple"):
+        store.put({("a", 1): "text"})
 
 
 def test_a_folder_name_with_a_variable_is_refused(
@@ -176,5 +163,5 @@ def test_a_folder_name_with_a_variable_is_refused(
 ) -> None:
     monkeypatch.setenv("ELSEWHERE", str(tmp_path / "x"))
     with pytest.raises(Exception, match="choose a folder without"):
-        FolderRows(tmp_path / "$ELSEWHERE")
+        FolderStore(tmp_path / "$ELSEWHERE")
     assert list(tmp_path.iterdir()) == []

@@ -21,7 +21,7 @@ def test_a_corrected_claim_is_shown_with_what_it_was(
     answer = Answer(
         question_id="ask", domain="urban", claims=claims, selected=(0,), kept=(0, 1), final="So."
     )
-    show("How much?", answer)
+    show("How much?", answer, "recorded answer", "closeness")
     lines = capsys.readouterr().out.splitlines()
     (row,) = (i for i, line in enumerate(lines) if "It falls by 3 %." in line)
     assert "contradicted" in lines[row]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flows.stages.benchmark import check_made
-from simulrag.questions.open.generation import BenchmarkSummary
 from simulrag.errors import CoverageFailed
+from simulrag.questions.open.generation import BenchmarkSummary
 
 
 def summary(exhausted: bool, **rejected: int) -> BenchmarkSummary:

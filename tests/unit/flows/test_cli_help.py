@@ -22,7 +22,9 @@ COMMANDS = dict(_commands(get_command(app), "simulrag"))
 
 
 def test_all_commands_are_looked_at() -> None:
-    assert {"simulrag ask", "simulrag cache copy", "simulrag batch submit"} <= set(COMMANDS)
+    assert {"simulrag ask", "simulrag cache copy", "simulrag batch submit", "simulrag use"} <= set(
+        COMMANDS
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,18 +1,19 @@
-"""The history of refreshes, and why a refresh ended as it did."""
+"""The history of refreshes, their page and their budget."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
 
-from flows.refresh.history import RefreshRecord, add_rows, file_of, page, reasons_of
-from flows.params import Operations, load_params
-from flows.project import Project
-from flows.stages.reasons import REASONS, listening
-from flows.stages.bench import check_coverage, exits
+from flows.params import load_params
+from flows.project import find_project
+from flows.refresh.history import RefreshRecord, page, reasons_of, with_rows
+from flows.refresh.params import RefreshBudget
+from flows.refresh.refresh import experiment_params
 from simulrag.errors import InputError
 from simulrag.metrics.drift import Change
 
@@ -43,45 +44,29 @@ def record(period: str, **changes: object) -> RefreshRecord:
     return RefreshRecord.model_validate(values | changes)
 
 
-def rows(project: Project) -> list[dict[str, str]]:
-    with file_of(project).open(newline="") as handle:
-        return list(csv.DictReader(handle))
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_a_period_has_one_row_a_domain_however_often_it_ran(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    project.results.metrics.mkdir(parents=True)
-    (project.results.metrics / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
-    add_rows(project, record("2026-11-16T0300Z", status="failed"))
-    add_rows(project, record("2026-11-09T0300Z"))
-    add_rows(project, record("2026-11-16T0300Z", status="regressed", changes=(DROP,)))
-    found = rows(project)
+    (tmp_path / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
+    regressed = record("2026-11-16T0300Z", status="regressed", changes=(DROP,))
+    text = with_rows("", record("2026-11-16T0300Z"), tmp_path)
+    text = with_rows(text, record("2026-11-09T0300Z"), tmp_path)
+    text = with_rows(text, regressed, tmp_path)
+    found = rows(text)
     assert [(r["period"], r["status"]) for r in found] == [
         ("2026-11-09T0300Z", "completed"),
         ("2026-11-16T0300Z", "regressed"),
     ]
     assert (found[1]["auroc"], found[1]["f1"], found[1]["drops"]) == ("0.6", "", "auroc")
-    before = file_of(project).read_bytes()
-    add_rows(project, record("2026-11-16T0300Z", status="regressed", changes=(DROP,)))
-    assert file_of(project).read_bytes() == before
+    assert with_rows(text, regressed, tmp_path) == text
 
 
-def test_a_refresh_that_failed_has_no_metrics(tmp_path: Path) -> None:
-    """What lies in data/metrics is then the last refresh's."""
-    project = Project(tmp_path)
-    project.results.metrics.mkdir(parents=True)
-    (project.results.metrics / "urban.json").write_text(json.dumps({"auroc": 0.6}))
-    add_rows(project, record("2026-11-16T0300Z", status="out_of_budget"))
-    assert rows(project)[0]["auroc"] == ""
-
-
-def test_another_table_is_not_overwritten(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    project.results.metrics.mkdir(parents=True)
-    file_of(project).write_text("a,b\n1,2\n")
+def test_another_table_is_not_taken_for_a_history(tmp_path: Path) -> None:
+    (tmp_path / "urban.json").write_text("{}")
     with pytest.raises(InputError, match="other columns"):
-        add_rows(project, record("2026-11-16T0300Z"))
-    assert file_of(project).read_text() == "a,b\n1,2\n"
+        with_rows("a,b\n1,2\n", record("2026-11-16T0300Z"), tmp_path)
 
 
 def test_the_page_names_the_drop_and_how_it_was_tested() -> None:
@@ -91,14 +76,10 @@ def test_the_page_names_the_drop_and_how_it_was_tested() -> None:
     assert "independent" in text
 
 
-def test_a_stage_tells_why_it_stopped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    operations: Operations = load_params(Path("params.yaml")).operations
-    with listening() as told:
-        monkeypatch.setenv(REASONS, told.environment[REASONS])
-        code = exits(lambda: check_coverage("answer-urban", 1, 40, operations, "see the outs"))
-        (reason,) = told.reasons()
-    assert (code, reason.kind) == (1, "CoverageFailed")
-    assert "1 of 40" in reason.text
-    assert "1 of 40" in capsys.readouterr().err
+def test_a_refreshs_budget_counts_from_its_day() -> None:
+    params = load_params(find_project().params)
+    budget = params.operations.refresh.model_copy(update={"budget": RefreshBudget(usd=5)})
+    values = experiment_params(params.with_operations(refresh=budget), "2026-11-23T0300Z")
+    assert values["operations.budget.usd"] == 5
+    assert values["operations.budget.since"] == "2026-11-23"
+    assert list(experiment_params(params, "2026-11-23T0300Z")) == ["benchmark.seed"]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.params import STAGE_SECTIONS, StageParams, describe, load_params
+from flows.params import describe, load_params, unknown
+from flows.params_file import changed as changed_text
 from flows.project import find_project
 from simulrag.errors import InputError
 
@@ -39,7 +40,13 @@ def test_the_project_file_is_valid() -> None:
     ("key", "value", "words"),
     [
         ("answer.samples", 0, ["answer.samples", "greater than or equal to 1"]),
-        ("answer.budget_percent", 130, ["answer.budget_percent", "less than or equal to 100"]),
+        (
+            "answer.budget_percent",
+            25,
+            ["answer.budget_percent", "final_budgets_percent: [25, 100]"],
+        ),
+        ("answer.final_budgets_percent", [130], ["final_budgets_percent", "130"]),
+        ("operations.retry", {"retries": 5}, ["operations.retry", "operations.retries: 5"]),
         ("metrics.budgets_percent", [15, 130], ["metrics.budgets_percent", "130"]),
         ("answer.sampels", 5, ["answer.sampels", "unknown key", "samples"]),
         ("llm.budget", {"usd": 5}, ["llm.budget", "operations.budget"]),
@@ -68,14 +75,14 @@ def test_a_mistake_is_named(tmp_path: Path, key: str, value: object, words: list
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("domains: [urban\n", "no valid YAML"),
+        ("domains: [urban\n", "not valid YAML"),
         ("llm:\n\tjudge: 1\n", "line 2, column 1; indent with spaces"),
         ("llm: {base_url: http://127.0.0.1:8000/v1}\n", "in braces an address needs quotes"),
         ("domains: \x01\n", "a character that YAML does not take"),
         ("- urban\n", "must hold sections"),
     ],
 )
-def test_a_file_that_is_no_yaml(tmp_path: Path, text: str, words: str) -> None:
+def test_a_file_that_is_not_yaml(tmp_path: Path, text: str, words: str) -> None:
     """Whatever DVC would not take either: both read with one parser."""
     file = tmp_path / "params.yaml"
     file.write_text(text)
@@ -90,21 +97,23 @@ def test_a_number_is_read_as_dvc_reads_it(tmp_path: Path) -> None:
     assert load_params(file).label.tolerance == 0.5
 
 
-def test_a_stage_reads_its_own_sections_only() -> None:
-    params = StageParams(load_params(ROOT / "params.yaml"), "label")
-    assert params.label is not None
-    assert params.model("judge").model
-    with pytest.raises(LookupError, match="label does not name params section answer"):
-        _ = params.answer
-    with pytest.raises(LookupError, match=r"llm\.answer"):
-        params.model("answer")
+SECTION = re.compile(r"params\.(simulator|chosen|answer|label|metrics|benchmark|domains|prompts)\b")
+ROLE = re.compile(
+    r"(?:params\.model\(|open_bench\([^)]*?)\s*\"(benchmark|answer|judge)\"", re.DOTALL
+)
 
 
-def test_dvc_names_the_sections_that_the_loader_returns() -> None:
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    for stage, sections in STAGE_SECTIONS.items():
-        named = {entry.replace(".${item.domain}", "") for entry in stages[stage]["params"]}
-        assert named == set(sections), stage
+@pytest.mark.parametrize("stage", ["benchmark", "answer", "label", "metrics"])
+def test_dvc_names_the_sections_that_a_stage_reads(stage: str) -> None:
+    """A parameter that changes a result cannot be read behind DVC's back."""
+    declared = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"][stage]["params"]
+    named = {entry.replace(".${item.domain}", "") for entry in declared}
+    text = (ROOT / f"flows/stages/{stage}.py").read_text()
+    read = {found.replace("chosen", "simulator") for found in SECTION.findall(text)}
+    read = {"simulators" if found == "simulator" else found for found in read}
+    read |= {f"llm.{role}" for role in ROLE.findall(text)}
+    assert read <= named
+    assert not {entry for entry in named if entry.startswith("operations")}
 
 
 def test_every_parameter_has_a_meaning() -> None:
@@ -138,3 +147,45 @@ def test_a_secret_in_the_wrong_field_is_not_repeated(tmp_path: Path, field: str)
         load_params(file)
     assert "PLANTED" not in str(caught.value)
     assert f"llm.answer.{field}" in str(caught.value) or "llm.answer" in str(caught.value)
+
+
+def test_the_recorded_model_is_only_replayed(tmp_path: Path) -> None:
+    """No service has a model of that name: without replay each call would fail, or cost."""
+    recorded = {"provider": "anthropic", "model": "claude"}
+    with pytest.raises(InputError, match=r"llm\.judge names the recorded model.*simulrag use"):
+        load_params(changed(tmp_path, {"llm.judge": recorded}))
+    anew = {f"llm.{role}": recorded for role in ("benchmark", "answer", "judge")}
+    load_params(changed(tmp_path, {**anew, "operations.mode": "deferred"}))
+
+
+def test_replay_and_refresh_contradict_each_other(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"llm\.benchmark\.replay and operations\.mode: refresh"):
+        load_params(changed(tmp_path, {"operations.mode": "refresh"}))
+
+
+def test_a_model_of_ones_own_changes_its_lines_only(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text((ROOT / "params.yaml").read_text())
+    own = {"provider": "openai", "model": "gpt-5-mini"}
+    after = changed_text(file, {"llm.answer": own, "llm.judge": own}).splitlines()
+    before = file.read_text().splitlines()
+    lines = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert lines == [
+        "  answer: {provider: openai, model: gpt-5-mini}",
+        "  judge: {provider: openai, model: gpt-5-mini}",
+    ]
+
+
+def test_the_digest_names_what_can_change_a_result(tmp_path: Path) -> None:
+    params = load_params(ROOT / "params.yaml")
+    faster = load_params(changed(tmp_path, {"operations.concurrency": 3}))
+    other = load_params(changed(tmp_path, {"answer.samples": 3}))
+    assert params.digest() == faster.digest() != other.digest()
+    assert params.digest("label") == other.digest("label")
+
+
+def test_an_unknown_name_is_said_with_what_is_known() -> None:
+    assert unknown("domain", "ubran", ["climate", "urban"]) == (
+        "'ubran' is not a domain; did you mean 'urban'? Known: climate, urban"
+    )
+    assert unknown("domain", "x", []) == "'x' is not a domain; known: nothing"

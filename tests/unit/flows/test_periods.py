@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from flows.params import load_params
-from flows.refresh.periods import fires, last_fire, moment_of, name_of, owed, seed_of
 from flows.project import find_project
 from flows.refresh.params import RefreshParams
+from flows.refresh.periods import fires, last_fire, moment_of, name_of, owed, seed_of
 from flows.refresh.serve import prefect_yaml
 from simulrag.errors import InputError
 
@@ -62,7 +62,9 @@ def test_a_wrong_schedule_is_the_users_mistake(change: dict[str, str]) -> None:
 
 def test_a_period_is_named_in_one_way() -> None:
     assert name_of(moment_of("2026-11-23T0300Z")) == "2026-11-23T0300Z"
-    with pytest.raises(InputError, match="2026-11-23T0300Z"):
+    with pytest.raises(
+        InputError, match="'last Monday' is not a period; write it like 2026-11-23T0300Z"
+    ):
         moment_of("last Monday")
 
 

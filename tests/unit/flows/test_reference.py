@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_the_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert page == reference(), "run python -m flows.cli.reference"
+    assert page == reference(), "run simulrag docs reference"
 
 
 def test_every_command_says_what_it_does() -> None:

@@ -1,45 +1,57 @@
-"""Baselines: what they call, what they share, and SimulRAG from one sample."""
+"""Answers to compare with: what they call, what they share, and SimulRAG from one sample."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from simulrag.errors import ModelError
-from simulrag.method.baselines import baseline_texts, first_sample, first_sample_selection
+from simulrag.errors import ModelUnavailable
+from simulrag.method.baselines import (
+    baseline_ways,
+    final_texts,
+    first_sample,
+    first_sample_selection,
+    first_sample_way,
+)
 from simulrag.method.merging import Merging
 from simulrag.method.selection import candidates_of
-from simulrag.models.base import Completion
-from simulrag.models.replies import ClaimPairs, DecomposedClaim, Decomposition
-from simulrag.records import Answer, Claim, FinalText, Retrieval, Usage, Verdict
-from tests.unit.metrics.synthetic import evidence
+from simulrag.method.settings import MethodSettings
+from simulrag.records import (
+    Answer,
+    Choice,
+    Claim,
+    Evidence,
+    FinalText,
+    Retrieval,
+    ToolCall,
+    Verdict,
+)
+from simulrag.testing import ScriptedModel
+
+RUN = Evidence(
+    simulator="s", call=ToolCall(tool="t", arguments={}), seed=0, outputs={}, text="The evidence."
+)
 
 
-class Scripted:
+def model(refuse: str = "") -> ScriptedModel:
     """Answers each task in a way that shows what it was given."""
 
-    def __init__(self, refuse: str = "") -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.refuse = refuse
+    def reply(task: str, values: dict[str, object]) -> object:
+        match task:
+            case _ if task == refuse:
+                return ModelUnavailable(f"{task}: no reply")
+            case "final":
+                return " / ".join(values["claims"])  # type: ignore[arg-type]
+            case "input_rag":
+                return f"Grounded {values['sample_index']}."
+            case "output_rag":
+                return f"Revised {values['answer']}"
+            case "decompose":
+                return {"claims": [{"claim": values["answer"]}]}
+            case "merge":
+                return {"pairs": []}
+        raise AssertionError(task)
 
-    async def ask(self, task: str, schema: Any = None, **values: Any) -> Completion:
-        self.asked.append((task, values))
-        if task == self.refuse:
-            raise ModelError(f"{task}: no reply", kind="unavailable")
-        text = f"{task} text"
-        parsed: Decomposition | ClaimPairs | None = None
-        if task == "final":
-            text = " / ".join(values["claims"])
-        elif task == "input_rag":
-            text = f"Grounded {values['sample_index']}."
-        elif task == "output_rag":
-            text = f"Revised {values['answer']}"
-        elif task == "decompose":
-            parsed = Decomposition(claims=[DecomposedClaim(claim=values["answer"])])
-        elif task == "merge":
-            parsed = ClaimPairs(pairs=[])
-        return Completion(text, parsed, Usage(calls=1), "scripted", cached=False)
+    return ScriptedModel(by_task=reply)
 
 
 def claim(text: str, *samples: int, boundary: bool = True, updated: str | None = None) -> Claim:
@@ -58,8 +70,7 @@ def answer(found: bool = True) -> Answer:
         question_id="q",
         domain="urban",
         retrieval=Retrieval(
-            status="retrieved" if found else "not_applicable",
-            evidence=(evidence(),) if found else (),
+            status="retrieved" if found else "not_applicable", evidence=(RUN,) if found else ()
         ),
         closed_book=("A0.", "A1."),
         claims=(
@@ -71,17 +82,18 @@ def answer(found: bool = True) -> Answer:
 
 
 async def texts(
-    given: Answer, chosen: tuple[int, ...] = (0,), refuse: str = ""
-) -> tuple[dict[tuple[str, int], FinalText], Scripted]:
-    ask = Scripted(refuse)
-    made = await baseline_texts("q?", given, chosen, ask, limit=12)
+    given: Answer, refuse: str = "", merging: Merging = "tree"
+) -> tuple[dict[tuple[str, int], FinalText], ScriptedModel]:
+    ask = model(refuse)
+    choice = Choice(budget_percent=25, selected=(0,), first_sample=(0,), kappa=0)
+    ways = baseline_ways("q?", given, MethodSettings(merging=merging))
+    made = await final_texts([*ways, *first_sample_way("q?", given, choice)], ask)
     return {(text.method, text.samples): text for text in made}, ask
 
 
-async def test_each_baseline_by_its_own_way() -> None:
+async def test_each_by_its_own_way() -> None:
     made, _ = await texts(answer())
-    shown = {line: text.text for line, text in made.items()}
-    assert shown == {
+    assert {line: text.text for line, text in made.items()} == {
         ("input_rag", 1): "Grounded 0.",
         ("output_rag", 1): "Revised A0.",
         ("closed_book", 2): "One. / Two. / Three.",
@@ -89,6 +101,8 @@ async def test_each_baseline_by_its_own_way() -> None:
         ("output_rag", 2): "Revised A0. / Revised A1.",
         ("simulrag", 1): "One, mended. / Three.",
     }
+    assert made["simulrag", 1].budget_percent == 25
+    assert made["closed_book", 2].budget_percent is None
 
 
 async def test_only_its_own_calls_are_counted() -> None:
@@ -105,7 +119,7 @@ async def test_only_its_own_calls_are_counted() -> None:
 async def test_without_evidence_they_are_the_closed_book_answer() -> None:
     made, ask = await texts(answer(found=False))
     assert made["input_rag", 1].text == made["output_rag", 1].text == "A0."
-    assert not {"input_rag", "output_rag"} & {task for task, _ in ask.asked}
+    assert not {"input_rag", "output_rag"} & {call["task"] for call in ask.asked}
 
 
 async def test_a_failure_fails_one_text() -> None:
@@ -123,9 +137,7 @@ async def test_one_sample_needs_its_verdicts() -> None:
 
 
 @pytest.mark.parametrize(("budget", "count"), [(0, 0), (25, 10), (50, 20), (100, 20)])
-def test_first_sample_selection_spends_the_budget_inside_the_boundary(
-    budget: float, count: int
-) -> None:
+def test_one_sample_spends_the_budget_inside_the_boundary(budget: float, count: int) -> None:
     # 20 questions, 2 claims of the first sample each, one of them inside the boundary.
     answers = [answer().model_copy(update={"question_id": f"q{i}"}) for i in range(20)]
     pool = [candidates_of([one]) for one in answers]
@@ -143,6 +155,6 @@ async def test_samples_are_merged_as_simulrag_merges_its_own(
     merging: Merging, sizes: list[int]
 ) -> None:
     given = answer().model_copy(update={"closed_book": ("A0.", "A1.", "A2.", "A3.")})
-    ask = Scripted(refuse="input_rag")
-    await baseline_texts("q?", given, (), ask, limit=12, merging=merging)
-    assert [len(v["existing"]) for task, v in ask.asked if task == "merge"] == sizes
+    _, ask = await texts(given, refuse="input_rag", merging=merging)
+    merges = [call for call in ask.asked if call["task"] == "merge"]
+    assert [len(call["existing"]) for call in merges] == sizes  # type: ignore[arg-type]

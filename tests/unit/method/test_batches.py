@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
-
 import pytest
-from pydantic import JsonValue
 
-from simulators.urban import UrbanSimulator
-from simulrag.calls import CallCache
-from simulrag.errors import ModelError
+from simulrag.errors import ReplyInvalid
 from simulrag.method.batches import batches, in_order
-from simulrag.method.boundary import assess_boundaries
+from simulrag.method.boundary import assess_boundaries, verbalized_confidences
 from simulrag.method.verification import verify_claims
-from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.gateway import Gateway
-from simulrag.models.offline import OfflineProvider
-from simulrag.models.prompts import Prompts
 from simulrag.models.replies import Numbered
-from simulrag.models.settings import ModelSettings
-from simulrag.records import Usage
-from tests.unit.method.scripted import Scripted
+from simulrag.testing import ScriptedModel
 
-PROMPTS = Prompts(Path(__file__).parents[3] / "prompts")
-SETTINGS = ModelSettings(model="offline-rules-1")
-HANDBOOK = UrbanSimulator().handbook()
-QUESTION = (
-    "A city lowers the speed limit on a corridor by 20 percent. How does the average travel time "
-    "change: minor (below 5 percent), moderate (5 to 15 percent) or significant (15 percent or "
-    "more)? And do CO2 emissions rise or fall?"
-)
-EVIDENCE = (
-    "Compared with the baseline, the average travel time increases by 12.4 % and total CO2 "
-    "emissions decrease by 3.1 %."
-)
-CLAIMS = (
-    "The average travel time increases by 12.4 %.",
-    "The average travel time increases by 20 %.",
-    "The average travel time decreases.",
-    "The change in average travel time is significant.",
-    "Total CO2 emissions rise by 3 %.",
-    "Total CO2 emissions fall.",
-    "Residents welcome the quieter street.",
-    "Total fuel consumption falls by 2 %.",
-    "The measure improves public health.",
-    "The change in average travel time is moderate.",
-    "Average idling time grows by 4 %.",
-)
+ALIGNED = {"is_included": True, "should_update": False, "updated_claim": ""}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +45,7 @@ def test_each_number_is_there_exactly_once(numbers: list[int], words: str) -> No
 
 
 async def test_replies_go_by_number_and_not_by_place() -> None:
-    ask = Scripted(
+    ask = ScriptedModel(
         {"claims": [{"index": 0, "tool_confidence": 1}]},
         {"claims": [{"index": 1, "tool_confidence": 1}, {"index": 0, "tool_confidence": 0}]},
     )
@@ -91,12 +54,20 @@ async def test_replies_go_by_number_and_not_by_place() -> None:
     assert found == [True, False, True]
 
 
+async def test_stated_confidences_of_a_batch_go_by_number() -> None:
+    ask = ScriptedModel(
+        {"claims": [{"index": 1, "probability": 0.25}, {"index": 0, "probability": 0.75}]}
+    )
+    found = await verbalized_confidences("q", ["a", "b"], ask, claims_per_call=40)
+    assert found == [0.75, 0.25]
+    assert [call["task"] for call in ask.asked] == ["verbalized_batch"]
+
+
 async def test_verdicts_of_a_batch_go_by_number() -> None:
-    aligned = {"is_included": True, "should_update": False, "updated_claim": ""}
     other = {"is_included": True, "should_update": True, "updated_claim": "better"}
     silent = {"is_included": True, "should_update": True, "updated_claim": ""}
-    ask = Scripted(
-        {"claims": [{"index": 2, **aligned}, {"index": 0, **other}, {"index": 1, **silent}]}
+    ask = ScriptedModel(
+        {"claims": [{"index": 2, **ALIGNED}, {"index": 0, **other}, {"index": 1, **silent}]}
     )
     verdicts = await verify_claims("q", ["a", "b", "c"], "evidence", ask, claims_per_call=9)
     # A contradictory item is that claim's error and leaves the others alone.
@@ -104,65 +75,20 @@ async def test_verdicts_of_a_batch_go_by_number() -> None:
     assert verdicts[0].updated_claim == "better"
 
 
+async def test_claims_one_by_one_fail_one_by_one() -> None:
+    ask = ScriptedModel(ALIGNED, ReplyInvalid("no reply"))
+    verdicts = await verify_claims("q", ["a", "b"], "evidence", ask, claims_per_call=1)
+    assert [verdict.status for verdict in verdicts] == ["aligned", "error"]
+    assert verdicts[1].reason == "no reply"
+
+
+async def test_a_batch_that_leaves_a_claim_out_fails_as_a_whole() -> None:
+    ask = ScriptedModel({"claims": [{"index": 0, **ALIGNED}]})
+    with pytest.raises(ReplyInvalid, match="missing: 1"):
+        await verify_claims("q", ["a", "b"], "evidence", ask, claims_per_call=9)
+
+
 async def test_no_claims_cost_no_call() -> None:
-    ask = Scripted()
+    ask = ScriptedModel()
     assert await verify_claims("q", [], "evidence", ask, claims_per_call=9) == []
     assert await assess_boundaries("q", [], "h", ask, claims_per_call=9) == []
-
-
-@pytest.mark.parametrize("size", [2, 4, 20])
-async def test_the_offline_model_judges_alike_by_itself_and_in_batches(
-    tmp_path: Path, size: int
-) -> None:
-    with CallCache(tmp_path / "cache", stage="test") as cache:
-        gate = Gateway(OfflineProvider(), SETTINGS, cache, PROMPTS)
-        alone = await verify_claims(QUESTION, CLAIMS, EVIDENCE, gate, claims_per_call=1)
-        batched = await verify_claims(QUESTION, CLAIMS, EVIDENCE, gate, claims_per_call=size)
-        near = await assess_boundaries(QUESTION, CLAIMS, HANDBOOK, gate, claims_per_call=1)
-        far = await assess_boundaries(QUESTION, CLAIMS, HANDBOOK, gate, claims_per_call=size)
-    assert batched == alone
-    assert far == near
-    assert {verdict.status for verdict in alone} == {"aligned", "contradicted", "indeterminate"}
-    assert set(near) == {True, False}
-    calls = -(-len(CLAIMS) // size)
-    assert gate.usage["verify_batch"].calls == gate.usage["boundary_batch"].calls == calls
-
-
-class Forgetful:
-    """Says nothing about the last claim until it has been told ``mended_after`` times."""
-
-    name = "forgetful"
-
-    def __init__(self, mended_after: int) -> None:
-        self.asked: list[Sequence[Message]] = []
-        self.mended_after = mended_after
-
-    async def call(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, JsonValue] | None,
-        sampling: Sampling,
-        sample_index: int,
-    ) -> ProviderReply:
-        self.asked.append(messages)
-        count = 3 if len(self.asked) > self.mended_after else 2
-        claims = [{"index": i, "tool_confidence": 1} for i in range(count)]
-        return ProviderReply(json.dumps({"claims": claims}), Usage(calls=1), "forgetful-1")
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
-async def test_a_claim_left_out_is_asked_for_once_more_and_then_fails(tmp_path: Path) -> None:
-    with CallCache(tmp_path / "cache", stage="test") as cache:
-        model = Forgetful(mended_after=1)
-        gate = Gateway(model, SETTINGS, cache, PROMPTS)
-        found = await assess_boundaries("q", ["a", "b", "c"], "h", gate, claims_per_call=3)
-        assert found == [True] * 3
-        assert "missing: 2" in model.asked[1][-1].content
-        worse = Forgetful(mended_after=9)
-        gate = Gateway(worse, SETTINGS, cache, PROMPTS)
-        with pytest.raises(ModelError, match="missing: 2") as caught:
-            await assess_boundaries("q", ["d", "e", "f"], "h", gate, claims_per_call=3)
-        assert caught.value.kind == "invalid_reply"
-        assert len(worse.asked) == 2

@@ -8,7 +8,7 @@ from simulators.climate import ClimateSimulator
 from simulrag.calls import CallCache
 from simulrag.method.retrieval import retrieve
 from simulrag.method.simulation import Simulations
-from tests.unit.method.scripted import Scripted
+from simulrag.testing import ScriptedModel
 
 
 def calls(city: str) -> dict[str, object]:
@@ -16,7 +16,7 @@ def calls(city: str) -> dict[str, object]:
 
 
 async def test_an_attempt_that_failed_alike_is_asked_anew(tmp_path: Path) -> None:
-    ask = Scripted(calls("Nowhere at all"), calls("Nowhere at all"), calls("Oslo"))
+    ask = ScriptedModel(calls("Nowhere at all"), calls("Nowhere at all"), calls("Oslo"))
     with CallCache(tmp_path / "calls", stage="test") as cache:
         found = await retrieve("q?", ask, Simulations(ClimateSimulator(), cache), max_attempts=3)
     assert (found.status, found.attempts) == ("retrieved", 3)

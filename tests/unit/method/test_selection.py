@@ -9,11 +9,12 @@ from simulrag.method.selection import (
     METHODS,
     Candidates,
     budget_count,
+    candidates_of,
     kappa_from_quantile,
     keep,
+    select_among,
     select_by_budget,
     select_by_threshold,
-    select_claims,
 )
 from simulrag.records import Answer, Claim, Evidence, Failure, Retrieval, ToolCall, Verdict
 
@@ -157,8 +158,8 @@ def test_selection_over_answers() -> None:
         answer("c", [claim(0.05)], retrieval=Retrieval(status="not_applicable")),
         answer("d", [claim(0.3)]),
     ]
-    chosen = select_claims(answers, budget_percent=40, seed=1)
-    assert chosen == [(2,), (), (), (0,)]
-    each = select_claims(answers, budget_percent=40, pool="question", seed=1)
+    pools = [candidates_of([one]) for one in answers]
+    assert select_among(pools, budget_percent=40, seed=1) == [(2,), (), (), (0,)]
+    each = select_among(pools, budget_percent=40, pool="question", seed=1)
     assert each == [(2,), (), (), ()]
-    assert select_claims(answers, budget_percent=0, tau=0.25, seed=1) == [(2,), (), (), ()]
+    assert select_among(pools, budget_percent=0, tau=0.25, seed=1) == [(2,), (), (), ()]

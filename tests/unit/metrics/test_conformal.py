@@ -9,14 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from simulrag.metrics.conformal import NONE, conformal_kappa, kept_shares
+from simulrag.metrics.families.conformal import NONE, Losses, losses_of
 from simulrag.metrics.ranking import Ranked
-from simulrag.report.calibration import conformal_view
-from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.tables import evaluate
+from simulrag.metrics.table import select
+from tests.unit.metrics.measuring import FAST, measured, measured_study
 from tests.unit.metrics.synthetic import answer, claim, label, study
-
-FAST = MetricSettings(bootstrap=100, random_seeds=3)
 
 
 def ranked(*questions: list[tuple[float, bool]], scenario: list[int] | None = None) -> Ranked:
@@ -31,30 +28,41 @@ def ranked(*questions: list[tuple[float, bool]], scenario: list[int] | None = No
     )
 
 
+def loss_of(losses: Losses, unit: int) -> list[float]:
+    """A scenario's loss at each threshold, from the highest down."""
+    inside = losses.unit == unit
+    rises = np.bincount(
+        losses.level[inside], weights=losses.rise[inside], minlength=len(losses.thresholds)
+    )
+    return list(np.cumsum(rises))
+
+
 def test_losses_worked_by_hand() -> None:
     first = [(0.9, True), (0.7, False), (0.5, True), (0.3, True)]
     second = [(0.7, True), (0.5, True), (0.3, False)]
-    shares = kept_shares(ranked(first, second))
-    assert shares.thresholds.tolist() == [0.9, 0.7, 0.5, 0.3]
-    assert shares.false_share.tolist() == [[0, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 1 / 3]]
-    _, losses = shares.unit_loss()
-    # A lower threshold may lower the share of false claims; the loss stays at its highest.
-    assert losses.tolist() == [[0, 1 / 2, 1 / 2, 1 / 2], [0, 0, 0, 1 / 3]]
-    units, losses = kept_shares(ranked(first, second, scenario=[4, 4])).unit_loss()
-    assert units.tolist() == [4]
-    assert losses[0] == pytest.approx([0, 1 / 4, 1 / 4, 5 / 12])
+    losses = losses_of(ranked(first, second))
+    assert losses.thresholds.tolist() == [0.9, 0.7, 0.5, 0.3]
+    # The first's shares of false claims are 0, 1/2, 1/3, 1/4: the loss stays at its highest.
+    assert loss_of(losses, 0) == pytest.approx([0, 1 / 2, 1 / 2, 1 / 2])
+    assert loss_of(losses, 1) == pytest.approx([0, 0, 0, 1 / 3])
+    losses = losses_of(ranked(first, second, scenario=[4, 4]))
+    assert loss_of(losses, 4) == pytest.approx([0, 1 / 4, 1 / 4, 5 / 12])
 
 
 def test_kappa_worked_by_hand() -> None:
-    thresholds = np.array([0.9, 0.7, 0.5])
-    losses = np.zeros((9, 3))
-    losses[0, 1:] = 0.5
-    losses[:, 2] = 1.0
+    # Nine scenarios: one loses 1/2 at 0.7, all lose 1 at 0.5.
+    losses = Losses(
+        thresholds=np.array([0.9, 0.7, 0.5]),
+        level=np.array([1, *[2] * 9]),
+        unit=np.array([0, *range(9)]),
+        rise=np.array([0.5, 0.5, *[1.0] * 8]),
+    )
     # (sum of losses + 1) / 10 is 0.1, 0.15 and 1.
-    assert conformal_kappa(losses, thresholds, 0.09) is None
-    assert conformal_kappa(losses, thresholds, 0.1) == 0.9
-    assert conformal_kappa(losses, thresholds, 0.2) == 0.7
-    assert conformal_kappa(losses, thresholds, 0.999) == 0.7
+    assert losses.kappa(np.arange(9), 0.09) is None
+    assert losses.kappa(np.arange(9), 0.1) == 0.9
+    assert losses.kappa(np.arange(9), 0.2) == 0.7
+    assert losses.kappa(np.arange(9), 0.999) == 0.7
+    assert losses.kappa(np.arange(1, 9), 0.12) == 0.7
 
 
 def simulated(rng: np.random.Generator, scenarios: int, skill: float) -> Ranked:
@@ -103,8 +111,8 @@ def test_the_guarantee_holds_on_new_scenarios(
     rng = np.random.default_rng([20265, int(100 * alpha), scenarios])
     risks, kept, careless = [], [], []
     for _ in range(150):
-        shares = kept_shares(simulated(rng, scenarios, skill))
-        kappa = conformal_kappa(shares.unit_loss()[1], shares.thresholds, alpha)
+        past = simulated(rng, scenarios, skill)
+        kappa = losses_of(past).kappa(np.unique(past.scenario), alpha)
         fresh = simulated(rng, 40, skill)
         risk, share = risk_and_kept(fresh, kappa)
         careless.append(risk_and_kept(fresh, 0.0)[0])
@@ -117,36 +125,27 @@ def test_the_guarantee_holds_on_new_scenarios(
     assert np.mean(careless) > alpha + 0.05
 
 
-def rows_of(tables: Any, method: str, budget: int) -> dict[str, dict[str, Any]]:
-    frame = tables.conformal.filter(
-        (pl.col("method") == method)
-        & (pl.col("budget_percent") == budget)
-        & (pl.col("undecided") == "excluded")
-    )
-    return {row["metric"]: row for row in frame.iter_rows(named=True)}
+def rows_of(table: pl.DataFrame, method: str, budget: int) -> dict[str, dict[str, Any]]:
+    where = {"method": method, "budget_percent": budget, "undecided": "excluded"}
+    return {row["metric"]: row for row in select(table, family="conformal", **where).to_dicts()}
 
 
 def test_the_table_holds_kappa_and_what_it_does_elsewhere() -> None:
     data = study(60, failures=2)
-    settings = FAST.model_copy(update={"alpha": 0.3})
-    tables = evaluate(data.answers, data.labels, data.finals, data.scenario_of, settings)
-    rows = rows_of(tables, "UE+SBA", 45)
+    rows = rows_of(measured_study(data, FAST.model_copy(update={"alpha": 0.3})), "UE+SBA", 45)
     assert 0 < rows["kappa"]["value"] <= 1
-    assert rows["kappa"]["n"] == 29
+    assert (rows["kappa"]["n"], rows["kappa"]["alpha"]) == (29, 0.3)
     assert rows["held_out_precision"]["value"] > 0.65
     assert 0 < rows["held_out_kept"]["value"] <= 1
     assert rows["held_out_precision"]["lower_95"] <= rows["held_out_precision"]["value"]
-    view = conformal_view(tables, "urban")
-    assert "0.7 or more" in view.caption
-    assert len(view.rows) == 6
 
 
 def test_too_few_scenarios_keep_nothing_and_say_so() -> None:
     record = answer("q", [claim("A."), claim("B.")])
-    labels = [label("q", "A.", "true"), label("q", "B.", "false")]
-    tables = evaluate([record], labels, [], {"q": "s"}, FAST)
-    rows = rows_of(tables, "no-RAG", 0)
+    rows = rows_of(
+        measured([record], [label("q", "A.", "true"), label("q", "B.", "false")]), "no-RAG", 0
+    )
     assert (rows["kappa"]["value"], rows["kappa"]["reason"]) == (None, NONE)
     assert rows["held_out_precision"]["reason"] == "undefined: one scenario only"
-    lost = evaluate([record], [], [], {"q": "s"}, FAST)
-    assert rows_of(lost, "all-RAG", 100)["kappa"]["reason"] == "undefined: no labelled claim"
+    lost = rows_of(measured([record]), "all-RAG", 100)
+    assert lost["kappa"]["reason"] == "undefined: no labelled claim"

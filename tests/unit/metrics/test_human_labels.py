@@ -36,9 +36,11 @@ from tests.unit.metrics.synthetic import Study, answer, claim, label, question, 
     ],
 )
 def test_what_people_say_together(labels: list[HumanLabel], expected: str, disputed: bool) -> None:
+    how = {1: "one annotator", 2: "disputed" if disputed else "agreed", 3: "adjudicated"}
     for order in (labels, labels[::-1]):
         (settled,) = settle(order).values()
         assert (settled.label, settled.disputed) == (expected, disputed)
+        assert settled.how == how[len(labels)]
         row = settled.as_label()
         assert (row.source, row.label) == ("human", expected)
         assert row.reason.startswith("ann: true")
@@ -116,7 +118,7 @@ def test_failed_labels_are_offered_and_the_judge_is_not_shown() -> None:
     assert set(Offer.model_fields) & {"label", "verdict", "reason"} == set()
     with pytest.raises(InputError, match="not in the benchmark"):
         offers([], [record], labels)
-    with pytest.raises(InputError, match="sample of 0"):
+    with pytest.raises(InputError, match="0 is not a sample"):
         offers([question("q", "s")], [record], labels, sample=0)
 
 
@@ -159,8 +161,8 @@ def test_an_export_comes_back() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "file.json is no valid JSON"),
-        (b"\xff\xfe", "file.json is no valid JSON"),
+        (b"{", "file.json is not valid JSON"),
+        (b"\xff\xfe", "file.json is not valid JSON"),
         (b"{}", "must be a list of tasks"),
         (b'[{"claim": "a", "label": "true"}]', "task 1 has no annotations.*JSON-MIN"),
         (b"[3]", "task 1: task: "),

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulrag.metrics.intervals import Estimate, estimate, holm, scenario_weights, two_sided_p
+from simulrag.metrics.intervals import (
+    Estimate,
+    estimate,
+    estimates,
+    holm,
+    scenario_weights,
+    two_sided_p,
+)
 
 
 def test_weights() -> None:
@@ -54,6 +61,22 @@ def test_p_values() -> None:
     assert two_sided_p(np.array([1.0] + [0.5] * 99)) == pytest.approx(2 / 100)
     assert two_sided_p(np.array([0.0] + [-1.0, 1.0] * 50)) == 1.0
     assert two_sided_p(np.array([np.nan, 1.0])) is None
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    p = np.random.default_rng(2).random(25) ** 3
+    assert holm(list(p)) == pytest.approx(multipletests(p, method="holm")[1])
+
+
+def test_many_estimates_are_those_of_each() -> None:
+    rows = np.random.default_rng(3).random((4, 60))
+    rows[1, 5] = rows[2, 0] = rows[3, 20:] = np.nan
+    together = estimates(list(rows), 9, ["a", "b", "c", "d"])
+    assert together == [estimate(row, 9, why) for row, why in zip(rows, "abcd", strict=True)]
+    lower, upper = np.nanquantile(rows[1, 1:], [0.025, 0.975])
+    assert (together[1].lower_95, together[1].upper_95) == (lower, upper)
 
 
 def test_holm_by_hand() -> None:

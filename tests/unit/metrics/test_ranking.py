@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from simulrag.metrics import ranking
 from simulrag.metrics.ranking import METRICS, Ranked, measure
 
 
@@ -95,6 +96,27 @@ def test_a_resample_that_draws_a_scenario_twice_equals_its_claims_twice() -> Non
     drawn = measure(base, np.array([[2.0, 0.0, 1.0]]))
     for name, value in once(twice).items():
         assert drawn[name][0] == pytest.approx(value), name
+
+
+def test_many_scenarios_and_many_scores_are_measured_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(6)
+    scenario = rng.integers(30, size=700)
+    data = Ranked(rng.random(700), rng.random(700) < 0.4, scenario, scenario)
+    weights = rng.multinomial(30, np.full(30, 1 / 30), size=40).astype(float)
+    weights[0] = 1
+    monkeypatch.setattr(ranking, "_FINE", 1000)
+    exact = measure(data, weights)
+    monkeypatch.setattr(ranking, "_DENSE", 1)
+    sparse = measure(data, weights)
+    monkeypatch.setattr(ranking, "_FINE", 400)
+    coarse = measure(data, weights)
+    for name, values in exact.items():
+        assert sparse[name] == pytest.approx(values), name
+        # Neighbouring scores are joined in the resamples only.
+        assert coarse[name][0] == pytest.approx(values[0]), name
+        assert coarse[name] == pytest.approx(values, abs=0.02), name
 
 
 @pytest.mark.parametrize("value", [0, 1])

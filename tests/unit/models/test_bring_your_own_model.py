@@ -11,7 +11,7 @@ import yaml
 
 from simulrag.calls import CallCache
 from simulrag.models.gateway import Gateway
-from simulrag.models.prompts import Prompts
+from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
 
 ROOT = Path(__file__).parents[3]
@@ -22,7 +22,14 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("block", blocks("yaml"))
+ROLES = [block for block in blocks("yaml") if block.startswith("llm:")]
+
+
+def test_the_guide_shows_settings() -> None:
+    assert len(ROLES) > 1
+
+
+@pytest.mark.parametrize("block", ROLES)
 def test_the_settings_of_the_guide_load(block: str) -> None:
     sections = yaml.safe_load(block)["llm"]
     assert sections
@@ -42,7 +49,7 @@ async def test_the_provider_of_the_guide_works(tmp_path: Path) -> None:
     exec(compile(block, str(GUIDE), "exec"), names)
     settings = ModelSettings(provider="echo", model="parrot")
     with CallCache(tmp_path / "cache", stage="test") as cache:
-        gateway = Gateway(names["Echo"](settings), settings, cache, Prompts(ROOT / "prompts"))
+        gateway = Gateway(names["Echo"](settings), settings, cache, packaged_prompts())
         completion = await gateway.ask("closed_book", question="What happens?")
         await gateway.close()
     assert "What happens?" in completion.text

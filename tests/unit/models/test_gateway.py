@@ -1,66 +1,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from simulrag.calls import CallCache, cache_stats
-from simulrag.errors import CacheError, InputError, ModelError
-from simulrag.models.base import Message, ProviderReply, Request, Sampling
+from simulrag.errors import (
+    CacheError,
+    InputError,
+    ModelTimeout,
+    ModelUnavailable,
+    ModelUnreachable,
+    NotStored,
+    ProviderDown,
+    ReplyInvalid,
+    ReplyTruncated,
+)
+from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.budget import Account, Budget, BudgetLimits
 from simulrag.models.gateway import Gateway
+from simulrag.models.outage import DOWN_AFTER
 from simulrag.models.prices import PriceTable
-from simulrag.models.prompts import Prompts
+from simulrag.models.prompts import packaged_prompts
 from simulrag.models.replies import Decomposition, Entailment
-from simulrag.models.retry import RetryPolicy
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
+from simulrag.testing import ScriptedModel
 
-PROMPTS = Path(__file__).parents[3] / "prompts"
 SETTINGS = ModelSettings(provider="scripted", model="m1")
 CLAIM = '{"claims": [{"claim": "It rises."}]}'
-ONCE = RetryPolicy(retries=0)
-USED = Usage(input_tokens=10, output_tokens=2, cached_input_tokens=4)
+USED = Usage(calls=1, input_tokens=10, output_tokens=2)
 
 
-class Scripted:
-    """A provider that says its lines in order and remembers what it was sent."""
+class Bound(ScriptedModel):
+    """Its model's name may mean anything: it has an identity, and bears two calls at a time."""
 
-    name = "scripted"
+    concurrency = 2
 
-    def __init__(self, *lines: str | Exception, delay_s: float = 0) -> None:
-        self.lines = list(lines)
-        self.delay_s = delay_s
-        self.sent: list[tuple[Message, ...]] = []
-        self.schemas: list[dict[str, JsonValue] | None] = []
-        self.under_way = 0
-        self.most_under_way = 0
-        self.closed = False
-
-    async def call(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, JsonValue] | None,
-        sampling: Sampling,
-        sample_index: int,
-    ) -> ProviderReply:
-        self.sent.append(tuple(messages))
-        self.schemas.append(schema)
-        self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
-        await asyncio.sleep(self.delay_s)
-        self.under_way -= 1
-        line = self.lines.pop(0)
-        if isinstance(line, Exception):
-            raise line
-        return ProviderReply(text=line, usage=USED, model_version="m1-2026")
-
-    async def close(self) -> None:
-        self.closed = True
+    @property
+    def identity(self) -> str:
+        return "weights-1"
 
 
 @pytest.fixture
@@ -69,8 +52,8 @@ def cache(tmp_path: Path) -> Iterator[CallCache]:
         yield opened
 
 
-def gateway(provider: Scripted, cache: CallCache, **options: Any) -> Gateway:
-    return Gateway(provider, SETTINGS, cache, Prompts(PROMPTS), **options)
+def gateway(provider: ScriptedModel, cache: CallCache, **options: Any) -> Gateway:
+    return Gateway(provider, SETTINGS, cache, packaged_prompts(), **options)
 
 
 def decompose(check: Callable[[Any], None] | None = None, sample_index: int = 0) -> Request:
@@ -84,15 +67,15 @@ def decompose(check: Callable[[Any], None] | None = None, sample_index: int = 0)
 
 
 async def test_a_call_is_paid_once(cache: CallCache, tmp_path: Path) -> None:
-    provider = Scripted(CLAIM)
+    provider = ScriptedModel(CLAIM)
     gate = gateway(provider, cache)
     first = await gate.complete(decompose())
     second = await gate.complete(decompose())
     assert first.parsed.claims[0].claim == "It rises."
     assert (first.cached, second.cached) == (False, True)
     assert second.parsed == first.parsed
-    assert second.model_version == "m1-2026"
-    used = Usage(calls=1, input_tokens=10, output_tokens=2, cached_input_tokens=4)
+    assert second.model_version == "scripted-1"
+    used = Usage(calls=1, input_tokens=10, output_tokens=2)
     assert second.usage == first.usage == used
     assert gate.usage == {"decompose": used + used}
     assert gate.paid == {"decompose": used}
@@ -103,14 +86,14 @@ async def test_a_call_is_paid_once(cache: CallCache, tmp_path: Path) -> None:
 
 
 async def test_each_sample_is_a_call_of_its_own(cache: CallCache) -> None:
-    gate = gateway(Scripted(CLAIM, CLAIM), cache)
+    gate = gateway(ScriptedModel(CLAIM, CLAIM), cache)
     await asyncio.gather(*(gate.complete(decompose(sample_index=index)) for index in (0, 1, 0)))
     assert gate.paid["decompose"].calls == 2
     assert gate.usage["decompose"].calls == 3
 
 
 def test_the_key_holds_what_changes_the_reply_and_nothing_else(cache: CallCache) -> None:
-    gate = gateway(Scripted(), cache)
+    gate = gateway(ScriptedModel(), cache)
     key = gate.key(decompose())
     assert sorted(key) == [
         "endpoint",
@@ -124,25 +107,23 @@ def test_the_key_holds_what_changes_the_reply_and_nothing_else(cache: CallCache)
     assert "decompose" not in str(key)
     assert key["sampling"] == {}
     moved = SETTINGS.model_copy(update={"base_url": "http://elsewhere:1/v1", "api_key_env": "K"})
-    elsewhere = Gateway(Scripted(), moved, cache, Prompts(PROMPTS))
+    elsewhere = Gateway(ScriptedModel(), moved, cache, packaged_prompts())
     assert elsewhere.key(decompose()) == key
     asked = SETTINGS.model_copy(update={"api": "chat", "structured": "output_format"})
-    other = Gateway(Scripted(), asked, cache, Prompts(PROMPTS)).key(decompose())
+    other = Gateway(ScriptedModel(), asked, cache, packaged_prompts()).key(decompose())
     assert other == {**key, "api": "chat", "structured": "output_format"}
 
 
-def test_a_provider_that_has_no_price_under_its_identity_is_refused(cache: CallCache) -> None:
-    provider = Scripted()
-    provider.identity = "weights-1"  # type: ignore[attr-defined]
+async def test_an_identity_stands_for_the_model_and_has_no_price(cache: CallCache) -> None:
+    assert gateway(Bound(), cache).key(decompose())["model"] == "weights-1"
     name = (SETTINGS.provider, SETTINGS.endpoint, SETTINGS.model)
-    account = Account(cache.ledger(), PriceTable())
-    budget = Budget(BudgetLimits(tokens=1000), account, name)
+    budget = Budget(BudgetLimits(tokens=1000), Account(cache.ledger(), PriceTable()), name)
     with pytest.raises(InputError, match="costs money and has an identity"):
-        gateway(provider, cache, budget=budget)
+        gateway(Bound(), cache, budget=budget)
 
 
 async def test_an_invalid_reply_is_mended_once(cache: CallCache) -> None:
-    provider = Scripted('{"claims": "it rises"}', CLAIM)
+    provider = ScriptedModel('{"claims": "it rises"}', CLAIM)
     gate = gateway(provider, cache)
     completion = await gate.complete(decompose())
     request, bad, repair = provider.sent[1]
@@ -151,9 +132,7 @@ async def test_an_invalid_reply_is_mended_once(cache: CallCache) -> None:
     assert repair.role == "user"
     assert "claims: Input should be a valid array" in repair.content
     assert completion.text == CLAIM
-    assert completion.usage == Usage(
-        calls=2, input_tokens=20, output_tokens=4, cached_input_tokens=8
-    )
+    assert completion.usage == Usage(calls=2, input_tokens=20, output_tokens=4)
     again = await gate.complete(decompose())
     assert again.cached
     assert again.usage == completion.usage
@@ -161,11 +140,10 @@ async def test_an_invalid_reply_is_mended_once(cache: CallCache) -> None:
 
 
 async def test_two_invalid_replies_are_an_error_and_nothing_is_stored(cache: CallCache) -> None:
-    provider = Scripted('{"claims": "a"}', '{"claims": [', CLAIM)
+    provider = ScriptedModel('{"claims": "a"}', '{"claims": [', CLAIM)
     gate = gateway(provider, cache)
-    with pytest.raises(ModelError, match=r"'decompose'.*valid array.*cut off") as caught:
+    with pytest.raises(ReplyInvalid, match=r"'decompose'.*valid array.*cut off"):
         await gate.complete(decompose())
-    assert caught.value.kind == "invalid_reply"
     assert gate.usage == {}
     assert gate.paid["decompose"].calls == 2
     assert (await gate.complete(decompose())).cached is False
@@ -178,7 +156,7 @@ def at_most_one_claim(reply: Decomposition) -> None:
 
 async def test_a_check_is_part_of_being_valid(cache: CallCache) -> None:
     two = '{"claims": [{"claim": "a"}, {"claim": "b"}]}'
-    provider = Scripted(two, CLAIM)
+    provider = ScriptedModel(two, CLAIM)
     completion = await gateway(provider, cache).complete(decompose(at_most_one_claim))
     assert completion.text == CLAIM
     assert "more than one claim" in provider.sent[1][-1].content
@@ -186,7 +164,7 @@ async def test_a_check_is_part_of_being_valid(cache: CallCache) -> None:
 
 async def test_a_stored_reply_that_no_longer_validates_is_a_cache_error(cache: CallCache) -> None:
     two = '{"claims": [{"claim": "a"}, {"claim": "b"}]}'
-    gate = gateway(Scripted(two), cache)
+    gate = gateway(ScriptedModel(two), cache)
     await gate.complete(decompose())
     with pytest.raises(CacheError, match=r"'decompose'.*more than one claim.*refresh"):
         await gate.complete(decompose(at_most_one_claim))
@@ -197,15 +175,15 @@ async def test_a_list_of_the_wrong_length_goes_through_the_check(cache: CallCach
         if len(reply.supported) != 2:
             raise ValueError("expected 2 booleans")
 
-    provider = Scripted('{"supported": [true]}', '{"supported": [true, false, true]}')
-    with pytest.raises(ModelError, match="expected 2 booleans"):
+    provider = ScriptedModel('{"supported": [true]}', '{"supported": [true, false, true]}')
+    with pytest.raises(ReplyInvalid, match="expected 2 booleans"):
         await gateway(provider, cache).ask(
             "entailment", Entailment, check=two_booleans, answer="It rises.", claims=["a", "b"]
         )
 
 
 async def test_empty_free_text_is_asked_for_again(cache: CallCache) -> None:
-    provider = Scripted("  \n", " It rises.\n")
+    provider = ScriptedModel("  \n", " It rises.\n")
     completion = await gateway(provider, cache).ask("closed_book", question="What happens?")
     assert completion.text == "It rises."
     assert completion.parsed is None
@@ -214,30 +192,77 @@ async def test_empty_free_text_is_asked_for_again(cache: CallCache) -> None:
     assert [message.role for message in provider.sent[1]] == ["system", "user", "user"]
 
 
-async def test_a_providers_error_names_the_task_and_keeps_its_kind(cache: CallCache) -> None:
-    gate = gateway(Scripted(ModelError("too busy", kind="unavailable"), CLAIM), cache, retry=ONCE)
-    with pytest.raises(ModelError, match="'decompose': too busy") as caught:
+async def test_a_providers_error_names_the_task_and_keeps_its_class(cache: CallCache) -> None:
+    billed = ReplyTruncated("cut off", usage=USED)
+    gate = gateway(ScriptedModel(ModelUnavailable("too busy"), billed, CLAIM), cache)
+    with pytest.raises(ModelUnavailable, match="'decompose': too busy"):
         await gate.complete(decompose())
-    assert caught.value.kind == "unavailable"
+    with pytest.raises(ReplyTruncated, match="'decompose': cut off"):
+        await gate.complete(decompose())
+    assert gate.paid == {"decompose": USED}
     assert (await gate.complete(decompose())).text == CLAIM
 
 
-async def test_an_attempt_has_a_deadline(cache: CallCache) -> None:
-    gate = gateway(Scripted(CLAIM, delay_s=5), cache, timeout_s=0.02, retry=ONCE)
-    with pytest.raises(ModelError, match=r"scripted:m1 within 0\.02 s") as caught:
+async def test_a_call_has_a_deadline(cache: CallCache) -> None:
+    gate = gateway(ScriptedModel(CLAIM, delay_s=5), cache, timeout_s=0.02)
+    with pytest.raises(ModelTimeout, match=r"no reply from scripted:m1 within 0\.02 s"):
         await gate.complete(decompose())
-    assert caught.value.kind == "timeout"
+    assert gate.failures == {"timeout": 1}
+
+
+async def test_when_nobody_is_answered_the_provider_is_down_for_all(cache: CallCache) -> None:
+    busy = [ModelUnavailable(f"busy {i}") for i in range(DOWN_AFTER)]
+    provider = ScriptedModel(*busy, CLAIM)
+    gate = gateway(provider, cache, concurrency=1)
+    calls = (gate.complete(decompose(sample_index=i)) for i in range(DOWN_AFTER + 2))
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(result) for result in results] == [
+        *[ModelUnavailable] * (DOWN_AFTER - 1),
+        *[ProviderDown] * 3,
+    ]
+    assert "is down" in str(results[-1])
+    assert "busy 2. Everything paid for is kept" in str(results[-1])
+    assert len(provider.sent) == DOWN_AFTER  # nobody asks it after that
+
+
+async def test_one_call_is_given_up_where_others_come_through(cache: CallCache) -> None:
+    lines = [ModelUnavailable("busy"), CLAIM] * (DOWN_AFTER + 1)
+    gate = gateway(ScriptedModel(*lines), cache, concurrency=1)
+    calls = (gate.complete(decompose(sample_index=i)) for i in range(len(lines)))
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(isinstance(result, ModelUnavailable) for result in results) == DOWN_AFTER + 1
+
+
+async def test_one_call_is_enough_where_no_connection_is_made(cache: CallCache) -> None:
+    with pytest.raises(ProviderDown, match="no connection"):
+        await gateway(ScriptedModel(ModelUnreachable("no connection")), cache).complete(decompose())
+
+
+async def test_what_is_only_replayed_is_never_called(cache: CallCache) -> None:
+    await gateway(ScriptedModel(CLAIM), cache).complete(decompose())
+    settings = SETTINGS.model_copy(update={"replay": True})
+    provider = ScriptedModel(CLAIM, settings=settings)
+    gate = Gateway(provider, settings, cache, packaged_prompts())
+    assert (await gate.complete(decompose())).cached
+    with pytest.raises(NotStored, match=r"'decompose' of scripted:m1.*simulrag use.*batch files"):
+        await gate.complete(decompose(sample_index=1))
+    assert provider.sent == []
+    assert not provider.paid
 
 
 async def test_concurrency_is_bounded(cache: CallCache) -> None:
-    provider = Scripted(*[CLAIM] * 9, delay_s=0.01)
+    provider = ScriptedModel(*[CLAIM] * 9, delay_s=0.01)
     gate = gateway(provider, cache, concurrency=3)
     await asyncio.gather(*(gate.complete(decompose(sample_index=index)) for index in range(9)))
     assert provider.most_under_way == 3
+    few = Bound(*[CLAIM] * 9, delay_s=0.01)
+    gate = gateway(few, cache, concurrency=3)
+    await asyncio.gather(*(gate.complete(decompose(sample_index=index)) for index in range(9)))
+    assert few.most_under_way == 2
 
 
 async def test_closing_closes_the_provider(cache: CallCache) -> None:
-    provider = Scripted()
+    provider = ScriptedModel()
     await gateway(provider, cache).close()
     assert provider.closed
 
@@ -245,6 +270,7 @@ async def test_closing_closes_the_provider(cache: CallCache) -> None:
 def test_a_tasks_sampling_goes_over_the_general_one() -> None:
     settings = ModelSettings.model_validate(
         {
+            "provider": "openai",
             "model": "m1",
             "sampling": {"temperature": 0.0, "seed": 7},
             "tasks": {"closed_book": {"temperature": 1.0}, "label": {"seed": None}},
@@ -258,18 +284,25 @@ def test_a_tasks_sampling_goes_over_the_general_one() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"model": ""},
-        {"model": "m", "temprature": 1},
-        {"model": "m", "sampling": {"temperature": 3}},
-        {"model": "m", "endpoint": "http://host:1/v1"},
+        {"model": "m"},
+        {"provider": "openai", "model": ""},
+        {"provider": "openai", "model": "m", "temprature": 1},
+        {"provider": "openai", "model": "m", "sampling": {"temperature": 3}},
+        {"provider": "openai", "model": "m", "endpoint": "http://host:1/v1"},
         {"model": "m", "provider": "openai", "base_url": "host:1/v1"},
         {"model": "m", "provider": "openai", "base_url": "https://user:pass@host/v1"},
-        {"model": "m", "base_url": "http://127.0.0.1:1/v1"},
+        {"provider": "openai", "model": "m", "replay": True, "base_url": "http://127.0.0.1:1/v1"},
+        {"provider": "openai", "model": "m", "replay": True, "paid": False},
     ],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ModelSettings.model_validate(wrong)
+
+
+def test_the_rules_that_are_gone_name_the_way_on() -> None:
+    with pytest.raises(ValidationError, match="simulrag use openai:gpt-5-mini"):
+        ModelSettings(provider="offline", model="rules")
 
 
 class Section(BaseModel):
@@ -293,6 +326,6 @@ def test_a_key_pasted_for_its_name_is_not_repeated() -> None:
 
 
 def test_an_override_of_an_unknown_task_is_refused(cache: CallCache) -> None:
-    settings = ModelSettings.model_validate({"model": "m", "tasks": {"verfy": {"seed": 1}}})
-    with pytest.raises(InputError, match=r"'verfy'; there are: .*verbalized, verify"):
-        Gateway(Scripted(), settings, cache, Prompts(PROMPTS))
+    settings = ModelSettings(provider="openai", model="m", tasks={"verfy": Sampling(seed=1)})
+    with pytest.raises(InputError, match=r"'verfy'; there are: .*verbalized, .*verify"):
+        Gateway(ScriptedModel(), settings, cache, packaged_prompts())

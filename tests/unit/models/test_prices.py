@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.models.prices import Price, read_prices
+from simulrag.models.prices import Price, PriceTable, read_prices
 from simulrag.records import Usage
 
 ROOT = Path(__file__).parents[3]
@@ -40,13 +40,24 @@ def test_a_price_left_out_is_the_input_s() -> None:
     assert price.cost(usage) == pytest.approx(2)
 
 
-def test_our_table_is_valid_and_finds_dated_names() -> None:
+def test_the_package_knows_prices_and_dated_names_and_our_table_wins() -> None:
     table = read_prices(ROOT / "prices.yaml")
     plain = table.find(("openai", "default", "gpt-5-mini"))
     assert plain is not None
-    assert table.find(("openai", "default", "gpt-5-mini-2025-08-07")) == plain
+    dated = table.find(("openai", "default", "gpt-5-mini-2025-08-07"))
+    assert dated is not None
+    assert (dated.input, dated.output) == (plain.input, plain.output)
     assert table.find(("anthropic", "default", "claude-haiku-4-5-20251001")) is not None
+    assert (plain.input, plain.output, plain.cached_input) == (0.25, 2.0, 0.025)
+    assert plain.max_output == 128_000
+    haiku = table.find(("anthropic", "default", "claude-haiku-5-5"))
+    assert haiku is not None
+    assert (haiku.input, haiku.cache_write) == (0.1, 0.125)  # of prices by length the standard one
+    own = Price(provider="openai", model="gpt-5-mini", input=1, output=2, as_of="2026-10")
+    found = PriceTable(models=(own,)).find(("openai", "default", "gpt-5-mini"))
+    assert found == own.model_copy(update={"max_output": 128_000})
     assert table.find(("openai", "lab-gpu", "gpt-5-mini")) is None
+    assert table.find(("file", "default", "gpt-5-mini")) is None
     assert table.find(("openai", "default", "gpt-5-mini-of-mine")) is None
 
 

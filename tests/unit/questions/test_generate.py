@@ -11,12 +11,24 @@ from typing import Any
 import pytest
 
 from simulators.base import MissingEngineError
-from simulrag.questions.open.generation import generate
 from simulrag.calls import CallCache
-from simulrag.errors import InputError, ModelError
+from simulrag.errors import (
+    InputError,
+    ModelError,
+    ModelUnavailable,
+    ReplyInvalid,
+    ReplyRefused,
+    ReplyTruncated,
+)
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion
-from simulrag.models.replies import BenchmarkQuestion, ReferenceClaims, Template
+from simulrag.models.replies import (
+    BenchmarkQuestion,
+    ReferenceClaims,
+    Template,
+    VerificationBatch,
+)
+from simulrag.questions.open.generation import generate
 from simulrag.records import Usage
 
 
@@ -26,7 +38,7 @@ class Writer:
     ``spoil(situation, text)`` changes a right reference; ``fail`` raises for a task.
     """
 
-    def __init__(self, spoil: Any = None, fail: dict[str, str] | None = None) -> None:
+    def __init__(self, spoil: Any = None, fail: dict[str, type[ModelError]] | None = None) -> None:
         self.spoil = spoil or (lambda _, text: text)
         self.fail = fail or {}
 
@@ -40,8 +52,13 @@ class Writer:
         **values: Any,
     ) -> Completion:
         if task in self.fail:
-            raise ModelError(f"{task} failed", kind=self.fail[task])
-        parsed = self._claims(**values) if task == "reference_claims" else self._question(**values)
+            raise self.fail[task](f"{task} failed")
+        replies = {
+            "reference_claims": self._claims,
+            "benchmark_question": self._question,
+            "verify_batch": self._verdicts,
+        }
+        parsed = replies[task](**values)
         return Completion(text="", parsed=parsed, usage=Usage(), model_version="", cached=False)
 
     def _question(self, situation: str, asks: str, context: str) -> BenchmarkQuestion:
@@ -67,6 +84,22 @@ class Writer:
             answer.append(f"The {noun} {way} by {abs(value)}%. The change in {noun} is {name}.")
         reference = self.spoil(situation, " ".join(answer))
         return BenchmarkQuestion(question=" ".join(question), reference_answer=reference)
+
+    def _verdicts(self, question: str, context: str, claims: list[str]) -> VerificationBatch:
+        """The evidence decides every claim; it says that times increase."""
+        return VerificationBatch.model_validate(
+            {
+                "claims": [
+                    {
+                        "index": index,
+                        "is_included": True,
+                        "should_update": "time decreases" in claim,
+                        "updated_claim": claim.replace("decreases", "increases"),
+                    }
+                    for index, claim in enumerate(claims)
+                ]
+            }
+        )
 
     def _claims(self, question: str, reference: str) -> ReferenceClaims:
         return ReferenceClaims.model_validate(
@@ -178,8 +211,7 @@ async def test_rejected_scenarios_are_counted_by_reason_and_replaced(
     )
     assert len(questions) == summary.accepted == 6
     assert summary.rejected == summary.scenarios - 6 > 0
-    assert set(summary.rejected_by_reason) == {"direction", "missing", "number", "tag"}
-    assert summary.rejected_by_reason["number"] == summary.rejected
+    assert summary.rejected_by_reason == {"number": summary.rejected}
     assert len(summary.rejections) == summary.rejected
     first = summary.rejections[0]
     assert first.step == "check"
@@ -193,6 +225,7 @@ async def test_drawing_stops_at_the_limit(simulations: Simulations, template: Te
     _, questions, summary = await run(simulations, Writer(wrong), template, 4, draws_per_question=2)
     assert questions == []
     assert (summary.scenarios, summary.rejected, summary.exhausted) == (8, 8, False)
+    assert summary.rejected_by_reason == {"contradicted": 8}
 
 
 async def test_failed_runs_are_counted_and_small_ranges_are_exhausted(
@@ -234,12 +267,19 @@ async def test_failed_runs_are_counted_and_small_ranges_are_exhausted(
     assert rejection.problems[0].detail == "gridlock at speed factor 0.61"
 
 
-@pytest.mark.parametrize("task", ["benchmark_question", "reference_claims"])
-@pytest.mark.parametrize("kind", ["invalid_reply", "refused", "truncated"])
+@pytest.mark.parametrize("task", ["benchmark_question", "reference_claims", "verify_batch"])
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ReplyInvalid, "invalid_reply"),
+        (ReplyRefused, "refused"),
+        (ReplyTruncated, "truncated"),
+    ],
+)
 async def test_a_reply_that_cannot_be_used_rejects_the_scenario(
-    simulations: Simulations, template: Template, task: str, kind: str
+    simulations: Simulations, template: Template, task: str, error: type[ModelError], kind: str
 ) -> None:
-    _, questions, summary = await run(simulations, Writer(fail={task: kind}), template, 2)
+    _, questions, summary = await run(simulations, Writer(fail={task: error}), template, 2)
     assert questions == []
     assert summary.rejected_by_reason == {kind: 6}
     assert {rejection.step for rejection in summary.rejections} == {"question"}
@@ -249,7 +289,7 @@ async def test_a_provider_out_of_reach_stops_generation(
     simulations: Simulations, template: Template
 ) -> None:
     with pytest.raises(ModelError, match="benchmark_question failed"):
-        await run(simulations, Writer(fail={"benchmark_question": "unavailable"}), template, 2)
+        await run(simulations, Writer(fail={"benchmark_question": ModelUnavailable}), template, 2)
 
 
 async def test_a_missing_engine_stops_generation(

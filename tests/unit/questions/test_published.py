@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from flows.files import write_records
-from simulrag.questions.published import read_published, read_questions
 from simulrag.errors import EnvironmentFault, InputError
+from simulrag.questions.published import read_published, read_questions
 
 OFFICIAL = Path("../shared/official")
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from simulators.base import validate_call
-from simulrag.questions.open.scenarios import sample_scenarios
 from simulrag.models.replies import Template
+from simulrag.questions.open.scenarios import SampledScenario, scenario_stream
+
+
+def sample_scenarios(
+    templates: Sequence[Template], count: int, seed: int, domain: str
+) -> list[SampledScenario]:
+    return list(islice(scenario_stream(templates, seed, domain), count))
 
 
 def with_id(template: Template, name: str, **values: Any) -> Template:

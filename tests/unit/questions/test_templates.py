@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from simulrag.questions.open.templates import draw_templates, grid, template_problems
 from simulrag.models.base import Completion
 from simulrag.models.replies import Placeholder, Template, Templates
+from simulrag.questions.open.templates import draw_templates, grid, template_problems
 from simulrag.records import Usage
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulators.base import ArgumentError, Simulator, validate_call
+from simulators.base import ArgumentError, Simulator, handbook_with_guide, validate_call
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -60,3 +60,15 @@ def test_bad_calls_are_refused(
 ) -> None:
     with pytest.raises(ArgumentError, match=words):
         validate_call(reservoir, tool, arguments)
+
+
+def test_without_a_guide_the_handbook_is_all(reservoir: Simulator) -> None:
+    assert handbook_with_guide(reservoir) == reservoir.handbook()
+
+
+def test_a_guide_stands_before_the_tools(
+    reservoir: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(reservoir), "guide", lambda _: "## Ask\n\nFor days.\n", raising=False)
+    prose, tools = reservoir.handbook().split("\n\n## Tools\n")
+    assert handbook_with_guide(reservoir) == f"{prose}\n\n## Ask\n\nFor days.\n\n## Tools\n{tools}"

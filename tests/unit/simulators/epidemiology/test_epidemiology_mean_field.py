@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from simulators.epidemiology.arguments import METRICS, Metric
-from simulators.epidemiology.calibrate import FREE, main, search, summary
 from simulators.epidemiology.disease import DISEASE
+from simulators.epidemiology.emulator.mean_field import expected
 from simulators.epidemiology.ensemble import run_ensemble
-from simulators.epidemiology.mean_field import expected
 from simulators.epidemiology.places import load_places
+from simulators.epidemiology.training.calibrate import FREE, main, search, summary
 from simulators.epidemiology.validate import Published
 from tests.unit.simulators.epidemiology.scenarios import SEASON
 

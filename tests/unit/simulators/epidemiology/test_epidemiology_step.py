@@ -100,6 +100,7 @@ def test_the_same_seed_gives_the_same_trajectories_in_any_ensemble() -> None:
     assert (once[0] != once[1]).any()
 
 
+@pytest.mark.slow
 def test_intervals_cover_nine_in_ten_fresh_members() -> None:
     chosen = [load_places().codes.index(code) for code in ("VT", "WY", "NH")]
     for conditions in (SEASON, replace(SEASON, r0=1.8, prior_immunity_percent=40)):

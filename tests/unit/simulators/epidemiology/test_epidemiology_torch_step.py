@@ -12,7 +12,7 @@ from scipy.stats import binom, chisquare, ks_2samp
 from simulators.base import ArgumentError
 from simulators.epidemiology.ensemble import run_ensemble
 from simulators.epidemiology.places import load_places
-from simulators.epidemiology.torch_step import binomial, run_scenarios_torch
+from simulators.epidemiology.training.torch_step import binomial, run_scenarios_torch
 from tests.unit.simulators.epidemiology.scenarios import SEASON
 
 SHORT = replace(SEASON, days=60)

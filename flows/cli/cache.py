@@ -1,0 +1,112 @@
+"""``simulrag cache``: what is stored, checked, and carried to other places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.output import Json, print_json
+
+if TYPE_CHECKING:
+    from simulrag.calls import CachePlace
+
+cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was paid for.")
+
+CacheFile = Annotated[Path, typer.Argument(help="A Parquet file.")]
+Place = Annotated[
+    str, typer.Argument(help="A folder (from where you are), diskcache:DIR or redis://HOST:PORT/DB")
+]
+
+
+@cache_app.command("stats")
+def cache_stats_command(as_json: Json = False) -> None:
+    """Entries, hits and misses of each stage's last run, and how long calls took."""
+    from simulrag.calls import cache_stats
+
+    stats = cache_stats(_cache()).model_dump(mode="json")
+    if as_json:
+        print_json(stats)
+        return
+    typer.echo(f"{stats['entries']} entries, {stats['size_bytes'] / 1e6:.1f} MB")
+    for name, stage in sorted(stats["stages"].items()):
+        typer.echo(f"  {name}: {stage['hits']} hits, {stage['misses']} misses in its last run")
+    for row in stats["times"]:
+        typer.echo(
+            f"  {row['name']}: {row['calls']} calls made here took {row['total_s']:.1f} s one by "
+            f"one, {row['median_s']:.3f} s the median, {row['slowest_s']:.3f} s the slowest"
+        )
+
+
+@cache_app.command("verify")
+def cache_verify(as_json: Json = False) -> None:
+    """Check every row against its key; exit 1 when one does not match."""
+    from simulrag.calls import verify_cache
+
+    report = verify_cache(_cache())
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        typer.echo(f"{report.rows} rows checked, {len(report.problems)} problems")
+        for problem in report.problems:
+            typer.echo(f"  {problem.key}: {problem.what}")
+    if report.problems:
+        raise typer.Exit(1)
+
+
+@cache_app.command("export")
+def cache_export(file: CacheFile, as_json: Json = False) -> None:
+    """Write every call of the cache to a Parquet file."""
+    from simulrag.calls import export_cache
+
+    count = export_cache(_cache(), file)
+    print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {file}")
+
+
+@cache_app.command("import")
+def cache_import(file: CacheFile, as_json: Json = False) -> None:
+    """Read calls from a Parquet file; a row that does not match its key is refused."""
+    from simulrag.calls import import_cache
+    from simulrag.errors import InputError
+
+    report = import_cache(_cache(), file)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        typer.echo(f"{report.imported} imported, {report.present} were there")
+    if report.refused:
+        raise InputError(f"{len(report.refused)} rows do not match their keys and were refused")
+
+
+@cache_app.command("copy")
+def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
+    """Copy a cache to another place (DIR, diskcache:DIR, redis[s]://HOST:PORT/DB); repeatable."""
+    from simulrag.calls import copy_cache, parse_place
+    from simulrag.errors import InputError
+    from simulrag.models.pending import copy_pending
+
+    places = parse_place(source), parse_place(target)
+    report = copy_cache(*places)
+    waiting = copy_pending(*places)
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"pending": waiting})
+    else:
+        typer.echo(
+            f"{report.imported} rows copied, {report.present} were there; "
+            f"{waiting} calls that wait for a batch copied"
+        )
+    if report.refused:
+        raise InputError(
+            f"{len(report.refused)} rows cannot be trusted and were refused (the first: "
+            f"{report.refused[0]}); the others are copied"
+        )
+
+
+def _cache() -> CachePlace:
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.stages.bench import cache_place
+
+    project = find_project()
+    return cache_place(project, load_params(project.params).operations)

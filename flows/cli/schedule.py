@@ -1,0 +1,74 @@
+"""``simulrag refresh``, ``serve`` and ``ui``: new questions on a schedule, and who watches."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The server's port on 127.0.0.1.")]
+
+
+def refresh(
+    period: Annotated[
+        str | None, typer.Option(help="When it began, such as 2026-11-23T0300Z (the current one).")
+    ] = None,
+) -> None:
+    """Draw new questions for a period, and see what moved.
+
+    It runs the whole pipeline on them; the result is a git branch.
+    """
+    from datetime import UTC, datetime
+
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.refresh.periods import last_fire, moment_of, name_of
+    from flows.refresh.refresh import alone, refresh_period
+    from simulrag.errors import InputError, SimulRAGError
+
+    project = find_project()
+    settings = load_params(project.params).operations.refresh
+    wanted = period or name_of(last_fire(settings, datetime.now(UTC)))
+    if moment_of(wanted) > datetime.now(UTC):
+        raise InputError(f"period {wanted} has not begun; give one that has")
+    with alone(project) as lock:
+        record = refresh_period(project, wanted, lock)
+    typer.echo(f"refresh {wanted}: {record.status} (branch {settings.branch}-{wanted})")
+    if record.status != "completed":
+        raise SimulRAGError("; ".join(record.reasons) or "the pipeline failed; its words are above")
+
+
+def serve(
+    port: Port = 4200,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="Write prefect.yaml from params.yaml and end.")
+    ] = False,
+) -> None:
+    """Run refreshes on the schedule of params.yaml."""
+    from flows.files import write_text
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.refresh import serve as serving
+
+    project = find_project()
+    if as_yaml:
+        params = load_params(project.params).operations.refresh
+        write_text(project.root / "prefect.yaml", serving.prefect_yaml(params))
+        return
+    serving.serve(project, port)
+
+
+def ui(
+    port: Port = 4200,
+    stop: Annotated[bool, typer.Option("--stop", help="End the server.")] = False,
+) -> None:
+    """Start Prefect's UI in the background, to watch stages."""
+    from flows.project import find_project
+    from flows.watch import server
+
+    root = find_project().root
+    if stop:
+        typer.echo("stopped" if server.stop(root) else "no server of this project runs")
+        return
+    url = server.start(root, port)
+    typer.echo(f"Prefect UI: {url.removesuffix('/api')}  (`simulrag ui --stop` ends it)")

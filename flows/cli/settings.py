@@ -1,0 +1,81 @@
+"""What params.yaml says, what it will cost, and a model of one's own in it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.output import Json, print_json
+
+
+def use(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3, local:FILE."
+        ),
+    ],
+) -> None:
+    """Put a model of your own into params.yaml.
+
+    It writes llm.answer and llm.judge, and says what a run will cost.
+    """
+    from flows.files import write_text
+    from flows.params import check_params
+    from flows.params_file import changed
+    from flows.project import find_project
+    from simulrag.models.specification import model_settings
+
+    project = find_project()
+    settings = model_settings(model)
+    section = settings.model_dump(mode="json", exclude_defaults=True)
+    text = changed(project.params, {"llm.answer": section, "llm.judge": section})
+    params = check_params(text, project.params.name)
+    write_text(project.params, text)
+    typer.echo(f"params.yaml: llm.answer and llm.judge are {settings.provider}: {settings.model}")
+    typer.echo("The questions stay the recorded ones (llm.benchmark). What a run will cost:")
+    sys.stdout.flush()
+    from flows.plan.plan import show_plan
+
+    show_plan(project, as_json=False)
+    limits = params.operations.budget
+    if not limits.given:
+        typer.echo("A model that costs money needs operations.budget, for example: {usd: 5}")
+
+
+def plan(
+    params: Annotated[
+        Path | None,
+        typer.Option(help="Plan these parameters, of a next recording say; else params.yaml."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """State calls, tokens and money of what is to be done."""
+    from flows.plan.plan import show_plan
+    from flows.project import find_project
+
+    show_plan(find_project(), as_json, params)
+
+
+def params(as_json: Json = False) -> None:
+    """Tell what each parameter means, and its value."""
+    from flows.params import describe, load_params
+    from flows.project import find_project
+
+    values = load_params(find_project().params).model_dump(mode="json")
+    rows = []
+    for name, meaning in describe():
+        value: Any = values
+        for part in name.split("."):
+            value = value[part]
+        rows.append({"name": name, "value": value, "meaning": meaning})
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        typer.echo(f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}")
+        typer.echo(f"    {row['meaning']}")

@@ -1,0 +1,121 @@
+"""``simulrag simulators``: does one keep the protocol, do the recorded runs come out again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from simulators.base import Simulator
+    from simulators.conformance import Finding
+    from simulators.conformance.verification import RecordedRun
+
+simulators_app = typer.Typer(no_args_is_help=True, help="Simulators: of this project, and yours.")
+
+
+@simulators_app.command(
+    "check", epilog="Example: simulrag simulators check reservoir --settings '{\"volume_m3\": 3e6}'"
+)
+def check(
+    name: Annotated[str, typer.Argument(help="A registered simulator.")],
+    settings: Annotated[str, typer.Option("--settings", help="Its settings, as JSON.")] = "{}",
+) -> None:
+    """Try a simulator without any model and list what was seen; exit 1 where something fails."""
+    from simulators.base import SimulatorError
+    from simulators.conformance import check as check_simulator
+
+    try:
+        findings = check_simulator(name, _settings(settings))
+    except SimulatorError as error:
+        _stop(str(error), 2)
+    _show(findings)
+    if not all(finding.passed for finding in findings):
+        raise typer.Exit(1)
+
+
+@simulators_app.command("verify")
+def verify() -> None:
+    """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
+    from flows.params import load_params
+    from flows.project import find_project
+    from simulators.base import SimulatorError
+    from simulators.registry import load
+
+    project = find_project()
+    agreed = True
+    params = load_params(project.params)
+    for domain in params.domains:
+        runs = recorded_runs(project.root / "data" / "recorded" / f"answer-{domain}.parquet")
+        name, settings = params.chosen(domain, project.root)
+        if not runs or name == "replay":
+            typer.echo(f"{domain}: no recorded run to repeat")
+            continue
+        try:
+            agreed &= _verify(domain, load(name, settings), runs)
+        except SimulatorError as error:
+            typer.echo(f"{domain}: {error}", err=True)
+            agreed = False
+    if not agreed:
+        _stop("this machine's engines differ from those of the recording (see above)", 1)
+
+
+def recorded_runs(path: Path) -> list[RecordedRun]:
+    """The simulator runs of an export of calls; none where there is no file."""
+    import polars as pl
+
+    from simulators.conformance.verification import RecordedRun
+
+    if not path.is_file():
+        return []
+    rows = pl.scan_parquet(path).filter(pl.col("kind") == "simulator")
+    kept = rows.select("request", "response").collect()
+    found = []
+    for request, response in kept.iter_rows():
+        run = json.loads(request)
+        outputs = json.loads(response)
+        found.append(RecordedRun(run["tool"], run["arguments"], run["seed"], outputs))
+    return found
+
+
+def _verify(domain: str, simulator: Simulator, runs: list[RecordedRun]) -> bool:
+    from simulators.conformance.verification import some_of, verify
+
+    some = some_of(runs)
+    found = verify(simulator, some)
+    said = [f"{found.equal} of {len(some)} recorded runs made again came out equal"]
+    if found.close:
+        said.append(f"{found.close} within one step of the last decimal")
+    if found.differences:
+        said.append(f"different: {'; '.join(found.differences)}")
+    typer.echo(f"{domain}: {', '.join(said)}")
+    return not found.differences
+
+
+def _settings(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        _stop(f"--settings cannot be read as JSON ({error}): write '{{\"name\": value}}'", 2)
+    if not isinstance(given, dict):
+        _stop("--settings is not a JSON object: write '{\"name\": value}'", 2)
+    return dict(given)
+
+
+def _show(findings: list[Finding]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", "looked at", "seen", "problems", show_lines=True)
+    for finding in findings:
+        mark = "passed" if finding.passed else "FAILED"
+        table.add_row(mark, finding.what, finding.seen, "\n".join(finding.problems))
+    Console().print(table)
+
+
+def _stop(text: str, code: int) -> NoReturn:
+    sys.stderr.write(f"error: {text}\n")
+    raise typer.Exit(code)

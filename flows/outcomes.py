@@ -1,0 +1,86 @@
+"""How stages ended, for whoever started them: DVC turns every exit code into its own.
+
+A stage adds a JSON line when it begins and one when it ends to the file that the environment
+names, where it names one. A killed stage has no second line.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from simulrag.errors import CallsPending
+from simulrag.records import Record
+
+OUTCOMES = "SIMULRAG_OUTCOMES"
+"""Environment variable: the file."""
+
+
+class Outcome(Record):
+    """A stage's exit code (None: it began), with the class and the line of its error."""
+
+    stage: str
+    code: int | None = None
+    error: str = ""
+    text: str = ""
+
+
+def note(stage: str, code: int | None = None, error: BaseException | None = None) -> None:
+    """Add a line, if somebody wants to know."""
+    place = os.environ.get(OUTCOMES)
+    if place is None:
+        return
+    outcome = Outcome(
+        stage=stage,
+        code=code,
+        error=type(error).__name__ if error else "",
+        text=" ".join(str(error).split()) if error else "",
+    )
+    with Path(place).open("a", encoding="utf-8") as file:
+        file.write(outcome.model_dump_json() + "\n")
+
+
+class Gathered:
+    """The outcomes noted so far."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def all(self) -> list[Outcome]:
+        """Every line, in order."""
+        lines = self._file.read_text(encoding="utf-8").splitlines()
+        return [Outcome.model_validate_json(line) for line in lines]
+
+    def errors(self) -> list[Outcome]:
+        """The ends with an error."""
+        return [outcome for outcome in self.all() if outcome.error]
+
+    def only_pending(self) -> bool:
+        """Some stage waits for a batch, and every stage that began either waits or came through."""
+        codes = [outcome.code for outcome in self.all()]
+        ended = [code for code in codes if code is not None]
+        return (
+            CallsPending.exit_code in ended
+            and set(ended) <= {0, CallsPending.exit_code}
+            and len(codes) == 2 * len(ended)
+        )
+
+
+@contextmanager
+def gathered() -> Iterator[Gathered]:
+    """Have the stages that are started meanwhile note how they end."""
+    before = os.environ.get(OUTCOMES)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "outcomes.jsonl"
+        file.touch()
+        os.environ[OUTCOMES] = str(file)
+        try:
+            yield Gathered(file)
+        finally:
+            if before is None:
+                del os.environ[OUTCOMES]
+            else:
+                os.environ[OUTCOMES] = before

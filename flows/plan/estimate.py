@@ -1,0 +1,235 @@
+"""How many calls are left and how long they are, where what is stored does not tell.
+
+Lengths and counts come from the stored calls of the same task as far as there are any; else from
+the assumptions below, which change no result: what the recorded run took (45 questions, m = 5),
+rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
+
+from flows.params import BenchmarkParams, Params
+from flows.plan.rehearse import Length, Rehearsed, Stage, text_tokens
+from simulrag.method.settings import MethodSettings
+from simulrag.records import Answer, FinalText, Record
+
+CLAIMS_PER_ANSWER = 7
+"""Atomic claims of one closed-book answer."""
+NEW_CLAIMS_PER_SAMPLE = 2.3
+"""Claims of each further answer that no earlier one holds."""
+CONTRADICTED = 0.25
+"""Share of claims whose update is one text more to label."""
+FINAL_CLAIMS = 4.7
+"""Claims of one final answer that are in none of the texts labelled already."""
+DRAWS_PER_QUESTION = 1.1
+"""Scenarios written for each question that passes the check."""
+REFERENCE_CLAIMS = 8
+CLAIM_TOKENS = 25
+TOKENS: Mapping[str, tuple[int, int]] = {
+    "benchmark_templates": (4400, 6000),
+    "benchmark_question": (660, 270),
+    "reference_claims": (350, 280),
+    "tool_calls": (300, 60),
+    "closed_book": (250, 100),
+    "decompose": (400, 160),
+    "merge": (430, 12),
+    "entailment": (420, 20),
+    "boundary": (300, 9),
+    "verbalized": (260, 5),
+    "verify": (560, 35),
+    "input_rag": (470, 90),
+    "output_rag": (570, 100),
+    "final": (490, 115),
+    "evaluation_decompose": (410, 220),
+    "label": (430, 20),
+}
+"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim."""
+WITH_HANDBOOK = ("tool_calls", "boundary")
+REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
+"""Hidden tokens a reply, by the effort that is asked for; billed as output."""
+
+
+class TaskWork(Record):
+    """One task of a stage. ``calls``: still to be made, ``known`` of them by their keys.
+
+    ``cached``: stored calls, which cost nothing. The tokens are those of ``calls``.
+    """
+
+    stage: str
+    task: str
+    calls: int
+    known: int
+    cached: int
+    input_tokens: int
+    output_tokens: int
+
+
+def stage_work(found: Rehearsed, stage: Stage, params: Params) -> list[TaskWork]:
+    """What is left of a domain's stage, by task."""
+    gate = found.gates[stage]
+    expected = {} if _is_done(found, stage) else _expected(found, stage, params)
+    names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
+    works = [_task(found, stage, name, expected.get(name, 0.0), params) for name in names]
+    return [work for work in works if work.calls or work.cached]
+
+
+def _is_done(found: Rehearsed, stage: Stage) -> bool:
+    """Nothing of the stage is left."""
+    if stage == "benchmark":
+        return found.oracle or found.benchmark is not None
+    done = len(found.complete) if stage == "answer" else found.labelled
+    return bool(found.questions) and done == len(found.questions)
+
+
+def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float]:
+    """Calls of the whole stage by task: as whole questions had them, else as assumed."""
+    if stage == "benchmark":
+        return benchmark_calls(params.benchmark)
+    questions = len(found.questions) or params.benchmark.questions
+    if stage == "answer" and found.complete:
+        per = _mean_calls([answer for _, answer in found.complete])
+    elif stage == "answer":
+        per = answer_calls(params.answer, oracle=found.oracle)
+    elif found.labelled:
+        stored = found.gates["label"].stored
+        per = {task: len(calls) / found.labelled for task, calls in stored.items()}
+    else:
+        per = label_calls(params)
+    return {task: calls * questions for task, calls in per.items()}
+
+
+def _task(found: Rehearsed, stage: Stage, task: str, expected: float, params: Params) -> TaskWork:
+    gate = found.gates[stage]
+    stored = list(gate.stored.get(task, {}).values())
+    missing = list(gate.missing.get(task, {}).values())
+    later = max(0, round(expected) - len(stored) - len(missing))
+    if stored:
+        each = _mean(stored)
+    else:
+        effort = gate.settings.sampling_of(task).reasoning_effort
+        each = assumed_length(task, params, found.handbook, effort)
+        if missing:
+            each = Length(round(sum(missing) / len(missing)), each.tokens_out)
+    return TaskWork(
+        stage=f"{stage}@{found.domain}",
+        task=task,
+        calls=len(missing) + later,
+        known=len(missing),
+        cached=len(stored),
+        input_tokens=sum(missing) + later * each.tokens_in,
+        output_tokens=(len(missing) + later) * each.tokens_out,
+    )
+
+
+def _mean(calls: Sequence[Length]) -> Length:
+    return Length(
+        round(sum(call.tokens_in for call in calls) / len(calls)),
+        round(sum(call.tokens_out for call in calls) / len(calls)),
+    )
+
+
+def benchmark_calls(params: BenchmarkParams) -> dict[str, float]:
+    """Calls of a whole benchmark by task."""
+    drawn = params.questions * DRAWS_PER_QUESTION
+    return {
+        "benchmark_templates": 1,
+        "benchmark_question": drawn,
+        "reference_claims": drawn,
+        "verify_batch": drawn,
+    }
+
+
+def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
+    """Calls of one question by task."""
+    m, claims = method.samples, claims_per_question(method)
+    verified = claims
+    if method.verify == "selected" and method.tau is None:
+        verified = ceil(claims * max(method.final_budgets_percent) / 100)
+    sizes = method.claims_per_call.model_dump()
+    # Input-layer and output-layer RAG write their m texts, and make one answer of them as we do.
+    ways = 3 if method.baselines and m > 1 else 1
+    calls: dict[str, float] = {
+        "tool_calls": 0 if oracle else 1,
+        "closed_book": m,
+        "decompose": m * ways,
+        "merge": (m - 1) * ways,
+        "entailment": m,
+        **_by_claims("boundary", claims, sizes["boundary"]),
+        **_by_claims("verbalized", claims if method.verbalized else 0, sizes["verbalized"]),
+        **_by_claims("verify", verified, sizes["verify"]),
+        "input_rag": m * method.baselines,
+        "output_rag": m * method.baselines,
+        "final": written_answers(method),
+    }
+    return {task: count for task, count in calls.items() if count}
+
+
+def written_answers(method: MethodSettings) -> int:
+    """Final answers of one question that are written from claims."""
+    budgets = len(method.final_budgets_percent) if method.tau is None else 1
+    several = method.baselines and method.samples > 1
+    first_samples = budgets if several and method.verify == "all" else 0
+    return budgets + 3 * several + first_samples
+
+
+def label_calls(params: Params) -> dict[str, float]:
+    """Calls of one question by task."""
+    method = params.answer
+    # A sample by itself, and where others are compared, both RAGs of one sample.
+    finals = written_answers(method) + 1 + 2 * method.baselines
+    texts = ceil(claims_per_question(method) * (1 + CONTRADICTED) + finals * FINAL_CLAIMS)
+    return {
+        "evaluation_decompose": finals,
+        **_by_claims("label", texts, params.label.claims_per_call),
+    }
+
+
+def claims_per_question(method: MethodSettings) -> int:
+    """Merged claims of a question."""
+    own = min(method.max_claims, CLAIMS_PER_ANSWER)
+    return round(own + (method.samples - 1) * NEW_CLAIMS_PER_SAMPLE)
+
+
+def assumed_length(task: str, params: Params, handbook: str, effort: str | None) -> Length:
+    """The length of a call of which none is stored."""
+    name = task.removesuffix("_batch")
+    tokens_in, tokens_out = TOKENS.get(name, (500, 200))
+    if name in WITH_HANDBOOK:
+        tokens_in += text_tokens(handbook)
+    if name != task:
+        sizes = {
+            "label": params.label.claims_per_call,
+            **params.answer.claims_per_call.model_dump(),
+        }
+        claims = min(sizes.get(name, REFERENCE_CLAIMS), claims_per_question(params.answer))
+        tokens_in, tokens_out = tokens_in + (claims - 1) * CLAIM_TOKENS, tokens_out * claims
+    return Length(tokens_in, tokens_out + REASONING_TOKENS.get(effort or "none", 1000))
+
+
+def _mean_calls(answers: Iterable[Answer]) -> dict[str, float]:
+    total: dict[str, int] = {}
+    count = 0
+    for answer in answers:
+        count += 1
+        for used in (answer.usage, *(text.usage for text in _distinct(answer))):
+            for task, usage in used.items():
+                total[task] = total.get(task, 0) + usage.calls
+    return {task: calls / count for task, calls in total.items()}
+
+
+def _distinct(answer: Answer) -> list[FinalText]:
+    """The answers to compare with whose calls no other has: RAG at m = 1 is the first of its m."""
+    several = len(answer.closed_book) > 1
+    layers = ("input_rag", "output_rag")
+    return [
+        text
+        for text in answer.baselines
+        if not (several and text.samples == 1 and text.method in layers)
+    ]
+
+
+def _by_claims(task: str, claims: int, size: int) -> Mapping[str, float]:
+    """Calls over claims: one each, or batches where the parameters name a size."""
+    return {task: claims} if size == 1 else {f"{task}_batch": ceil(claims / size)}

@@ -1,0 +1,178 @@
+"""Whether a simulator keeps the protocol, found out by trying it and without any model.
+
+``check`` renders the handbook, runs every tool at the ends and inside of the ranges of its
+arguments, once more with equal seeds, refuses what is wrong, perturbs each output to see that the
+text says it, and compares with a fresh process, where every file that a run loads or opens is
+compared with those that the fingerprint hashed. Calls to start from are the simulator's
+``examples()``, else they are made from the ranges.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from simulators.base import ArgumentError, Guided, Simulator, handbook_with_guide, validate_call
+from simulators.conformance.ranges import schemas, values_outside
+from simulators.conformance.runs import (
+    Call,
+    Finding,
+    Run,
+    named,
+    run_once,
+    runs_at_ranges,
+    starting_calls,
+)
+from simulators.conformance.texts import texts
+from simulators.probe import Probed, Task
+from simulators.registry import load
+
+__all__ = ["Finding", "check"]
+PROBE_TIMEOUT_S = 600
+
+
+def check(name: str, settings: Mapping[str, Any] | None = None) -> list[Finding]:
+    """Everything that was looked at. Raises SimulatorError where there is no such simulator."""
+    simulator = load(name, settings)
+    starts = Finding("calls to start from")
+    calls = starting_calls(simulator, starts)
+    ranges = Finding("ranges of arguments")
+    runs = [
+        run for tool, some in calls.items() for run in runs_at_ranges(simulator, tool, some, ranges)
+    ]
+    ranges.seen = f"{len(runs)} runs"
+    probed = _probe(Task(name, dict(settings or {}), calls))
+    return [
+        _handbook(simulator),
+        starts,
+        ranges,
+        _repeated(simulator, runs, calls, probed),
+        _refusals(simulator, calls),
+        texts(runs),
+        _covered(simulator, probed),
+        _times(runs),
+    ]
+
+
+def _handbook(simulator: Simulator) -> Finding:
+    found = Finding("handbook")
+    try:
+        text = simulator.handbook()
+        guided = handbook_with_guide(simulator)
+    except Exception as error:
+        found.problems.append(f"it does not render: {named(error)}")
+        return found
+    guide = f", {len(guided) - len(text)} of a guide" if isinstance(simulator, Guided) else ""
+    found.seen = f"{len(text)} characters{guide}"
+    for name, tool in simulator.tools.items():
+        if tool.name != name:
+            found.problems.append(f"tool '{name}' calls itself '{tool.name}'")
+        fields = [*tool.arguments.model_fields, *tool.outputs.model_fields]
+        missing = [word for word in (name, *fields) if word not in text]
+        if missing:
+            found.problems.append(f"it lacks {', '.join(missing)} of {name}")
+    return found
+
+
+def _repeated(
+    simulator: Simulator, runs: Sequence[Run], calls: Mapping[str, list[Call]], probed: Probed
+) -> Finding:
+    found = Finding("equal seeds, equal bytes")
+    first = {(run.tool.name, json.dumps(run.call)): run.outputs.model_dump_json() for run in runs}
+    count = 0
+    for tool, starts in calls.items():
+        for call in starts:
+            key = (tool, json.dumps(call))
+            if key not in first:
+                continue
+            again = run_once(simulator, tool, call, found)
+            if again is not None and again.outputs.model_dump_json() != first[key]:
+                found.problems.append(f"{tool} {key[1]}: two runs with one seed differ")
+            elsewhere = probed.outputs.get(f"{tool} {key[1]}")
+            if elsewhere is not None and elsewhere != first[key]:
+                found.problems.append(f"{tool} {key[1]}: a fresh process gives other outputs")
+            count += 1
+    found.seen = f"{count} calls, here and in a fresh process"
+    return found
+
+
+def _refusals(simulator: Simulator, calls: Mapping[str, list[Call]]) -> Finding:
+    found = Finding("refusals")
+    count = 0
+
+    def refused(tool: str, call: Call, what: str) -> None:
+        nonlocal count
+        count += 1
+        try:
+            validate_call(simulator, tool, call)
+        except ArgumentError:
+            return
+        except Exception as error:
+            found.problems.append(f"{tool}: {what} raises {named(error)}, not ArgumentError")
+            return
+        found.problems.append(f"{tool}: {what} is taken")
+
+    refused("no-such-tool", {}, "an unknown tool")
+    for tool, starts in calls.items():
+        fields = simulator.tools[tool].arguments.model_fields
+        for call in starts[:1]:
+            refused(tool, {**call, "no_such_argument": 1}, "an unknown argument")
+            for name, schema in schemas(simulator.tools[tool].arguments).items():
+                for value in values_outside(schema):
+                    refused(tool, {**call, name: value}, f"{name} = {value!r}, out of its range,")
+                if name in call and fields[name].is_required():
+                    left = {key: value for key, value in call.items() if key != name}
+                    refused(tool, left, f"a call without {name}")
+    found.seen = f"{count} wrong calls"
+    return found
+
+
+def _covered(simulator: Simulator, probed: Probed) -> Finding:
+    found = Finding("fingerprint", f"{len(probed.hashed)} files")
+    try:
+        one, other = simulator.fingerprint(), simulator.fingerprint()
+    except Exception as error:
+        found.problems.append(f"fingerprint() fails: {named(error)}")
+        return found
+    if one != other:
+        found.problems.append("two calls of fingerprint() differ")
+    elif probed.fingerprint and one != probed.fingerprint:
+        found.problems.append("a fresh process has another fingerprint")
+    if probed.error:
+        found.problems.append(f"in a fresh process: {probed.error}")
+    if probed.missed:
+        found.problems.append(
+            "an edit of these files, which runs use, would not change it: "
+            + ", ".join(probed.missed)
+        )
+    return found
+
+
+def _times(runs: Sequence[Run]) -> Finding:
+    found = Finding("time a run")
+    times: dict[str, list[float]] = {}
+    for run in runs:
+        times.setdefault(run.tool.name, []).append(run.seconds)
+    shown = [f"{tool} {sum(t) / len(t):.3g} s (first {t[0]:.3g} s)" for tool, t in times.items()]
+    found.seen = "; ".join(shown)
+    return found
+
+
+def _probe(task: Task) -> Probed:
+    """What a fresh process sees, with another hash seed: the order of a set decides no result."""
+    done = subprocess.run(
+        [sys.executable, "-m", "simulators.probe"],
+        input=json.dumps(asdict(task)),
+        capture_output=True,
+        text=True,
+        timeout=PROBE_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        return Probed(error=last)
+    return Probed(**json.loads(done.stdout.splitlines()[-1]))

@@ -1,0 +1,138 @@
+"""Runs of a simulator's tools, from the calls it names to the limits of every argument."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulators.base import (
+    ArgumentError,
+    Exampled,
+    Simulator,
+    SimulatorError,
+    Tool,
+    ToolModel,
+    validate_call,
+)
+from simulators.conformance.ranges import schemas, values_within
+
+Call = dict[str, Any]
+
+
+@dataclass
+class Finding:
+    """One thing that was looked at: what was seen, and what is wrong with it."""
+
+    what: str
+    seen: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Nothing is wrong."""
+        return not self.problems
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a tool."""
+
+    tool: Tool
+    call: Call
+    arguments: ToolModel
+    outputs: ToolModel
+    seconds: float
+
+
+def starting_calls(simulator: Simulator, found: Finding) -> dict[str, list[Call]]:
+    """By tool, calls that it accepts: the simulator's own, else one out of the ranges."""
+    given: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+    found.seen = "made from the ranges"
+    if isinstance(simulator, Exampled):
+        found.seen = "examples() of the simulator"
+        try:
+            given = simulator.examples()
+        except Exception as error:
+            found.problems.append(f"examples() fails: {named(error)}")
+    kept: dict[str, list[Call]] = {}
+    for name, tool in simulator.tools.items():
+        calls = [dict(call) for call in given.get(name, [])] or [_made(tool, found)]
+        kept[name] = []
+        for call in calls:
+            why = refusal(simulator, name, call)
+            if why is None:
+                kept[name].append(call)
+            else:
+                found.problems.append(f"{why}; name calls of {name} that work in examples()")
+    return kept
+
+
+def _made(tool: Tool, found: Finding) -> Call:
+    """A call with a value from inside its range for each argument that must be given."""
+    call = {}
+    for name, schema in schemas(tool.arguments).items():
+        if tool.arguments.model_fields[name].is_required():
+            values = list(values_within(schema))
+            if values:
+                call[name] = values[len(values) // 2]
+            else:
+                found.problems.append(f"{tool.name}: no value for '{name}' follows from its type")
+    return call
+
+
+def runs_at_ranges(
+    simulator: Simulator, tool: str, calls: Sequence[Call], found: Finding
+) -> Iterator[Run]:
+    """Runs of the calls as they are, then with one argument after another at its limits."""
+    wanted = list(calls)
+    for name, schema in schemas(simulator.tools[tool].arguments).items():
+        for value in values_within(schema) if calls else ():
+            changed = [{**call, name: value} for call in calls]
+            why = [refusal(simulator, tool, call) for call in changed]
+            if None in why:
+                wanted.append(changed[why.index(None)])
+            else:
+                found.problems.append(f"{name} = {value!r} is in its range, but: {why[0]}")
+    for call in wanted:
+        made = run_once(simulator, tool, call, found)
+        if made is not None:
+            yield made
+
+
+def run_once(simulator: Simulator, tool: str, call: Call, found: Finding) -> Run | None:
+    """One run with seed 0; what goes wrong is a problem."""
+    shown = f"{tool} {json.dumps(call)}"
+    arguments = validate_call(simulator, tool, call)
+    began = time.perf_counter()
+    try:
+        outputs = simulator.run(tool, arguments, 0)
+    except SimulatorError as error:
+        found.problems.append(f"{shown}: {type(error).__name__}: {error}")
+        return None
+    except Exception as error:
+        found.problems.append(f"{shown}: {named(error)}, which is not a SimulatorError")
+        return None
+    kind = simulator.tools[tool]
+    if not isinstance(outputs, kind.outputs):
+        found.problems.append(
+            f"{shown}: gave {type(outputs).__name__}, not {kind.outputs.__name__}"
+        )
+        return None
+    return Run(kind, call, arguments, outputs, time.perf_counter() - began)
+
+
+def refusal(simulator: Simulator, tool: str, call: Call) -> str | None:
+    """Why a call is refused; none where it is not."""
+    try:
+        validate_call(simulator, tool, call)
+    except ArgumentError as error:
+        return str(error)
+    return None
+
+
+def named(error: Exception) -> str:
+    """An error with its class."""
+    return f"{type(error).__name__}: {error}"

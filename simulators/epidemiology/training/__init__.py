@@ -1,0 +1,1 @@
+"""How the constants and emulator were made; no stage of the pipeline runs this."""

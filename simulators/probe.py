@@ -1,0 +1,112 @@
+"""A simulator in a fresh process: which files its fingerprint reads, and which its runs need.
+
+``python -m simulators.probe`` reads a ``Task`` from its input and prints a ``Probed``, as JSON.
+Files are seen by Python's own audit of what is opened, so nothing is asked of the simulator.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simulators.base import SimulatorError, validate_call
+from simulators.registry import load
+
+HOUSE = "simulators"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A simulator, and calls by tool that it accepts."""
+
+    name: str
+    settings: dict[str, Any]
+    calls: dict[str, list[dict[str, Any]]]
+
+
+@dataclass
+class Probed:
+    """``hashed``: files that fingerprint() read; ``missed``: files of the simulator's own package
+    that its runs loaded or opened and fingerprint() did not read; ``outputs`` by tool and call."""
+
+    fingerprint: str = ""
+    hashed: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
+    error: str = ""
+
+
+class Opened:
+    """Files that this process opens."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            self.paths.add(arguments[0] if isinstance(arguments[0], str) else arguments[0].decode())
+
+    def take(self) -> set[Path]:
+        """Those since the last time, as real paths."""
+        taken, self.paths = self.paths, set()
+        return {Path(path).resolve() for path in taken}
+
+
+def probe(task: Task) -> Probed:
+    """What was seen. Raises SimulatorError."""
+    opened = Opened()
+    simulator = load(task.name, task.settings)
+    opened.take()
+    found = Probed(fingerprint=simulator.fingerprint())
+    hashed = opened.take()
+    for tool, calls in task.calls.items():
+        for call in calls:
+            arguments = validate_call(simulator, tool, call)
+            outputs = simulator.run(tool, arguments, 0)
+            found.outputs[f"{tool} {json.dumps(call)}"] = outputs.model_dump_json()
+    root = package_root(type(simulator).__module__)
+    own = {path for path in opened.take() | _loaded() if _belongs(path, root)}
+    found.hashed = sorted(map(str, hashed))
+    found.missed = sorted(_short(path, root) for path in own - hashed)
+    return found
+
+
+def package_root(module: str) -> Path:
+    """The folder of the package that a simulator's class belongs to, or its one file."""
+    parts = module.split(".")
+    top = sys.modules[".".join(parts[: 2 if parts[0] == HOUSE else 1])]
+    file = Path(str(top.__file__)).resolve()
+    return file.parent if hasattr(top, "__path__") else file
+
+
+def _loaded() -> set[Path]:
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return {Path(file).resolve() for file in files if file}
+
+
+def _belongs(path: Path, root: Path) -> bool:
+    if "__pycache__" in path.parts or not path.is_file():
+        return False
+    return path == root or root in path.parents
+
+
+def _short(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path != root else path.name
+
+
+def main() -> int:
+    """Command line; 1 where the simulator refuses or fails."""
+    try:
+        print(json.dumps(asdict(probe(Task(**json.load(sys.stdin))))))
+    except SimulatorError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

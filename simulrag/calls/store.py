@@ -1,0 +1,249 @@
+"""What keeps the rows of a cache: text under text names, nothing ever dropped.
+
+A folder keeps them for the processes of one machine; Redis (``redis_store``) for those of many.
+
+diskcache unpickles what a row says is a pickle, so whoever can write the file could run code in
+the reader (CVE-2025-69872), and it deletes whatever file a row names. ``TextDisk`` takes both away.
+SQLite runs in WAL mode with ``synchronous=FULL``: a row is acknowledged after its commit reached
+the disk, so it outlives kill -9 and, on disks that honour a flush, a power cut.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from urllib.parse import quote
+
+from diskcache import Cache, Disk, Timeout
+
+from simulrag.calls.places import CachePlace, RedisPlace
+from simulrag.calls.stored import corrupt
+from simulrag.errors import CacheError, EnvironmentFault
+
+if TYPE_CHECKING:
+    from simulrag.calls.redis_store import RedisStore
+
+    Store: TypeAlias = "FolderStore" | RedisStore
+
+PATIENCE_S = 60.0
+"""How long another process's lock, or a Redis that restarts, is waited for."""
+
+DATABASE = "cache.db"
+_RAW = 1
+_SETTINGS = {
+    "eviction_policy": "none",
+    "size_limit": 2**62,
+    "cull_limit": 0,
+    "statistics": 0,
+    "disk_min_file_size": 2**30,
+    "sqlite_journal_mode": "wal",
+    "sqlite_synchronous": 2,  # FULL
+    "sqlite_cache_size": 512,  # pages of 4 KiB, held by every process
+    "sqlite_auto_vacuum": 0,
+    "sqlite_mmap_size": 0,  # a mapped file that another program cuts short kills the reader
+}
+
+
+class ScannedRow(NamedTuple):
+    """A row as it lies there; ``problem``: why its text cannot be trusted."""
+
+    row: str
+    text: str
+    problem: str | None = None
+
+
+def open_store(place: CachePlace) -> Store:
+    """The rows of a place, made where there are none yet.
+
+    Raises EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
+    """
+    if not isinstance(place, RedisPlace):
+        return FolderStore(place)
+    from simulrag.calls.redis_store import RedisStore
+
+    return RedisStore(place)
+
+
+def scan_store(place: CachePlace, prefix: str = "") -> Iterator[ScannedRow]:
+    """Rows of a place by name, without trusting them; nothing is written or made there."""
+    if isinstance(place, RedisPlace):
+        from simulrag.calls.redis_store import RedisStore
+
+        with closing(RedisStore(place, read_only=True)) as store:
+            yield from store.scan(prefix)
+        return
+    order = "SELECT key, raw, expire_time, mode, filename, value FROM Cache ORDER BY key, raw"
+    for key, raw, expire_time, mode, filename, value in read_folder(place, order):
+        name, text, problem = str(key), "", None
+        if not isinstance(key, str) or raw != 1:
+            problem = "its key is not text: it would never be found"
+        elif expire_time is not None:
+            problem = "it has an expiry time: it would be lost"
+        elif mode != _RAW or filename is not None or not isinstance(value, str):
+            problem = f"it is not inline text (mode {mode})"
+        else:
+            text = value
+        if name.startswith(prefix):
+            yield ScannedRow(name, text, problem)
+
+
+def holds_rows(place: CachePlace) -> bool:
+    """Whether anything was ever kept there; nothing is written or made."""
+    return next(scan_store(place), None) is not None
+
+
+class TextDisk(Disk):  # type: ignore[misc]
+    """Stores text inline and refuses everything else: TypeError on the way in, CacheError out."""
+
+    def put(self, key: object) -> tuple[str, bool]:
+        if type(key) is not str:
+            raise TypeError(f"cache keys are text, not {type(key).__name__}")
+        return key, True
+
+    def get(self, key: object, raw: object) -> str:
+        if raw != 1 or type(key) is not str:
+            raise CacheError("its key is not text")
+        return key
+
+    def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, str]:
+        if read or type(value) is not str:
+            raise TypeError(f"the cache row {key} must be text, not {type(value).__name__}")
+        return 0, _RAW, None, value
+
+    def fetch(self, mode: object, filename: object, value: object, read: bool) -> str:
+        if read or mode != _RAW or filename is not None or type(value) is not str:
+            raise CacheError(f"it is not inline text (mode {mode})")
+        return value
+
+    def remove(self, file_path: object) -> None:
+        """Nothing: no row of ours owns a file, so a row that names one is not obeyed."""
+
+
+class FolderStore:
+    """The rows of one cache folder, never on a network file system: SQLite's locks fail there.
+
+    Every operation may raise EnvironmentFault (it cannot be used) and CacheError (it is damaged).
+    What was acknowledged outlives kill -9.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.place = str(self.folder)
+        if os.path.expandvars(self.place) != self.place:
+            raise EnvironmentFault(
+                f"the cache folder {self.place} holds a $NAME that diskcache would replace; "
+                "choose a folder without one"
+            )
+        with self._translated():
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._cache = Cache(self.place, timeout=PATIENCE_S, disk=TextDisk, **_SETTINGS)
+            except OSError as error:
+                raise self._unusable(error) from error
+            except TypeError as error:  # a setting that is none of diskcache's, handed to the disk
+                raise corrupt(self.place, "of the settings", str(error)) from error
+
+    def get(self, row: str) -> str | None:
+        """The text of a row, None where there is none. Raises CacheError for a tampered row."""
+        try:
+            with self._translated():
+                text: str | None = self._cache.get(row)
+                return text
+        except CacheError as error:
+            if self.place in str(error):
+                raise  # the database as a whole
+            raise corrupt(self.place, row, str(error)) from error
+
+    def put(self, rows: Mapping[str, str | None]) -> None:
+        """Write rows in one transaction, committed on return; None removes a row."""
+        with self._translated(), self._cache.transact():
+            for row, text in rows.items():
+                if text is None:
+                    self._cache.delete(row)
+                else:
+                    self._cache.set(row, text)
+
+    def add(self, rows: Mapping[str, str]) -> int:
+        """Write the rows that are not there yet, in one transaction; their number."""
+        with self._translated(), self._cache.transact():
+            return sum(bool(self._cache.add(row, text)) for row, text in rows.items())
+
+    def present(self, rows: Collection[str]) -> set[str]:
+        """Which of these rows are there."""
+        marks = ",".join("?" * len(rows))
+        found = read_folder(self.folder, f"SELECT key FROM Cache WHERE key IN ({marks})", *rows)  # noqa: S608
+        return {row for (row,) in found}
+
+    def spent(self, after: int) -> list[tuple[int, str, str]]:
+        """Position, name and text of the rows ``spent/`` above a position."""
+        query = "SELECT rowid, key, value FROM Cache WHERE rowid > ? AND key GLOB 'spent/*'"
+        return list(read_folder(self.folder, f"{query} ORDER BY rowid", after))
+
+    def meet(self, owner: str, work: Callable[[list[str], float], str]) -> bool:  # noqa: ARG002
+        """In a folder nobody is met: a budget keeps its promise within one process."""
+        work([], 0.0)
+        return True
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._cache.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """SQLite's failures in our words."""
+        try:
+            yield
+        except (Timeout, sqlite3.DatabaseError) as error:
+            if hasattr(self, "_cache"):
+                self._cache.close()  # a commit that failed may have left its transaction open
+            raise self._meaning(error) from error
+
+    def _meaning(self, error: BaseException) -> CacheError | EnvironmentFault:
+        # diskcache calls every failure to begin a transaction a time-out, and its own ROLLBACK
+        # fails after a full disk: the first of SQLite's errors is the one that says why.
+        first, at = error, error.__context__
+        while at is not None:
+            first, at = (at if isinstance(at, sqlite3.DatabaseError) else first), at.__context__
+        code = getattr(first, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if isinstance(first, Timeout) or code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return EnvironmentFault(
+                f"another process has held the lock of {self.folder / DATABASE} for more than "
+                f"{PATIENCE_S:g} s. End it and run again"
+            )
+        if str(first).startswith("Could not decode"):  # Python's own: no UTF-8
+            return CacheError(str(first))
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+            return _damaged(self.folder, first)
+        return self._unusable(first)
+
+    def _unusable(self, error: BaseException) -> EnvironmentFault:
+        return EnvironmentFault(
+            f"the cache folder {self.folder} cannot be used: {error}. Make it writable, free "
+            "space on its disk, or name another folder"
+        )
+
+
+def read_folder(folder: Path, query: str, *values: object) -> Iterator[Any]:
+    """What a query finds in a folder's last commit; nothing without a cache. Raises CacheError."""
+    path = folder.absolute() / DATABASE
+    if not path.exists():
+        return
+    try:
+        where = f"file:{quote(str(path))}?mode=ro"
+        with closing(sqlite3.connect(where, uri=True, timeout=PATIENCE_S)) as database:
+            # Bytes that are no UTF-8 must reach the check of a row, not end the reading.
+            database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
+            yield from database.execute(query, values)
+    except sqlite3.DatabaseError as error:
+        raise _damaged(folder, error) from error
+
+
+def _damaged(folder: Path, error: object) -> CacheError:
+    return CacheError(
+        f"{folder / DATABASE} is damaged or not a call cache: {error}. Move the folder away "
+        "(exports are imported again) or restore it from a backup"
+    )

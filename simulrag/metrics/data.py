@@ -1,0 +1,176 @@
+"""What the metrics know of one domain: numbers and names, gathered by ``gather.collect``.
+
+No answer is held once it was read: texts become labels, claims become arrays (``pool``), and of a
+question remains what is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from simulrag.judging.people.labels import Key, Settled
+from simulrag.metrics.exports import Exported
+from simulrag.metrics.intervals import Floats, Ints, scenario_weights
+from simulrag.metrics.money import Pricing, no_prices
+from simulrag.metrics.names import FINAL, SIMULRAG
+from simulrag.metrics.pool import ClaimPool, LabelLookup
+from simulrag.metrics.settings import MetricSettings
+from simulrag.records import FinalMethod, ToolCall, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of the benchmark. Counts are None where the benchmark does not know them.
+
+    ``words`` of the reference answer, split at white space; ``quantitative`` and ``qualitative``
+    claims of the reference.
+    """
+
+    question_id: str
+    scenario_id: str
+    words: int
+    quantitative: int | None
+    qualitative: int | None
+    calls: tuple[ToolCall, ...]
+    published: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What the retrieval interface did for a question; ``calls``: those that ran."""
+
+    status: str
+    attempts: int
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A baseline's final answer: its line, its own usage, the share of verdicts it made use of."""
+
+    line: FinalLine
+    usage: Mapping[str, Usage]
+    verified: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with an answer, complete or failed.
+
+    ``line``: SimulRAG's own; ``verified``: the share of the question's verdicts that its selection
+    made use of, ``verdicts`` how many there are; ``from_first``: the share of the claims that the
+    first sample made.
+    """
+
+    question_id: str
+    scenario: int
+    completed: bool
+    samples: int
+    line: FinalLine
+    retrieved: Retrieved | None
+    usage: Mapping[str, Usage]
+    simulator_runs: int
+    verdicts: int
+    verified: float
+    from_first: float
+    baselines: tuple[Written, ...]
+
+
+@dataclass(frozen=True, order=True)
+class FinalLine:
+    """A kind of final answer: a method, m, and the share of claims it may verify."""
+
+    method: FinalMethod
+    samples: int
+    budget_percent: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        return FINAL[self.method]
+
+    @property
+    def order(self) -> tuple[int, int, float]:
+        """SimulRAG first, of one method the largest m and budget first."""
+        return list(FINAL).index(self.method), -self.samples, -(self.budget_percent or 0.0)
+
+
+@dataclass(frozen=True)
+class FinalCounts:
+    """Unique claims of a line's final answers by label, and whether all is known, a question each.
+
+    One entry an answer of the domain, in order; float arrays, so that resamples weigh them.
+    """
+
+    true: Floats
+    false: Floats
+    undecided: Floats
+    complete: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DomainData:
+    """One domain, ready to be measured.
+
+    ``judge``: the judge's labels; ``settled``: what people say. ``scenarios``: how many distinct
+    ones the answers have; a question's index among them is ``Answered.scenario``. ``exported``:
+    what the exports of calls say, by stage.
+    """
+
+    domain: str
+    settings: MetricSettings
+    questions: tuple[Asked, ...]
+    answers: tuple[Answered, ...]
+    scenarios: int
+    pool: ClaimPool
+    finals: Mapping[FinalLine, FinalCounts]
+    judge: LabelLookup
+    settled: Mapping[Key, Settled]
+    labels_missing: int
+    labels_unknown: int
+    exported: Mapping[str, Exported] = field(default_factory=dict)
+    pricing: Pricing = no_prices
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How often each scenario is drawn: (1 + resamples) x scenarios."""
+        return self.resampled(self.settings.bootstrap, self.domain)
+
+    def resampled(self, resamples: int, stream: str) -> Floats:
+        """``intervals.scenario_weights`` of this domain's scenarios."""
+        return scenario_weights(self.scenarios, resamples, self.settings.seed, stream)
+
+    @cached_property
+    def scenario(self) -> Ints:
+        """The scenario's index of each answer."""
+        return np.array([answer.scenario for answer in self.answers], dtype=np.int64)
+
+    @cached_property
+    def coverage(self) -> float | None:
+        """The mean over all questions of the share of its claims that count."""
+        return self.pool.coverage([answer.completed for answer in self.answers])
+
+    @cached_property
+    def lines(self) -> tuple[FinalLine, ...]:
+        """The final answers to measure, in the order of ``FinalLine.order``."""
+        found = set(self.finals)
+        if not any(answer.completed for answer in self.answers):
+            # Every method failed on all questions, which is something to show.
+            found |= {self.own_line, FinalLine("closed_book", 1)}
+        return tuple(sorted(found, key=lambda line: line.order))
+
+    @cached_property
+    def own_line(self) -> FinalLine:
+        """SimulRAG at its largest m and budget."""
+        ours = [line for line in self.finals if line.name == SIMULRAG]
+        ours = ours or [answer.line for answer in self.answers] or [FinalLine("simulrag", 1)]
+        return min(ours, key=lambda line: line.order)
+
+    def counts(self, line: FinalLine) -> FinalCounts:
+        """A line's counts; of a line that nobody wrote, nothing is complete."""
+        empty = np.zeros(len(self.answers))
+        return self.finals.get(line, FinalCounts(empty, empty, empty, empty))

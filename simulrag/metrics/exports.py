@@ -1,0 +1,163 @@
+"""What the exports of calls say: usage by model, and tokens estimated from stored messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simulrag.errors import InputError
+from simulrag.records import Answer, Usage
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CHARACTERS = 4
+"""Characters that are taken for one token where nobody counted: a rule of thumb for English."""
+UNCOUNTED = "the tokens of these replies were not counted (they came by files)"
+
+ModelName = tuple[str, str, str]
+"""Provider, named endpoint, model: what a call's key names."""
+
+_TASK_OF_REPLY = {
+    "ToolCalls": "tool_calls",
+    "Decomposition": "decompose",
+    "ClaimPairs": "merge",
+    "Entailment": "entailment",
+    "Verbalized": "verbalized",
+    "Boundary": "boundary",
+    "BoundaryBatch": "boundary_batch",
+    "Verification": "verify",
+    "VerificationBatch": "verify_batch",
+}
+"""The task of the answer stage that asks for a reply with this schema title."""
+
+_NAMES = ("provider", "endpoint", "model")
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """Calls and their tokens by characters."""
+
+    calls: int
+    input_tokens: float
+    output_tokens: float
+
+    def __add__(self, other: Estimated) -> Estimated:
+        return Estimated(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True)
+class ModelCalls:
+    """All calls of one model that a stage's results rest on, whoever paid for them and when."""
+
+    name: ModelName
+    usage: Usage
+    estimated: Estimated
+
+    @property
+    def shown(self) -> str:
+        """The model as a table names it."""
+        provider, endpoint, model = self.name
+        return f"{provider}:{model}" + ("" if endpoint == "default" else f" ({endpoint})")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A stage's export of calls. ``tasks``: estimates by task, of tasks that could be told."""
+
+    models: tuple[ModelCalls, ...]
+    tasks: Mapping[str, Estimated]
+
+
+@dataclass
+class TextTasks:
+    """Which task wrote a plain text: replies without a schema are told by their texts.
+
+    A task has one system message, so a few answers are enough: their texts say which message
+    belongs to which task.
+    """
+
+    answers: int = 20
+    tasks: dict[str, str] = field(default_factory=dict)
+
+    def see(self, answer: Answer) -> None:
+        """Note an answer's texts, of the first few answers."""
+        if self.answers <= 0 or answer.failure is not None:
+            return
+        self.answers -= 1
+        for text in answer.closed_book:
+            self.tasks.setdefault(text, "closed_book")
+        for baseline in answer.baselines:
+            task = "final" if baseline.method == "simulrag" else baseline.method
+            self.tasks.setdefault(baseline.text, task)
+        self.tasks.setdefault(answer.final, "final")
+
+
+def read_export(path: Path, texts: TextTasks | None = None) -> Exported:
+    """Usage and estimates of an export, read in parts. Raises InputError for another file."""
+    import polars as pl
+
+    request, usage, response = pl.col("request"), pl.col("usage"), pl.col("response")
+    messages = pl.Struct({"messages": pl.List(pl.Struct({"content": pl.String}))})
+    length = pl.element().struct.field("content").str.len_chars()
+    known = {} if texts is None else texts.tasks
+    reply = response.str.json_path_match("$").str.strip_chars()
+    columns = [
+        *(request.str.json_path_match(f"$.{name}").fill_null("").alias(name) for name in _NAMES),
+        *(
+            usage.str.json_path_match(f"$.{name}").cast(pl.Int64).fill_null(0).alias(name)
+            for name in Usage.model_fields
+        ),
+        request.str.json_path_match("$.schema.title").alias("title"),
+        request.str.json_path_match("$.messages[0].content").alias("system"),
+        request.str.json_decode(messages).struct[0].list.eval(length).list.sum().alias("asked"),
+        reply.str.len_chars().alias("said"),
+        reply.replace_strict(known, default=None, return_dtype=pl.String).alias("task"),
+    ]
+    try:
+        frame = (
+            pl.scan_parquet(path)
+            .filter(pl.col("kind") == "model")
+            .select(columns)
+            .group_by(
+                *_NAMES,
+                "title",
+                pl.when(pl.col("title").is_null()).then(pl.col("system")).alias("system"),
+            )
+            .agg(
+                pl.col("asked", "said", *Usage.model_fields).sum(),
+                pl.len().alias("rows"),
+                pl.col("task").drop_nulls().mode().sort().first(),
+            )
+            .sort(*_NAMES, "title", "task", "rows")
+            .collect(engine="streaming")
+        )
+    except (OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(
+            f"{path} is not an export of calls: {first}; run the stage again"
+        ) from None
+    return _exported(frame)
+
+
+def _exported(frame: pl.DataFrame) -> Exported:
+    models: dict[ModelName, ModelCalls] = {}
+    tasks: dict[str, Estimated] = {}
+    for row in frame.iter_rows(named=True):
+        name = (row["provider"], row["endpoint"], row["model"])
+        usage = Usage(**{count: row[count] for count in Usage.model_fields})
+        estimated = Estimated(
+            row["rows"], (row["asked"] or 0) / CHARACTERS, (row["said"] or 0) / CHARACTERS
+        )
+        before = models.get(name, ModelCalls(name, Usage(), Estimated(0, 0.0, 0.0)))
+        models[name] = ModelCalls(name, before.usage + usage, before.estimated + estimated)
+        task = _TASK_OF_REPLY.get(row["title"]) if row["title"] else row["task"]
+        if task is not None:
+            tasks[task] = tasks.get(task, Estimated(0, 0.0, 0.0)) + estimated
+    return Exported(tuple(models.values()), tasks)

@@ -1,0 +1,60 @@
+"""How long and how rich a benchmark's references are, to compare it with the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from simulrag.metrics.data import Asked, DomainData
+from simulrag.metrics.intervals import estimate, ratio, scenario_weights
+from simulrag.metrics.registry import metric
+from simulrag.metrics.table import Measurement, filled
+
+_NO_CLAIMS = "undefined: the benchmark has no reference claims"
+_NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
+
+
+@metric("benchmark")
+def benchmark(data: DomainData) -> Iterator[Measurement]:
+    """Means over a domain's questions, with 95 % intervals over scenarios.
+
+    ``answer_words``: words of the reference answer, split at white space. ``claims``,
+    ``quantitative_claims`` and ``qualitative_claims`` of the reference, over the questions that
+    have any. ``tool_parameters``: arguments that hold a value in the known tool calls, over the
+    questions whose calls are known. The names are those of the published table.
+    """
+    scenarios = list(dict.fromkeys(one.scenario_id for one in data.questions))
+    index_of = {name: index for index, name in enumerate(scenarios)}
+    settings = data.settings
+    weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, data.domain)
+    counts: tuple[tuple[str, Callable[[Asked], int | None], str], ...] = (
+        ("answer_words", lambda one: one.words, "undefined: no question"),
+        ("claims", _claims, _NO_CLAIMS),
+        ("quantitative_claims", lambda one: one.quantitative, _NO_CLAIMS),
+        ("qualitative_claims", lambda one: one.qualitative, _NO_CLAIMS),
+        ("tool_parameters", _parameters, _NO_CALLS),
+    )
+    place = Measurement(family="benchmark", domain=data.domain)
+    for name, count, undefined in counts:
+        known = [
+            (index_of[q.scenario_id], n) for q in data.questions if (n := count(q)) is not None
+        ]
+        where = np.array([index for index, _ in known], dtype=np.int64)
+        values = np.array([n for _, n in known], dtype=float)
+        means = ratio(values, np.ones(len(values)), where, weights)
+        result = estimate(means, len(scenarios), undefined)
+        share = len(known) / len(data.questions) if data.questions else None
+        yield filled(place, result, metric=name, n=len(known), coverage=share)
+
+
+def _claims(one: Asked) -> int | None:
+    if one.quantitative is None or one.qualitative is None:
+        return None
+    return one.quantitative + one.qualitative
+
+
+def _parameters(one: Asked) -> int | None:
+    if not one.calls:
+        return None
+    return sum(value is not None for call in one.calls for value in call.arguments.values())

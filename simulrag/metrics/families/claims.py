@@ -1,0 +1,137 @@
+"""Claim-level metrics: which selection of claims makes the checked set best, budget by budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simulrag.metrics.comparing import Pair, compared
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.intervals import Estimate, Floats, estimates
+from simulrag.metrics.names import BASELINES, UE_SBA
+from simulrag.metrics.plan import Setting, plans_of, ranked_claims
+from simulrag.metrics.ranking import METRICS, measure
+from simulrag.metrics.registry import metric
+from simulrag.metrics.settings import TREATMENTS, Undecided
+from simulrag.metrics.table import Measurement, filled
+
+COMPARED = ("f1", "aupr", "auroc")
+
+Measured = dict[tuple[str, int], tuple[dict[str, Floats], int]]
+"""By method and budget: each metric a resample, and how many claims it was taken over."""
+
+
+@metric("claims", "comparisons")
+def claims(data: DomainData) -> Iterator[Measurement]:
+    """Every method x budget, and UE+SBA against each baseline on the same resamples.
+
+    ``share_spent``: the selected claims by all claims. Random is the mean over its seeds.
+    """
+    stated: dict[tuple[str, int, str], tuple[dict[str, Floats], int]] = {}
+    for centrality, plan in plans_of(data).items():
+        for undecided in TREATMENTS:
+            values: Measured = {}
+            for setting in plan:
+                key = (setting.method, setting.budget_percent)
+                if setting.scores is data.pool.confidence[centrality]:
+                    values[key] = _measure(data, setting, undecided)
+                else:  # the same for every centrality
+                    known = (*key, undecided)
+                    if known not in stated:
+                        stated[known] = _measure(data, setting, undecided)
+                    values[key] = stated[known]
+            yield from _rows(data, plan, values, centrality, undecided)
+            yield from _compare(data, plan, values, centrality, undecided)
+
+
+def _measure(
+    data: DomainData, setting: Setting, undecided: Undecided
+) -> tuple[dict[str, Floats], int]:
+    if setting.reason:
+        return {name: np.full(len(data.weights), np.nan) for name in METRICS}, 0
+    runs = len(setting.chosen)
+    totals = {name: np.zeros(len(data.weights)) for name in METRICS}
+    count = 0
+    for seed in range(runs):
+        ranked = ranked_claims(data, setting, undecided, seed)
+        count += len(ranked.scores)
+        for name, values in measure(ranked, data.weights).items():
+            totals[name] += values
+    return {name: total / runs for name, total in totals.items()}, round(count / runs)
+
+
+def _rows(
+    data: DomainData,
+    plan: tuple[Setting, ...],
+    values: Measured,
+    centrality: str,
+    undecided: Undecided,
+) -> Iterator[Measurement]:
+    lines = [(setting, name) for setting in plan for name in METRICS]
+    found = iter(
+        estimates(
+            [values[one.method, one.budget_percent][0][name] for one, name in lines],
+            data.scenarios,
+            [
+                one.reason or _undefined(name, values[one.method, one.budget_percent][1])
+                for one, name in lines
+            ],
+        )
+    )
+    for setting in plan:
+        place = Measurement(
+            family="claims",
+            domain=data.domain,
+            method=setting.method,
+            budget_percent=setting.budget_percent,
+            centrality=centrality,
+            coverage=data.coverage,
+            undecided=undecided,
+        )
+        count = values[setting.method, setting.budget_percent][1]
+        for name in METRICS:
+            yield filled(place, next(found), metric=name, n=count)
+        spent = None if setting.reason else setting.share_spent
+        reason = (setting.reason or "undefined: no claim") if spent is None else ""
+        yield filled(place, Estimate(spent, reason=reason), metric="share_spent", n=len(data.pool))
+
+
+def _undefined(name: str, count: int) -> str:
+    if count == 0:
+        return "undefined: no labelled claim"
+    if name == "auroc":
+        return "undefined: all claims have one label"
+    if name in ("auroc_within", "aupr_within"):
+        return "undefined: no question has both true and false claims"
+    return "undefined: no true claim"
+
+
+def _compare(
+    data: DomainData,
+    plan: tuple[Setting, ...],
+    values: Measured,
+    centrality: str,
+    undecided: Undecided,
+) -> Iterator[Measurement]:
+    """UE+SBA minus each baseline; Holm over baselines and budgets."""
+    reasons = {(one.method, one.budget_percent): one.reason for one in plan}
+    pairs = []
+    for name in BASELINES:
+        for budget in data.settings.budgets_percent:
+            ours, theirs = values[UE_SBA, budget], values[name, budget]
+            row = Measurement(
+                family="comparisons",
+                domain=data.domain,
+                method=UE_SBA,
+                budget_percent=budget,
+                centrality=centrality,
+                n=min(ours[1], theirs[1]),
+                coverage=data.coverage,
+                level="claim",
+                undecided=undecided,
+                baseline=name,
+            )
+            reason = reasons[UE_SBA, budget] or reasons[name, budget]
+            pairs.append(Pair(row, ours[0], theirs[0], reason))
+    yield from compared(pairs, COMPARED, data.scenarios)

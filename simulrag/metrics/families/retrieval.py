@@ -1,0 +1,182 @@
+"""Did the retrieval interface run the scenario that the question was made from?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import JsonValue
+
+from simulrag.metrics.data import Asked, DomainData, Retrieved
+from simulrag.metrics.intervals import estimates, ratio
+from simulrag.metrics.registry import metric
+from simulrag.metrics.table import Measurement, filled
+from simulrag.records import ToolCall
+
+ORACLE = "oracle retrieval: the evidence was looked up and no tool was called"
+NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
+_NO_ARGUMENT = "undefined: no argument differs between this benchmark's questions"
+_NO_ANSWER = "undefined: retrieval was reached for no question"
+
+_RELATIVE = 1e-9
+# Beyond this many calls trying all pairings takes longer than importing scipy.
+_FEW = 5
+
+Name = tuple[str, str, str]
+"""Metric, tool and argument, the latter two "" where they do not apply."""
+
+
+class _Counted(NamedTuple):
+    """One measurement: a question's share is ``top`` by ``bottom``; ``scenario`` its index."""
+
+    scenario: int
+    top: float
+    bottom: float = 1.0
+
+
+@metric("retrieval")
+def retrieval(data: DomainData) -> Iterator[Measurement]:
+    """Tool-call accuracy and failures of a domain's questions, with 95 % intervals over scenarios.
+
+    Over the questions whose calls are known and whose retrieval came to an end; a call that was
+    never made has everything wrong:
+
+    - ``tool``: share of questions for which exactly the known tools ran.
+    - ``call``: share of questions for which exactly the known calls ran, every argument equal.
+    - ``arguments``: pooled share of equal arguments, of those that differ between the benchmark's
+      questions: one that never does, such as a default, would be right for no merit.
+    - ``argument``: the share for each tool and argument, constant ones included.
+    - ``failed``: no attempt's calls could be run. ``not_applicable``: the model saw no tool that
+      applies. ``second_attempt``: the first attempt's calls were refused or failed.
+
+    ``coverage``: the share of questions with known calls that are counted. Oracle retrieval calls
+    no tool, so nothing is measured there.
+    """
+    questions = {one.question_id: one for one in data.questions}
+    pairs = [(questions[one.question_id], one) for one in data.answers]
+    asked = [(question, answer) for question, answer in pairs if question.calls]
+    counted = [
+        (question, answer.retrieved, answer.scenario)
+        for question, answer in asked
+        if answer.retrieved is not None and answer.retrieved.status != "oracle"
+    ]
+    oracle = any(one.retrieved is not None and one.retrieved.status == "oracle" for _, one in pairs)
+    reason = (ORACLE if oracle else NO_CALLS if not asked else _NO_ANSWER) if not counted else ""
+    measured = _measure(counted, _varying([question for question, _ in asked]))
+    resampled = [
+        ratio(
+            np.array([one.top for one in found], dtype=float),
+            np.array([one.bottom for one in found], dtype=float),
+            np.array([one.scenario for one in found], dtype=np.int64),
+            data.weights,
+        )
+        for found in measured.values()
+    ]
+    reasons = [reason or _NO_ARGUMENT] * len(measured)
+    results = estimates(resampled, data.scenarios, reasons)
+    share = len(counted) / len(asked) if asked else None
+    place = Measurement(family="retrieval", domain=data.domain, coverage=share)
+    for ((name, tool, argument), found), result in zip(measured.items(), results, strict=True):
+        count = round(sum(one.bottom for one in found))
+        yield filled(place, result, metric=name, n=count, tool=tool, argument=argument)
+
+
+def _measure(
+    counted: Sequence[tuple[Asked, Retrieved, int]], varying: frozenset[tuple[str, str]]
+) -> Mapping[Name, list[_Counted]]:
+    names = ("tool", "call", "arguments", "failed", "not_applicable", "second_attempt")
+    found: dict[Name, list[_Counted]] = {(name, "", ""): [] for name in names}
+    single: dict[Name, list[_Counted]] = {}
+    for question, retrieved, place in counted:
+        matched = _match(question.calls, retrieved.calls)
+        same_tools = sorted(c.tool for c in question.calls) == sorted(
+            c.tool for c in retrieved.calls
+        )
+        equal = [
+            (known.tool, name, call is not None and _same(value, call.arguments.get(name)))
+            for known, call in matched
+            for name, value in known.arguments.items()
+        ]
+        exact = same_tools and all(
+            call is not None
+            and known.arguments.keys() == call.arguments.keys()
+            and all(_same(value, call.arguments[key]) for key, value in known.arguments.items())
+            for known, call in matched
+        )
+        changing = [right for tool, name, right in equal if (tool, name) in varying]
+        values = {
+            "tool": same_tools,
+            "call": exact,
+            "failed": retrieved.status == "failed",
+            "not_applicable": retrieved.status == "not_applicable",
+            "second_attempt": retrieved.attempts > 1,
+        }
+        for name, value in values.items():
+            found[name, "", ""].append(_Counted(place, float(value)))
+        found["arguments", "", ""].append(_Counted(place, sum(changing), len(changing)))
+        for tool, name, right in equal:
+            single.setdefault(("argument", tool, name), []).append(_Counted(place, float(right)))
+    return found | dict(sorted(single.items()))
+
+
+def _match(
+    known: Sequence[ToolCall], made: Sequence[ToolCall]
+) -> list[tuple[ToolCall, ToolCall | None]]:
+    """Each known call with one made with its tool, used once, so that most arguments are equal."""
+    # One more for the tool itself, so that a call without an equal argument is a partner too.
+    gain = [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
+    partner = _pairing(gain)
+    return [
+        (call, made[j] if (j := partner.get(i)) is not None and gain[i][j] > 0 else None)
+        for i, call in enumerate(known)
+    ]
+
+
+def _pairing(gain: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Which column each row takes so that the sum is largest; no column is taken twice."""
+    rows, columns = len(gain), len(gain[0]) if gain else 0
+    if max(rows, columns) > _FEW:
+        from scipy.optimize import linear_sum_assignment
+
+        picked = linear_sum_assignment(np.array(gain), maximize=True)
+        return dict(zip(*(part.tolist() for part in picked), strict=True))
+    # Rows beyond the columns take a column that is not there.
+    places = range(max(rows, columns))
+    best = max(
+        permutations(places, rows),
+        key=lambda taken: sum(gain[i][j] for i, j in enumerate(taken) if j < columns),
+        default=(),
+    )
+    return {i: j for i, j in enumerate(best) if j < columns}
+
+
+def _equal_arguments(known: ToolCall, made: ToolCall) -> int:
+    return sum(_same(value, made.arguments.get(name)) for name, value in known.arguments.items())
+
+
+def _varying(questions: Sequence[Asked]) -> frozenset[tuple[str, str]]:
+    """Tool and argument, where two questions know different values."""
+    first: dict[tuple[str, str], JsonValue] = {}
+    varying: set[tuple[str, str]] = set()
+    for question in questions:
+        for call in question.calls:
+            for name, value in call.arguments.items():
+                if not _same(first.setdefault((call.tool, name), value), value):
+                    varying.add((call.tool, name))
+    return frozenset(varying)
+
+
+def _same(one: JsonValue, other: JsonValue) -> bool:
+    """Equal values; numbers to rounding, and True is not a number."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=0.0)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return one == other

@@ -1,0 +1,169 @@
+"""Which claims each claim-level method verifies at each budget, and the claim set that leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simulrag.method.selection import Candidates, Selection, select_by_budget
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.intervals import Floats
+from simulrag.metrics.names import (
+    ALL_RAG,
+    BUDGETED,
+    NO_RAG,
+    RANDOM,
+    SELECTION,
+    UE_SBA,
+    VERBALIZED,
+    VERBALIZED_BY_CENTRALITY,
+)
+from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
+from simulrag.metrics.ranking import Ranked
+from simulrag.metrics.settings import TREATMENTS, MetricSettings, Undecided
+
+NO_VERBALIZED = "verbalized confidence was not asked"
+NO_BOUNDARY = "the simulator boundary was not asked"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One line of the table before anything is measured.
+
+    ``chosen``: one selection, or for Random one a seed. ``scores``: what the method ranks
+    unverified claims by. ``reason``: why it cannot be measured.
+    """
+
+    method: str
+    budget_percent: int
+    chosen: tuple[Selection, ...]
+    scores: Floats
+    reason: str = ""
+
+    @property
+    def share_spent(self) -> float | None:
+        """Selected claims by all claims, the mean over seeds; None without claims."""
+        shares = [one.share_spent for one in self.chosen if one.share_spent is not None]
+        return sum(shares) / len(shares) if shares else None
+
+
+def stated_scores(pool: ClaimPool) -> Floats:
+    """The stated confidence; a claim without one has 0."""
+    return np.nan_to_num(pool.verbalized, nan=0.0)
+
+
+@lru_cache(maxsize=1)
+def plans_of(data: DomainData) -> Mapping[str, tuple[Setting, ...]]:
+    """Every line of the table, by centrality."""
+    shared: dict[tuple[str, int, int], Selection] = {}
+    return {
+        centrality: tuple(_plan(data.pool, data.settings, centrality, shared))
+        for centrality in data.settings.centralities
+    }
+
+
+def _plan(
+    pool: ClaimPool,
+    settings: MetricSettings,
+    centrality: str,
+    shared: dict[tuple[str, int, int], Selection],
+) -> Iterator[Setting]:
+    candidates = pool.candidates(centrality)
+    confidence, stated = pool.confidence[centrality], stated_scores(pool)
+
+    def chosen(method: str, budget: int, seed: int) -> Selection:
+        if SELECTION[method] not in ("random", "verbalized"):
+            return _select(candidates, method, budget, seed, settings)
+        key = (SELECTION[method], budget, seed)
+        if key not in shared:  # neither looks at centralities
+            shared[key] = _select(candidates, method, budget, seed, settings)
+        return shared[key]
+
+    yield Setting(NO_RAG, 0, (chosen(RANDOM, 0, settings.seed),), confidence)
+    for method in (*BUDGETED[:2], VERBALIZED_BY_CENTRALITY, *BUDGETED[2:]):
+        reason = ""
+        if method in (VERBALIZED, VERBALIZED_BY_CENTRALITY) and not pool.verbalized_asked:
+            reason = NO_VERBALIZED
+        if method == UE_SBA and not pool.boundary_asked:
+            reason = NO_BOUNDARY
+        if pool.partly_verified:
+            reason = PARTLY_VERIFIED
+        seeds = settings.random_seeds if method == RANDOM else 1
+        scores = stated if method == VERBALIZED else confidence
+        for budget in settings.budgets_percent:
+            picks = tuple(chosen(method, budget, settings.seed + seed) for seed in range(seeds))
+            yield Setting(method, budget, picks, scores, reason if len(pool) else "")
+    everything = (chosen(RANDOM, 100, settings.seed),)
+    reason = PARTLY_VERIFIED if pool.partly_verified else ""
+    yield Setting(ALL_RAG, 100, everything, confidence, reason)
+
+
+def _select(
+    candidates: Candidates, method: str, budget: int, seed: int, settings: MetricSettings
+) -> Selection:
+    return select_by_budget(
+        candidates, SELECTION[method], budget, seed, per_question=settings.per_question
+    )
+
+
+def ranked_claims(
+    data: DomainData, setting: Setting, undecided: Undecided, seed: int = 0
+) -> Ranked:
+    """The claim set after the selection of a seed was verified: who is true, with which score."""
+    pool = data.pool
+    selected = np.zeros(len(pool), dtype=bool)
+    selected[list(setting.chosen[seed].chosen)] = True
+    verified = selected if data.settings.all_selected_one else selected & pool.decided
+    label = np.where(selected, pool.after, pool.before)
+    counted = pool.usable & (label != UNDECIDED) if undecided == "excluded" else pool.usable
+    return Ranked(
+        scores=np.where(verified, 1.0, setting.scores)[counted],
+        true=(label == TRUE)[counted],
+        scenario=pool.scenario[counted],
+        question=pool.question[counted],
+    )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Claims with the confidence they have when ``setting``'s selection was verified.
+
+    ``confidence``: the centrality, or "verbalized". ``reason``: why nothing can be measured.
+    """
+
+    setting: Setting
+    confidence: str
+    undecided: Undecided
+    claims: Ranked
+    reason: str = ""
+
+
+@lru_cache(maxsize=1)
+def checked_sets(data: DomainData) -> tuple[Checked, ...]:
+    """Centrality and the model's own statement before, UE+SBA after each budget, and all verified.
+
+    Each with undecided claims left out and counted false. Verified and decided claims have
+    confidence 1; the labels are those of the text at that point.
+    """
+    leading = data.settings.centrality
+    plan = {(one.method, one.budget_percent): one for one in plans_of(data)[leading]}
+    before = plan[NO_RAG, 0]
+    stated = Setting(
+        VERBALIZED,
+        0,
+        before.chosen,
+        stated_scores(data.pool),
+        "" if data.pool.verbalized_asked else NO_VERBALIZED,
+    )
+    budgeted = [plan[UE_SBA, budget] for budget in data.settings.budgets_percent]
+    found: list[Checked] = []
+    for setting in (before, stated, *budgeted, plan[ALL_RAG, 100]):
+        confidence = "verbalized" if setting is stated else leading
+        for undecided in TREATMENTS:
+            claims = ranked_claims(data, setting, undecided)
+            empty = "" if len(claims.scores) else "undefined: no labelled claim"
+            found.append(Checked(setting, confidence, undecided, claims, setting.reason or empty))
+    return tuple(found)

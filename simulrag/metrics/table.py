@@ -1,0 +1,204 @@
+"""The long table: every metric of a domain, one row a measurement, ``data/metrics/DOMAIN.csv``.
+
+All domains' tables have the same columns, in the order of ``COLUMNS``. Texts that do not apply are
+"" (an empty field of the file), numbers that do not apply are null. A ``value`` that is null is
+undefined, and ``reason`` says why; where only the interval is missing, ``reason`` says that.
+
+What the families hold (``method``: the names of ``simulrag.metrics.names``):
+
+coverage
+    questions, completed, claims, labels_missing, labels_unknown, replayed: counts in ``value``.
+claims
+    f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
+    method, budget_percent, centrality, undecided.
+answers
+    informativeness, factuality, factuality_per_question by method, samples (m), budget_percent
+    (of SimulRAG, which verifies a share of all claims), undecided, failures.
+comparisons
+    A method minus ``baseline``: a row with unit "difference", with p and p_holm, and one with unit
+    "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
+    budget_percent, centrality, undecided) or "answer" (the metrics of answers by samples,
+    budget_percent, baseline_samples, undecided).
+boundary
+    filtered, kept_decided, filtered_decidable.
+calibration
+    ece, and reliability by ``bin`` (value: the share of true claims, x: their mean confidence), by
+    method, budget_percent, centrality (or "verbalized"), undecided.
+conformal
+    kappa, held_out_precision, held_out_precision_pooled, held_out_kept, held_out_questions by the
+    same, and alpha.
+precision_recall
+    precision at the recall ``x`` by method and budget_percent, of the leading variant only: the
+    centrality and treatment of undecided claims that params.yaml names.
+benchmark
+    answer_words, claims, quantitative_claims, qualitative_claims, tool_parameters.
+retrieval
+    tool, call, arguments, failed, not_applicable, second_attempt; argument by tool and argument.
+cost
+    calls and tokens a question (``n`` questions) by step, and simulator_runs of the step
+    "simulator"; the step "all" is their sum.
+method_cost
+    The same for what one method needs by itself: level "claim" by method and budget_percent, level
+    "answer" by method, samples and budget_percent.
+spending
+    calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
+agreement
+    agreement, cohen_kappa, fleiss_kappa by ``between`` (two annotators, or names.PEOPLE ...).
+
+Where replies came by files nobody counted tokens: their rows have no value and a reason, and beside
+them stand rows whose metric ends in ``_estimated``, from the stored messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulrag.errors import InputError
+from simulrag.metrics.intervals import Estimate
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DECIMALS = 6
+"""Numbers are rounded to this many, so that equal runs give equal bytes on every machine."""
+
+ESTIMATED = "_estimated"
+"""The end of the names of metrics that were estimated from stored messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One row of the long table.
+
+    ``n``: how many claims, questions or scenarios the value was taken over. ``coverage``: the share
+    (0 to 1) of what there was to measure that it was taken over. ``budget_percent``: the share of
+    all claims that may be verified. ``samples``: the sampled answers behind a final one (m).
+    """
+
+    family: str
+    domain: str
+    method: str = ""
+    metric: str = ""
+    budget_percent: float | None = None
+    centrality: str = ""
+    value: float | None = None
+    lower_95: float | None = None
+    upper_95: float | None = None
+    n: int | None = None
+    coverage: float | None = None
+    reason: str = ""
+    level: str = ""
+    unit: str = ""
+    undecided: str = ""
+    failures: str = ""
+    samples: int | None = None
+    baseline: str = ""
+    baseline_samples: int | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    alpha: float | None = None
+    bin: int | None = None
+    x: float | None = None
+    step: str = ""
+    stage: str = ""
+    model: str = ""
+    as_of: str = ""
+    tool: str = ""
+    argument: str = ""
+    between: str = ""
+
+
+def filled(place: Measurement, result: Estimate, **more: Any) -> Measurement:
+    """``place`` with a result's value, interval and reason, and further columns."""
+    return replace(
+        place,
+        value=result.value,
+        lower_95=result.lower_95,
+        upper_95=result.upper_95,
+        reason=result.reason,
+        **more,
+    )
+
+
+COLUMNS = tuple(field.name for field in fields(Measurement))
+_TEXT = frozenset(field.name for field in fields(Measurement) if field.type == "str")
+_WHOLE = frozenset(field.name for field in fields(Measurement) if field.type == "int | None")
+
+
+def schema() -> dict[str, type[pl.DataType]]:
+    """The columns with their types: text, 64-bit whole numbers, 64-bit floats."""
+    import polars as pl
+
+    return {
+        name: pl.String if name in _TEXT else pl.Int64 if name in _WHOLE else pl.Float64
+        for name in COLUMNS
+    }
+
+
+def frame_of(rows: Iterable[Measurement]) -> pl.DataFrame:
+    """The rows as a frame, numbers rounded."""
+    import polars as pl
+
+    columns = list(zip(*map(attrgetter(*COLUMNS), rows), strict=True)) or [()] * len(COLUMNS)
+    frame = pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)), schema=schema())
+    # A negative zero becomes a plain one; adding 0.0 would be optimised away.
+    return frame.with_columns(pl.selectors.float().round(DECIMALS).replace(0.0, 0.0))
+
+
+def csv_of(frame: pl.DataFrame) -> bytes:
+    """The file's content: what does not apply is an empty field."""
+    import polars as pl
+
+    return frame.with_columns(pl.selectors.string().replace("", None)).write_csv().encode()
+
+
+def write_table(path: Path, rows: Iterable[Measurement]) -> None:
+    """Write the long table of a domain."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(csv_of(frame_of(rows)))
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """The long table of a domain, with the types of ``schema``.
+
+    Raises InputError where the file is missing or has other columns.
+    """
+    import polars as pl
+
+    if not path.is_file():
+        raise InputError(f"{path} is not there; run `dvc repro` to make it")
+    try:
+        frame = pl.read_csv(path, schema_overrides=schema())
+    except pl.exceptions.PolarsError as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} is not a table of metrics ({first}); make it again") from None
+    if tuple(frame.columns) != COLUMNS:
+        raise InputError(f"{path} has other columns than this version's; run `dvc repro`")
+    return frame.with_columns(pl.selectors.string().fill_null(""))
+
+
+def select(frame: pl.DataFrame, **where: object) -> pl.DataFrame:
+    """The rows with these values in these columns: one value, or a list of allowed ones.
+
+    None stands for a number that does not apply: ``select(table, family="answers", samples=5)``.
+    """
+    import polars as pl
+
+    for name, wanted in where.items():
+        if isinstance(wanted, list | tuple | set | frozenset):
+            frame = frame.filter(pl.col(name).is_in(list(wanted)))
+        else:
+            frame = frame.filter(pl.col(name).eq_missing(pl.lit(wanted)))
+    return frame
+
+
+def only(frame: pl.DataFrame, **where: object) -> float | None:
+    """The ``value`` of the one row that ``select`` finds; None where there is no row."""
+    values = select(frame, **where)["value"].to_list()
+    if len(values) > 1:
+        raise ValueError(f"{len(values)} rows have {where}, not one")
+    return values[0] if values else None

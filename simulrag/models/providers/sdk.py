@@ -1,0 +1,117 @@
+"""What the providers with an official SDK share: the client, its retries, its errors as ours."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, ClassVar
+
+from pydantic import JsonValue
+
+from simulrag.errors import ModelUnavailable, SimulRAGError
+from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.providers.base import BatchProvider, is_own_server
+from simulrag.models.providers.credentials import known_key, read_key
+from simulrag.models.providers.faults import ODD_SHAPE, Server
+from simulrag.models.settings import ModelSettings
+
+LONGEST_WAIT_S = 120.0
+"""The SDKs keep a Retry-After up to this; beyond it they wait as if there were none."""
+
+
+class SdkProvider(BatchProvider):
+    """One client, made at the first call; the SDK makes failed attempts again.
+
+    The key is read from the environment at the first call and never before: work that is stored
+    needs none. ``sdk`` is the package's name and ``client`` its client's; ``wire`` names the
+    interface in errors.
+    """
+
+    sdk: ClassVar[str]
+    client: ClassVar[str]
+
+    def __init__(self, settings: ModelSettings, base_url: str, wire: str) -> None:
+        super().__init__(settings)
+        self.server = Server(base_url, settings.model, self.key_variable, wire)
+        self._client: Any = None
+
+    @property
+    def paid(self) -> bool:
+        """What params.yaml states; else a server elsewhere costs money, one of one's own not."""
+        stated = self.settings.paid
+        paid = not is_own_server(self.settings.base_url) if stated is None else stated
+        return paid and not self.settings.replay
+
+    @property
+    def deadline_s(self) -> float:
+        """All attempts, and the longest waits between them."""
+        return self.timeout_s + self.retries * (self.timeout_s + LONGEST_WAIT_S)
+
+    async def call(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,
+    ) -> ProviderReply:
+        """See Provider.call.
+
+        Raises ModelError; EnvironmentFault where the key is missing or not accepted; InputError
+        where the server knows no such model.
+        """
+        key = read_key(self.server.key_variable, self.server.base_url)
+        client = self._connected(key)
+        sdk = import_module(self.sdk)
+        body = self.body(messages, schema, sampling, sample_index)
+        failure: SimulRAGError
+        try:
+            return self.reply(await self.send(client, body), key, sampling)
+        except sdk.APIError as error:
+            failure = self.server.failure(error, sdk, key)
+        except ModelUnavailable as error:
+            failure = error
+            self.failures["unavailable"] += 1
+        except ValueError:
+            failure = self.server.no_json()
+            self.failures["unavailable"] += 1
+        except ODD_SHAPE:
+            failure = self.server.odd_shape()
+            self.failures["unavailable"] += 1
+        # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
+        raise failure
+
+    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
+        """The reply in a response's JSON. Raises ModelError (refused, truncated, unavailable)."""
+        return self.reply(self.parsed(body), known_key(self.server.key_variable), sampling)
+
+    @abstractmethod
+    async def send(self, client: Any, body: dict[str, Any]) -> Any:
+        """Have the SDK send the request; its response."""
+
+    @abstractmethod
+    def parsed(self, body: dict[str, Any]) -> Any:
+        """A response's JSON as the SDK's object, unvalidated as the SDK's own."""
+
+    @abstractmethod
+    def reply(self, response: Any, key: str, sampling: Sampling) -> ProviderReply:
+        """The reply in the SDK's response. Raises ModelError."""
+
+    async def close(self) -> None:
+        """Free connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def _connected(self, key: str) -> Any:
+        if self._client is None:
+            from simulrag.models.providers.attempts import TIMEOUT, AttemptClient
+
+            self._client = getattr(import_module(self.sdk), self.client)(
+                api_key=key,
+                base_url=self.server.base_url,
+                max_retries=self.retries,
+                timeout=TIMEOUT,
+                http_client=AttemptClient(self),
+            )
+        return self._client

@@ -1,0 +1,129 @@
+"""What a section is made of: tables, figures, sentences and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from simulrag.metrics.table import Measurement
+from simulrag.report.run import Run
+
+DASH = "—"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as plain cells. The first ``headers`` cells of a row are its row headers.
+
+    ``name``: of its files. ``strong``: indices of rows to set off. ``prose``: indices of columns
+    that hold sentences. ``notes``: sentences below the table. ``fold``: the title of the details
+    that it lies in; "" stands open.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    headers: int = 2
+    strong: tuple[int, ...] = ()
+    prose: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    domain: str = ""
+    fold: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its file name, what it shows in words, and its SVG (``chart.py``).
+
+    Figures of one ``kind`` and domain are alternatives, told apart by ``choice``: what a reader
+    chooses, and the name of this one. ``leading`` is shown first.
+    """
+
+    name: str
+    kind: str
+    caption: str
+    text: str
+    svg: str
+    domain: str
+    choice: tuple[str, str] | None = None
+    leading: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    """A sentence or two: a finding, a warning, or a note."""
+
+    text: str
+    role: Literal["finding", "warning", "note"] = "note"
+    title: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they stand for."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+Block = Table | Figure | Text | Facts
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its anchor, its title, and what it shows of a run (nothing: left out)."""
+
+    key: str
+    title: str
+    blocks: Callable[[Run], Iterable[Block]]
+
+
+def interval(row: Measurement | None, signed: bool = False, places: int = 3) -> str:
+    """ "0.712 [0.650, 0.771]", the value by itself without an interval, a dash without a value."""
+    if row is None or row.value is None:
+        return DASH
+    form = f"{'+' if signed else ''}.{places}f"
+    # Adding 0.0 turns a rounded negative zero into a plain one.
+    shown = [
+        f"{round(number, places) + 0.0:{form}}"
+        for number in (row.value, row.lower_95, row.upper_95)
+        if number is not None
+    ]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if len(shown) == 3 else shown[0]
+
+
+def percent(share: float | None) -> str:
+    """A share (0 to 1) as a percentage."""
+    return DASH if share is None else f"{100 * share:.1f} %"
+
+
+def budget(row: Measurement) -> str:
+    """The share of claims that a row's method verifies."""
+    return DASH if row.budget_percent is None else f"{row.budget_percent:g} %"
+
+
+def count(number: int | None) -> str:
+    """How many; a dash where that is not known."""
+    return DASH if number is None else f"{number:,}"
+
+
+def why(rows: Iterable[Measurement], name: Callable[[Measurement], str] | None = None) -> list[str]:
+    """A sentence a reason, after the lines it holds for (``name``: of a row; else its method)."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        if not row.reason:
+            continue
+        budgets = found.setdefault(row.reason, {}).setdefault(name(row) if name else row.method, [])
+        share = "" if row.budget_percent is None or name else f"{row.budget_percent:g}"
+        if share and share not in budgets:
+            budgets.append(share)
+    return [
+        ", ".join(
+            f"{line} ({', '.join(budgets)} %)" if budgets else line
+            for line, budgets in lines.items()
+        )
+        + f": {reason}."
+        for reason, lines in found.items()
+    ]

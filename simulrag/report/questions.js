@@ -1,0 +1,227 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const index = JSON.parse(byId("index").textContent);
+  const list = byId("list");
+  const view = byId("trace");
+  const blockSize = Number(document.querySelector(".browser").dataset.blockSize);
+  const opened = new Map();
+  let current = -1;
+
+  // Traces lie in deflated blocks of questions; one is unpacked when a question of it is opened.
+  function block(number) {
+    if (!opened.has(number)) {
+      const packed = atob(byId("block-" + number).textContent);
+      const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      opened.set(number, new Response(stream).json());
+    }
+    return opened.get(number);
+  }
+
+  // All data enters the page as text nodes: nothing in a claim can become markup.
+  function make(tag, className, ...children) {
+    const node = document.createElement(tag);
+    if (className) node.className = className;
+    for (const child of children) {
+      if (child !== null && child !== undefined) {
+        node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+      }
+    }
+    return node;
+  }
+
+  const haystacks = index.map((entry) => (entry.id + " " + entry.text).toLowerCase());
+  const more = byId("more");
+  const page = 100; // buttons drawn at a time: thousands would make each key stroke slow
+  let fitting = [];
+  let drawn = 0;
+
+  function button(place) {
+    const entry = index[place];
+    const state = entry.failed ? " · failed" : entry.verified ? "" : " · unverified";
+    const id = make("span", "id", entry.id + state);
+    if (entry.failed) id.classList.add("is-failed");
+    const node = make("button", "", id, make("span", "text", entry.text));
+    node.type = "button";
+    node.dataset.place = place;
+    node.setAttribute("aria-current", String(place === current));
+    node.addEventListener("click", () => show(place, true));
+    return make("li", "", node);
+  }
+
+  function drawMore() {
+    const next = fitting.slice(drawn, drawn + page);
+    list.append(...next.map(button));
+    drawn += next.length;
+    more.hidden = drawn === fitting.length;
+    more.textContent = `Show ${Math.min(page, fitting.length - drawn)} more`;
+  }
+
+  function filter() {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const domain = byId("domain").value;
+    const verdict = byId("verdict").value;
+    const failed = byId("failed").checked;
+    fitting = [];
+    index.forEach((entry, place) => {
+      if (
+        (!domain || entry.domain === domain) &&
+        (!verdict || entry.verdicts.includes(verdict)) &&
+        (!failed || entry.failed) &&
+        words.every((word) => haystacks[place].includes(word))
+      ) fitting.push(place);
+    });
+    list.replaceChildren();
+    drawn = 0;
+    drawMore();
+    byId("count").textContent = `${fitting.length} of ${index.length} questions`;
+  }
+
+  function fact(name, value, className) {
+    return make("span", "", name + " ", make("b", className || "", value));
+  }
+
+  function dots(support) {
+    const row = make("span", "dots");
+    support.forEach((on) => row.append(make("i", on ? "on" : "")));
+    const count = support.filter(Boolean).length;
+    row.setAttribute("role", "img");
+    row.setAttribute("aria-label", `${count} of ${support.length} answers support this claim`);
+    return make("span", "", "support ", row);
+  }
+
+  function edit(runs) {
+    const tags = { same: "span", removed: "del", added: "ins" };
+    return make("p", "", ...runs.map(([kind, text]) => make(tags[kind], "", text)));
+  }
+
+  function claim(item, place) {
+    const verdict = item.verdict || "not verified";
+    const facts = make(
+      "div", "facts-line",
+      dots(item.support),
+      fact("confidence", item.confidence === null ? "—" : item.confidence.toFixed(3)),
+      fact("verbalized", item.verbalized === null ? "not asked" : item.verbalized.toFixed(2)),
+      fact("in the simulator's reach", item.boundary === null ? "not asked" : item.boundary ? "yes" : "no"),
+      fact("selected", item.selected ? "yes" : "no"),
+      fact("verdict", verdict, item.verdict ? "is-" + item.verdict : ""),
+      fact("in the answer", item.kept ? "yes" : "no"),
+    );
+    const labels = make("div", "facts-line", fact("label", item.before.label, "is-" + item.before.label));
+    if (item.edit) labels.append(fact("label after the edit", item.after.label, "is-" + item.after.label));
+    const why = item.edit ? item.after.reason : item.before.reason;
+    if (why) labels.append(make("span", "", why));
+    const entry = make(
+      "li", item.kept ? "kept" : "",
+      make("p", "text", item.text),
+      item.edit ? edit(item.edit) : null,
+      item.edit && !item.selected
+        ? make("p", "small", "Not selected within the budget, so the answer does not have this edit.")
+        : null,
+      item.reason ? make("p", "small is-error", item.reason) : null,
+      facts,
+      labels,
+    );
+    entry.id = "claim-" + (place + 1);
+    entry.tabIndex = -1;
+    return entry;
+  }
+
+  function graph(data) {
+    const drawn = claimGraph(data.claims, data.claims[0].support.length, (place) => {
+      const entry = byId("claim-" + (place + 1));
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      entry.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+      entry.focus({ preventScroll: true });
+    });
+    return section("Claim graph", ...drawn);
+  }
+
+  const verified = (budget) => (budget === null ? "" : `, ${budget} % verified`);
+
+  function section(title, ...children) {
+    return [make("h4", "", title), ...children];
+  }
+
+  async function show(place, focus) {
+    current = place;
+    list.querySelectorAll("button").forEach((node) => {
+      node.setAttribute("aria-current", String(Number(node.dataset.place) === place));
+    });
+    if (focus) history.replaceState(null, "", "#q=" + encodeURIComponent(index[place].id));
+    let data;
+    try {
+      data = (await block(Math.floor(place / blockSize)))[place % blockSize];
+    } catch {
+      const text = "This browser cannot unpack the page's data. Any browser of 2023 or later can.";
+      view.replaceChildren(make("p", "warning", text));
+      return;
+    }
+    // Another question may have been chosen while this one was unpacked.
+    if (current === place) draw(data, focus);
+  }
+
+  function draw(data, focus) {
+    const parts = [
+      make("h3", "", data.id),
+      make("p", "small", `${data.domain} · scenario ${data.scenario} · ${data.calls} model calls`),
+    ];
+    if (data.failure) {
+      parts.push(make("p", "warning", `Failed at ${data.failure.step}: ${data.failure.reason}`));
+    }
+    parts.push(...section("Question", make("p", "block", data.question)));
+    parts.push(...section(
+      `Final answer${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
+      make("p", "block", data.final || "none"),
+    ));
+    parts.push(...section("Reference", make("p", "block", data.reference)));
+    parts.push(...section("Evidence", ...evidence(data)));
+    if (data.claims.length) parts.push(...graph(data));
+    const claims = make("ol", "claims", ...data.claims.map(claim));
+    parts.push(...section(`Claims (${data.claims.length})`, data.claims.length ? claims : make("p", "small", "none")));
+    const sampled = make("details", "", make("summary", "", `Closed-book answers (${data.closed_book.length})`));
+    data.closed_book.forEach((text) => sampled.append(make("p", "block", text)));
+    parts.push(sampled);
+    if (data.others.length) {
+      const others = make("details", "", make("summary", "", `Other methods' answers (${data.others.length})`));
+      data.others.forEach((other) => others.append(
+        make("p", "small", `${other.method}${verified(other.budget)}, m = ${other.samples}`
+          + (other.budget === null ? "" : `: verified ${other.verified} claims, written from ${other.kept}`)),
+        make("p", other.failure ? "block is-error" : "block", other.failure || other.text),
+      ));
+      parts.push(others);
+    }
+    view.replaceChildren(...parts);
+    if (focus) {
+      view.focus({ preventScroll: true });
+      if (matchMedia("(max-width: 46rem)").matches) view.scrollIntoView();
+    }
+  }
+
+  function evidence(data) {
+    const found = data.evidence.map((item) => make(
+      "div", "block", make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
+    ));
+    const problems = data.retrieval ? data.retrieval.problems : [];
+    const status = data.retrieval ? data.retrieval.status.replace("_", " ") : "not reached";
+    return [
+      make("p", "small", "Retrieval: " + status),
+      ...found,
+      ...problems.map((text) => make("p", "small is-error", text)),
+    ];
+  }
+
+  more.addEventListener("click", drawMore);
+  byId("filters").addEventListener("input", filter);
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  filter();
+  const wanted = (location.hash.match(/^#q=(.*)$/) || [])[1] || "";
+  const linked = index.findIndex((entry) => encodeURIComponent(entry.id) === wanted);
+  const first = index.findIndex((entry) => !entry.failed);
+  if (index.length) {
+    show(linked >= 0 ? linked : Math.max(first, 0), false).then(() => {
+      if (linked >= 0) view.scrollIntoView();
+    });
+  }
+})();

@@ -1,0 +1,127 @@
+"""What a report is written from: the long tables by domain, and what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement, read_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RunSummary(BaseModel):
+    """What was run, for the first screen.
+
+    ``models``: a line a role, such as {"answer": "openai: gpt-5-mini"}. ``replayed``: the roles
+    whose calls were only replayed; ``recorded``: how those were recorded, as Markdown.
+    ``params_hash`` names the values of domains, models, answer and metrics.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: dict[str, str] = {}
+    replayed: tuple[str, ...] = ()
+    simulators: dict[str, str] = {}
+    params_hash: str | None = None
+    recorded: str = ""
+
+
+@dataclass(frozen=True)
+class DomainTable:
+    """The long table of one domain: its rows by family and metric, each in the table's order."""
+
+    name: str
+    families: Mapping[str, Mapping[str, tuple[Measurement, ...]]]
+
+    @classmethod
+    def of(cls, name: str, frame: pl.DataFrame) -> DomainTable:
+        """From a frame as ``simulrag.metrics.table.read_table`` gives it."""
+        return cls.from_rows(name, (Measurement(**row) for row in frame.iter_rows(named=True)))
+
+    @classmethod
+    def from_rows(cls, name: str, rows: Iterable[Measurement]) -> DomainTable:
+        """From measurements."""
+        families: dict[str, dict[str, list[Measurement]]] = {}
+        for row in rows:
+            families.setdefault(row.family, {}).setdefault(row.metric, []).append(row)
+        return cls(
+            name,
+            {
+                family: {metric: tuple(found) for metric, found in metrics.items()}
+                for family, metrics in families.items()
+            },
+        )
+
+    @property
+    def title(self) -> str:
+        """The name with a capital, to begin a sentence with."""
+        return self.name[:1].upper() + self.name[1:]
+
+    def rows(self, family: str, metric: str = "", **where: object) -> list[Measurement]:
+        """A family's rows with this metric ("": all, one after another) and values of fields.
+
+        A tuple stands for any of its values: ``rows("claims", method=("no-RAG", "all-RAG"))``.
+        """
+        metrics = self.families.get(family, {})
+        found: Iterable[Measurement] = (
+            metrics.get(metric, ()) if metric else chain.from_iterable(metrics.values())
+        )
+        for name, wanted in where.items():
+            if isinstance(wanted, tuple):
+                found = [row for row in found if getattr(row, name) in wanted]
+            else:
+                found = [row for row in found if getattr(row, name) == wanted]
+        return list(found)
+
+    def one(self, family: str, metric: str = "", **where: object) -> Measurement | None:
+        """The first such row."""
+        return next(iter(self.rows(family, metric, **where)), None)
+
+    def count(self, metric: str) -> int:
+        """A whole number of the family ``coverage``, 0 where it is not there."""
+        row = self.one("coverage", metric=metric)
+        return 0 if row is None or row.value is None else round(row.value)
+
+
+def read_domains(folder: Path, names: Iterable[str]) -> tuple[DomainTable, ...]:
+    """The long tables of domains, from ``folder/NAME.csv``; raises InputError as ``read_table``."""
+    return tuple(DomainTable.of(name, read_table(folder / f"{name}.csv")) for name in names)
+
+
+@dataclass(frozen=True)
+class LabelledByPeople:
+    """A claim that people labelled: what they settled on and how, and what the judge had said."""
+
+    question_id: str
+    text: str
+    human: str
+    how: str
+    judge: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that the sections draw on. ``published``: the paper's tables by their number.
+
+    ``people``: by domain, the claims that people labelled.
+    """
+
+    settings: MetricSettings
+    domains: tuple[DomainTable, ...]
+    summary: RunSummary = field(default_factory=RunSummary)
+    published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
+    people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
+
+    @property
+    def leading(self) -> dict[str, str]:
+        """Where a table has variants: the ones that sentences and figures speak of."""
+        return {"centrality": self.settings.centrality, "undecided": self.settings.undecided}

@@ -1,0 +1,55 @@
+"""Simulator boundary assessment: what it filters, and what that loses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulrag.metrics.names import BOUNDARY_SHARES
+from simulrag.metrics.table import Measurement
+from simulrag.report.blocks import Block, Figure, Section, Table, count, interval
+from simulrag.report.build import dot_figure, listed
+from simulrag.report.chart import BLUE, OCHRE, RED
+from simulrag.report.run import DomainTable, Run
+
+_LOOKS = dict(zip(BOUNDARY_SHARES, (BLUE, RED, OCHRE), strict=True))
+
+
+def blocks(run: Run) -> Iterator[Block]:
+    """A figure and a table a domain."""
+    measured = [domain for domain in run.domains if domain.rows("boundary")]
+    for domain in measured:
+        yield _figure(domain)
+    for domain in measured:
+        yield _table(domain)
+
+
+def _figure(domain: DomainTable) -> Figure:
+    found = domain.rows("boundary")
+    return dot_figure(
+        domain.name,
+        "boundary",
+        [(_name(row), row, _LOOKS[row.metric]) for row in found],
+        "share of claims",
+        caption="what boundary assessment filters, and what verification makes of either side",
+        shares=True,
+    )
+
+
+def _table(domain: DomainTable) -> Table:
+    return listed(
+        domain.rows("boundary"),
+        {"Share of": _name, "Value": interval, "Claims": lambda row: count(row.n)},
+        name="boundary",
+        caption="simulator boundary assessment",
+        domain=domain.name,
+        headers=1,
+        line=_name,
+        fold="Boundary assessment as tables",
+    )
+
+
+def _name(row: Measurement) -> str:
+    return BOUNDARY_SHARES[row.metric]
+
+
+SECTION = Section("boundary", "Simulator boundary", blocks)

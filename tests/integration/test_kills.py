@@ -1,0 +1,170 @@
+"""kill -9 in a stage: the rerun makes exactly the calls that are missing, and gives equal bytes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.files import write_records
+from simulrag.calls import read_calls
+from simulrag.records import Question
+from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing.loopback import CUT_OFF, RESET, Logged, fails
+from simulrag.testing.traffic import question
+from simulrag.testing.wires import Act
+from tests.integration.projects import SIMULRAG, copy_project, environment_of
+
+pytestmark = pytest.mark.slow
+
+QUESTIONS = 6
+IN_FLIGHT = 16
+FAULTS = (fails(429, retry_after="0.05"), fails(500), fails(503), RESET, CUT_OFF)
+RATE = 0.04
+RESTARTS = 6
+
+Call = tuple[str, ...]
+"""What the wire and the cache both know of a call: its first messages and its sample."""
+
+
+class Weather:
+    """Random faults, and after a number of requests a kill -9."""
+
+    def __init__(self, seed: int, kill_after: int) -> None:
+        self.victim: subprocess.Popen[str] | None = None
+        self.faults = 0
+        self._drawn = 0
+        self._kill_after = kill_after
+        self._random = random.Random(seed)
+
+    def __call__(self) -> Act:
+        self._drawn += 1
+        if self._drawn == self._kill_after and self.victim is not None:
+            # A moment later, so that the blow falls anywhere in a call and not at its begin.
+            threading.Timer(self._random.random() * 0.05, self.victim.kill).start()
+        if self._random.random() < RATE:
+            self.faults += 1
+            return self._random.choice(FAULTS)
+        return Act()
+
+
+def answering(folder: Path, url: str) -> Path:
+    """A project with questions of its own and a server for a model."""
+    project = copy_project(
+        folder,
+        **{
+            "operations.retries": 8,
+            "operations.min_coverage": 1.0,
+            "operations.concurrency": IN_FLIGHT,
+            "answer.verbalized": False,
+            "answer.baselines": False,
+            "answer.verify": "selected",
+            "llm.answer": {
+                "provider": "openai",
+                "model": "stub",
+                "base_url": url,
+                "sampling": {"seed": 0},
+            },
+        },
+    )
+    asked = (
+        Question(
+            question_id=f"q{i}",
+            domain="urban",
+            text=question(i),
+            reference_answer="",
+            scenario_id=f"s{i}",
+        )
+        for i in range(QUESTIONS)
+    )
+    write_records(project / "questions.jsonl", asked)
+    return project
+
+
+def start(project: Path) -> subprocess.Popen[str]:
+    """The answer stage as a process of its own."""
+    files = ("--benchmark", "questions.jsonl", "--out", "out")
+    return subprocess.Popen(
+        [*SIMULRAG, "stage", "answer", "--domain", "urban", *files],
+        cwd=project,
+        env=environment_of(project),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(project: Path) -> None:
+    """Run the stage until it comes through; a question that failed is made again."""
+    for _ in range(RESTARTS):
+        stage = start(project)
+        _, errors = stage.communicate(timeout=300)
+        if stage.returncode == 0:
+            return
+        assert "came through, below" in errors, errors
+    raise AssertionError(errors)
+
+
+def out(project: Path) -> tuple[bytes, bytes]:
+    """The answers and the export."""
+    answers = (project / "out/answers/urban.jsonl").read_bytes()
+    return answers, (project / "out/calls/answer-urban.parquet").read_bytes()
+
+
+def stored(project: Path) -> set[Call]:
+    """The model calls whose rows are committed."""
+    calls = (row for row in read_calls(project / ".cache/calls") if row.kind == "model")
+    return {identity(row.request["messages"], row.request["sample_index"]) for row in calls}
+
+
+def asked(requests: Sequence[Logged]) -> Counter[Call]:
+    """How often the server was asked for a call and gave a whole reply."""
+    return Counter(
+        identity(request.body["messages"], request.body["seed"])
+        for request in requests
+        if request.act == Act()
+    )
+
+
+def identity(messages: Any, sample: Any) -> Call:
+    """A call's first two messages and its sample index."""
+    return (*(message["content"] for message in messages[:2]), str(sample))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    """The outs of a run that nothing befell."""
+    with LoopbackServer(traffic()) as server:
+        project = answering(tmp_path_factory.mktemp("whole") / "project", server.url)
+        ended(project)
+    return out(project)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_was_stored_before_the_blow_is_never_asked_for_again(
+    tmp_path: Path, whole: tuple[bytes, bytes], seed: int
+) -> None:
+    weather = Weather(seed, kill_after=random.Random(100 + seed).randrange(5, 18 * QUESTIONS))
+    with LoopbackServer(traffic(), chance=weather) as server:
+        project = answering(tmp_path / "project", server.url)
+        weather.victim = start(project)
+        weather.victim.communicate(timeout=300)
+        assert weather.victim.returncode == -signal.SIGKILL
+        before, seen = stored(project), len(server.requests)
+        ended(project)
+    after = stored(project)
+    late = asked(server.requests[seen:])
+    assert weather.faults > 0
+    assert set() < before < after
+    # Exactly what is missing: each once, and nothing that was committed before the blow.
+    assert late == Counter(after - before)
+    # Answered before the blow and lost by it: no more than were in flight.
+    assert len(asked(server.requests[:seen]).keys() - before) <= IN_FLIGHT
+    assert out(project)[0] == whole[0]

@@ -1,0 +1,78 @@
+"""Where stages look for Prefect, and whom its server answers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.watch import server
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PREFECT_API_URL", "PREFECT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_a_server_prefect_is_not_imported(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys, pathlib\n"
+        "from flows.watch.tracking import tracked\n"
+        "async def body(tracker):\n"
+        "    async def work(): return 7\n"
+        "    return await tracker.step('draft 1-1', work)\n"
+        f"root = pathlib.Path({str(tmp_path)!r})\n"
+        "print(asyncio.run(tracked('answer', 'answer', [], body, root)), 'prefect' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["7", "False"]
+
+
+def test_the_users_api_goes_before_the_projects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert server.find(tmp_path) is None
+    with (
+        socket.create_server(("127.0.0.1", 0)) as mine,
+        socket.create_server(("127.0.0.1", 0)) as own,
+    ):
+        urls = [f"http://127.0.0.1:{one.getsockname()[1]}/api" for one in (mine, own)]
+        (tmp_path / ".prefect/server.json").write_text(json.dumps({"url": urls[1], "pid": 1}))
+        assert server.find(tmp_path) == urls[1]
+        monkeypatch.setenv("PREFECT_API_URL", urls[0])
+        assert server.find(tmp_path) == urls[0]
+    assert server.find(tmp_path) is None
+
+
+def test_an_old_state_file_kills_nobody(tmp_path: Path) -> None:
+    """After a restart of the machine the pid in server.json may be anybody's."""
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    (tmp_path / ".prefect").mkdir()
+    state = {"url": "http://127.0.0.1:9/api", "pid": bystander.pid}
+    (tmp_path / ".prefect/server.json").write_text(json.dumps(state))
+    assert server.stop(tmp_path) is False
+    assert bystander.poll() is None
+    bystander.kill()
+    bystander.wait()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "answered"),
+    [
+        ("127.0.0.1:4200", None, True),
+        ("localhost:4200", "http://localhost:4200", True),
+        ("127.0.0.1:4200", "http://127.0.0.1:8000", False),
+        ("127.0.0.1:4200", "https://evil.example", False),
+        ("evil.example:4200", None, False),
+        ("127.0.0.1:x", None, False),
+    ],
+)
+def test_only_this_machines_own_pages_are_answered(
+    host: str, origin: str | None, answered: bool
+) -> None:
+    assert server.is_own(host, origin) is answered

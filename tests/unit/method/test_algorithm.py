@@ -1,0 +1,278 @@
+"""Algorithm 1 over a question whose graph is worked by hand: draft, choose, conclude."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import Field
+
+from simulators.base import RunError, Tool, ToolModel
+from simulrag.calls import CallCache
+from simulrag.errors import CallsPending, ModelUnavailable
+from simulrag.method.algorithm import (
+    Instruments,
+    answer_question,
+    choose,
+    conclude,
+    draft,
+)
+from simulrag.method.settings import MethodSettings
+from simulrag.method.simulation import Simulations
+from simulrag.records import Answer, Question
+from simulrag.testing import ScriptedModel
+
+QUESTION = Question(
+    question_id="q", domain="lake", text="How deep is it?", reference_answer="", scenario_id="s"
+)
+SETTINGS = MethodSettings(samples=2, kappa=0.4, verbalized=False, baselines=False)
+
+
+class Where(ToolModel):
+    place: str = Field(description="a place")
+
+
+class Depth(ToolModel):
+    depth_m: float = Field(description="depth", json_schema_extra={"unit": "m"})
+
+
+class Lake:
+    """A simulator with one number in it."""
+
+    name = "lake"
+    oracle = False
+
+    def __init__(self) -> None:
+        text = "It is {{ outputs.depth_m }} m."
+        self.tools = {"sound": Tool("sound", "Sound it.", Where, Depth, text)}
+
+    def handbook(self) -> str:
+        return "# Lake"
+
+    def run(self, tool: str, arguments: ToolModel, seed: int) -> Depth:
+        if arguments.model_dump()["place"] == "dry":
+            raise RunError("no water there")
+        return Depth(depth_m=12.0)
+
+    def fingerprint(self) -> str:
+        return "lake-1"
+
+
+def model(**changes: object) -> ScriptedModel:
+    """Two answers share the first claim, each has one of its own; nobody can check "It is old".
+
+    ``changes`` replace the reply to a task.
+    """
+    replies: dict[str, object] = {
+        "tool_calls": {"calls": [{"tool": "sound", "arguments": {"place": "here"}}]},
+        "merge": {"pairs": [[0, 0]]},
+        "boundary_batch": {
+            "claims": [{"index": i, "tool_confidence": int(i != 2)} for i in range(3)]
+        },
+        **changes,
+    }
+    claims = (["It is 12 m deep.", "It is cold."], ["Its depth is 12 m.", "It is old."])
+
+    def reply(task: str, values: dict[str, object]) -> object:
+        match task:
+            case "closed_book":
+                return f"Answer {values['sample_index']}."
+            case "decompose":
+                own = claims[int(str(values["answer"])[-2])]
+                return {"claims": [{"claim": text} for text in own]}
+            case "entailment":
+                # Asked only of claims that the answer did not bring itself.
+                return {"supported": [False for _ in list(values["claims"])]}  # type: ignore[call-overload]
+            case "verify_batch":
+                texts = list(values["claims"])  # type: ignore[call-overload]
+                verdicts = [
+                    {
+                        "index": i,
+                        "is_included": True,
+                        "should_update": text == "It is cold.",
+                        "updated_claim": "It is warm." if text == "It is cold." else "",
+                    }
+                    for i, text in enumerate(texts)
+                ]
+                return {"claims": verdicts}
+            case "final":
+                return " / ".join(values["claims"])  # type: ignore[arg-type]
+        return replies[task]
+
+    def changed(task: str, values: dict[str, object]) -> object:
+        return changes[task] if task in changes else reply(task, values)
+
+    return ScriptedModel(by_task=changed)
+
+
+@pytest.fixture
+async def simulations(tmp_path: Path) -> AsyncIterator[Simulations]:
+    with CallCache(tmp_path / "calls", stage="test") as cache:
+        yield Simulations(Lake(), cache)
+
+
+async def test_a_draft_holds_all_that_needs_no_other_question(simulations: Simulations) -> None:
+    ask = model()
+    settings = SETTINGS.model_copy(update={"verify": "selected"})
+    drafted = await draft(QUESTION, Instruments(ask, simulations), settings)
+    assert drafted.failure is None
+    assert drafted.retrieval is not None
+    assert drafted.retrieval.context == "It is 12.0 m."
+    assert drafted.closed_book == ("Answer 0.", "Answer 1.")
+    assert [claim.text for claim in drafted.claims] == [
+        "It is 12 m deep.",
+        "It is cold.",
+        "It is old.",
+    ]
+    assert drafted.claims[0].sources == ((0, 0), (1, 0))
+    assert [claim.support for claim in drafted.claims] == [
+        (True, True),
+        (True, False),
+        (False, True),
+    ]
+    assert [claim.boundary for claim in drafted.claims] == [True, True, False]
+    # Five nodes, a path claim - answer - claim - answer - claim: distances 1+1+2+2 and 1+2+3+4.
+    closeness = [claim.confidence["closeness"] for claim in drafted.claims]
+    assert closeness == pytest.approx([4 / 6, 4 / 10, 4 / 10])
+    assert all(claim.verdict is None for claim in drafted.claims)
+    assert drafted.usage["entailment"].calls == 2
+    assert "final" not in {call["task"] for call in ask.asked}
+
+
+def drafted_claims(name: str, failed: bool = False) -> Answer:
+    """Three claims of 0.6, 0.4 and 0.4, the last outside the boundary."""
+    claims = [
+        {"text": t, "sources": [[0, 0]], "confidence": {"closeness": c}, "boundary": b}
+        for t, c, b in (("a", 0.6, True), ("b", 0.4, True), ("c", 0.4, False))
+    ]
+    run = {"simulator": "s", "call": {"tool": "t", "arguments": {}}, "seed": 0, "outputs": {}}
+    return Answer.model_validate(
+        {
+            "question_id": name,
+            "domain": "lake",
+            "retrieval": {"status": "retrieved", "evidence": [{**run, "text": "x"}]},
+            "closed_book": ["one", "two"],
+            "claims": claims,
+            "failure": {"step": "merge", "reason": "no reply"} if failed else None,
+        }
+    )
+
+
+def test_choices_spend_each_budget_over_all_questions() -> None:
+    drafts = [drafted_claims("a"), drafted_claims("b", failed=True), drafted_claims("c")]
+    settings = SETTINGS.model_copy(update={"final_budgets_percent": (25.0, 100.0)})
+    choices = choose(drafts, settings)
+    assert [[choice.budget_percent for choice in own] for own in choices] == [[25, 100]] * 3
+    # 25 % of 6 claims are 1.5, rounded half up: the two least confident within the boundary.
+    assert [own[0].selected for own in choices] == [(1,), (), (1,)]
+    assert [own[1].selected for own in choices] == [(0, 1), (), (0, 1)]
+    assert {choice.kappa for own in choices for choice in own} == {0.4}
+
+
+def test_tau_makes_one_choice_without_a_budget() -> None:
+    (choices,) = choose([drafted_claims("a")], SETTINGS.model_copy(update={"tau": 0.5}))
+    assert [(choice.budget_percent, choice.selected) for choice in choices] == [(None, (1,))]
+
+
+def test_kappa_is_a_quantile_of_the_development_part() -> None:
+    settings = SETTINGS.model_copy(
+        update={"kappa": None, "kappa_quantile": 0.9, "kappa_development": 1.0}
+    )
+    (choices,) = choose([drafted_claims("a")], settings)
+    assert choices[0].kappa == 0.4  # the lower neighbour of the 0.9 quantile of 0.4, 0.4, 0.6
+
+
+async def test_a_conclusion_keeps_corrects_and_writes(simulations: Simulations) -> None:
+    use = Instruments(model(), simulations)
+    settings = SETTINGS.model_copy(
+        update={"kappa": 0.5, "verify": "selected", "final_budgets_percent": (50.0, 100.0)}
+    )
+    drafted = await draft(QUESTION, use, settings)
+    (choices,) = choose([drafted], settings)
+    concluded = await conclude(QUESTION, drafted, choices, use, settings)
+    # At 100 %: both claims in reach; "It is old" keeps its 0.4, below kappa.
+    assert (concluded.budget_percent, concluded.selected, concluded.kept) == (100, (0, 1), (0, 1))
+    assert concluded.final == "It is 12 m deep. / It is warm."
+    assert concluded.verified
+    assert [claim.after for claim in concluded.claims][1:] == ["It is warm.", "It is old."]
+    # 50 % of 3 claims are 2: the same two.
+    (smaller,) = concluded.baselines
+    assert (smaller.method, smaller.samples, smaller.budget_percent) == ("simulrag", 2, 50)
+    assert smaller.text == concluded.final
+
+
+async def test_verdicts_do_not_hang_on_who_selected_the_claim(simulations: Simulations) -> None:
+    """All verified once, or the selected ones: one answer, of other calls."""
+    use = Instruments(model(), simulations)
+    found = []
+    for verify in ("all", "selected"):
+        settings = SETTINGS.model_copy(
+            update={"verify": verify, "final_budgets_percent": (34.0,), "kappa": 0.0}
+        )
+        drafted = await draft(QUESTION, use, settings)
+        (choices,) = choose([drafted], settings)
+        found.append(await conclude(QUESTION, drafted, choices, use, settings))
+    every, some = found
+    assert (every.selected, every.kept, every.final) == (some.selected, some.kept, some.final)
+    assert sum(claim.verdict is not None for claim in every.claims) == 3
+    assert sum(claim.verdict is not None for claim in some.claims) == len(some.selected) == 1
+
+
+async def test_one_question_by_itself(simulations: Simulations) -> None:
+    settings = MethodSettings(samples=2, kappa=0.0).for_one_question()
+    found = await answer_question(QUESTION, Instruments(model(), simulations), settings)
+    assert found.text == "It is 12 m deep. / It is warm. / It is old."
+    assert found.baselines == ()
+    assert [item.outputs for item in found.evidence] == [{"depth_m": 12.0}]
+
+
+async def test_without_a_tool_nothing_is_verified(simulations: Simulations) -> None:
+    use = Instruments(model(tool_calls={"calls": []}), simulations)
+    found = await answer_question(QUESTION, use, SETTINGS)
+    assert found.failure is None
+    assert not found.verified
+    assert found.selected == ()
+    assert found.final == "It is 12 m deep. / It is cold. / It is old."
+
+
+@pytest.mark.parametrize(
+    ("task", "step"),
+    [
+        ("tool_calls", "retrieve"),
+        ("closed_book", "answer"),
+        ("decompose", "decompose"),
+        ("merge", "merge"),
+        ("entailment", "score"),
+        ("boundary_batch", "assess"),
+        ("verify_batch", "verify"),
+        ("final", "synthesise"),
+    ],
+)
+async def test_a_failure_is_the_questions_own_and_names_its_step(
+    simulations: Simulations, task: str, step: str
+) -> None:
+    ask = model(**{task: ModelUnavailable("no reply")})
+    found = await answer_question(QUESTION, Instruments(ask, simulations), SETTINGS)
+    assert found.failure is not None
+    assert (found.failure.step, found.failure.reason) == (step, "no reply")
+    assert found.final == ""
+
+
+async def test_a_run_that_fails_goes_back_to_the_model_and_then_fails_the_question(
+    simulations: Simulations,
+) -> None:
+    ask = model(tool_calls={"calls": [{"tool": "sound", "arguments": {"place": "dry"}}]})
+    found = await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
+    assert found.failure is not None
+    assert found.failure.reason == "no water there"
+    assert sum(call["task"] == "tool_calls" for call in ask.asked) == SETTINGS.max_attempts
+
+
+async def test_calls_that_wait_stop_the_question_after_all_that_does_not_hang_on_them(
+    simulations: Simulations,
+) -> None:
+    ask = model(tool_calls=CallsPending("waits"))
+    with pytest.raises(CallsPending):
+        await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
+    assert "boundary_batch" in {call["task"] for call in ask.asked}

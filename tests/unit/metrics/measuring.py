@@ -1,0 +1,67 @@
+"""From records to the long table, as the stage does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from simulrag.judging.people.labels import settle
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.gather import collect
+from simulrag.metrics.pool import label_lookup
+from simulrag.metrics.registry import measure
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import frame_of, select
+from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
+from tests.unit.metrics.synthetic import Study, question
+
+FAST = MetricSettings(bootstrap=100, random_seeds=3)
+
+
+def data_of(
+    answers: Sequence[Answer],
+    labels: Iterable[Label] = (),
+    finals: Iterable[FinalClaims] = (),
+    settings: MetricSettings = FAST,
+    *,
+    questions: Sequence[Question] | None = None,
+    scenario_of: Mapping[str, str] | None = None,
+    human: Sequence[HumanLabel] = (),
+    **more: Any,
+) -> DomainData:
+    """A domain's data; without questions each answer has one, in a scenario of its own."""
+    if questions is None:
+        places = scenario_of or {one.question_id: f"s-{one.question_id}" for one in answers}
+        questions = [question(name, scenario) for name, scenario in places.items()]
+    return collect(
+        "urban",
+        settings,
+        questions=questions,
+        answers=answers,
+        finals=finals,
+        judge=label_lookup((one.question_id, one.claim_hash, one.label) for one in labels),
+        settled=settle(human),
+        **more,
+    )
+
+
+def measured(*given: Any, **more: Any) -> pl.DataFrame:
+    """The long table of ``data_of``."""
+    return frame_of(measure(data_of(*given, **more)))
+
+
+def measured_study(
+    data: Study, settings: MetricSettings = FAST, human: Sequence[HumanLabel] = ()
+) -> pl.DataFrame:
+    return measured(
+        data.answers, data.labels, data.finals, settings, questions=data.questions, human=human
+    )
+
+
+def row(table: pl.DataFrame, **where: Any) -> dict[str, Any]:
+    """The only row with these values."""
+    found = select(table, **where)
+    assert found.height == 1, found.select(*where)
+    return found.row(0, named=True)

@@ -1,0 +1,115 @@
+"""What each stage used by model: exported calls, prices, and tokens that nobody counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from simulrag.errors import InputError
+from simulrag.metrics.exports import UNCOUNTED, Estimated, TextTasks, read_export
+from simulrag.metrics.money import pricing
+from simulrag.metrics.table import only, select
+from simulrag.records import FinalText, Usage
+from tests.unit.metrics.measuring import measured, row
+from tests.unit.metrics.synthetic import answer
+
+PRICES = """
+models:
+  - {provider: anthropic, model: m, input: 10, cached_input: 1, cache_write: 12, output: 100,
+     as_of: 2026-11}
+"""
+USAGE = Usage(
+    calls=1, input_tokens=1000, cached_input_tokens=500, cache_write_tokens=100, output_tokens=50
+)
+
+
+def export(folder: Path, *calls: dict[str, Any]) -> Path:
+    """An export of model calls and one simulator run; ``said`` is the reply."""
+    rows = []
+    for given in calls:
+        said, usage = given.pop("said", "text"), given.pop("usage", USAGE)
+        names = {"provider": "anthropic", "endpoint": "default", "model": "m"}
+        rows.append(("model", {**names, **given}, said, usage.model_dump()))
+    rows.append(("simulator", {"simulator": "urban"}, {"speed": 1.0}, None))
+    columns = ("kind", "request", "response", "usage")
+    texts = [[kind, *(json.dumps(part) for part in rest)] for kind, *rest in rows]
+    file = folder / "calls.parquet"
+    pl.DataFrame(texts, schema=columns, orient="row").write_parquet(file)
+    return file
+
+
+def messages(system: str, user: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def spent(folder: Path, *calls: dict[str, Any]) -> pl.DataFrame:
+    (folder / "prices.yaml").write_text(PRICES)
+    exported = read_export(export(folder, *calls))
+    prices = pricing(folder / "prices.yaml")
+    table = measured([], exported=lambda _: {"answer": exported}, pricing=prices)
+    return select(table, family="spending")
+
+
+def test_a_row_a_model_at_its_own_prices(tmp_path: Path) -> None:
+    lab = {"provider": "openai", "endpoint": "lab-gpu", "model": "qwen"}
+    table = spent(tmp_path, {}, {}, {"provider": "local", "model": "small"}, lab)
+    calls = select(table, metric="calls")
+    assert calls["model"].to_list() == ["anthropic:m", "local:small", "openai:qwen (lab-gpu)"]
+    assert calls["value"].to_list() == [2, 1, 1]
+    assert only(table, model="anthropic:m", metric="cached_input_tokens") == 1000
+    one = (400 * 10 + 500 * 1 + 100 * 12 + 50 * 100) / 1e6
+    paid = row(table, metric="usd", model="anthropic:m")
+    assert (paid["value"], paid["as_of"]) == (pytest.approx(2 * one), "2026-11")
+    assert only(table, metric="usd", model="local:small") == 0.0
+    unpriced = row(table, metric="usd", model="openai:qwen (lab-gpu)")
+    assert unpriced["value"] is None
+    assert unpriced["reason"] == "the price table has no price of openai:qwen (lab-gpu)"
+
+
+def test_uncounted_tokens_are_unknown_and_estimated(tmp_path: Path) -> None:
+    asked = {"messages": messages("s" * 100, "u" * 300), "said": "r" * 40, "usage": Usage(calls=1)}
+    table = spent(tmp_path, asked)
+    for name in ("input_tokens", "output_tokens", "usd"):
+        unknown = row(table, metric=name)
+        assert (unknown["value"], unknown["reason"]) == (None, UNCOUNTED)
+    assert only(table, metric="input_tokens_estimated") == 100
+    assert only(table, metric="output_tokens_estimated") == 10
+    assert only(table, metric="usd_estimated") == pytest.approx((100 * 10 + 10 * 100) / 1e6)
+
+
+def test_a_task_is_told_by_its_reply_or_its_texts(tmp_path: Path) -> None:
+    seen = answer(
+        "q",
+        (),
+        closed_book=("first sample",),
+        final="the end",
+        baselines=(FinalText(method="input_rag", samples=1, text="with evidence"),),
+    )
+    texts = TextTasks()
+    texts.see(seen)
+    entailment = {"schema": {"title": "Entailment"}, "messages": messages("a" * 40, "")}
+    file = export(
+        tmp_path,
+        {**entailment, "said": "{}"},
+        {"messages": messages("expert", "1234567890"), "said": "first sample "},
+        {"messages": messages("expert", "12"), "said": "a text that no answer holds"},
+        {"messages": messages("writer", ""), "said": "the end"},
+        {"messages": messages("nobody", ""), "said": "unknown"},
+        {"messages": messages("reader", ""), "said": "with evidence"},
+    )
+    tasks = read_export(file, texts).tasks
+    assert set(tasks) == {"entailment", "closed_book", "final", "input_rag"}
+    assert tasks["entailment"] == Estimated(1, 10.0, 0.5)
+    # Both calls with the system message of a closed-book answer: 16 + 8 characters asked.
+    assert tasks["closed_book"] == Estimated(2, 6.0, (12 + 27) / 4)
+
+
+def test_a_file_that_is_not_an_export_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "calls.parquet"
+    file.write_text("nonsense")
+    with pytest.raises(InputError, match=r"calls\.parquet is not an export"):
+        read_export(file)

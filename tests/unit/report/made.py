@@ -1,0 +1,171 @@
+"""A long table and traces of a small made-up run, friendly or hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from simulrag.metrics.names import ALL_RAG, BUDGETED, FINAL, NO_RAG, UE_SBA
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement
+from simulrag.records import FinalMethod, Retrieval, claim_hash
+from simulrag.report.page import write_report
+from simulrag.report.run import DomainTable, Run, RunSummary
+from simulrag.report.traces import Judged, Traced
+from tests.unit.metrics.synthetic import Study, evidence, study
+
+SETTINGS = MetricSettings(further_centralities=("degree",))
+RECORDED = """# The recorded run
+
+**To be shown** (report, docs): 45 questions, November 2026, a Claude model; tokens were not
+counted; judge and answerer are one family.
+
+More that is not shown.
+"""
+SUMMARY = RunSummary(
+    models={"answer": "anthropic: claude"}, replayed=("answer",), recorded=RECORDED
+)
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{ 7*7 }}"
+NOT_COUNTED = "tokens were not counted"
+
+
+def rows(domain: str = "urban") -> list[Measurement]:
+    """A row or more of every family, values that differ by line."""
+    return [
+        *_coverage(domain),
+        *_claims(domain),
+        *_answers(domain),
+        *_shares(domain),
+        *_costs(domain),
+    ]
+
+
+def run_of(*tables: DomainTable, summary: RunSummary = SUMMARY) -> Run:
+    return Run(SETTINGS, tables or (DomainTable.from_rows("urban", rows()),), summary)
+
+
+def traced(data: Study) -> Iterator[Traced]:
+    for question, answer in zip(data.questions, data.answers, strict=True):
+        labels = {
+            label.claim_hash: Judged(str(label.label), label.reason)
+            for label in data.labels
+            if label.question_id == question.question_id
+        }
+        yield Traced(question, answer, labels)
+
+
+def hostile_study() -> Study:
+    """Three questions; every text of the second one is hostile."""
+    data = study(3)
+    asked = data.questions[1].model_copy(update={"text": HOSTILE, "reference_answer": HOSTILE})
+    record = data.answers[1]
+    spoiled = record.claims[0].model_copy(update={"text": HOSTILE})
+    found = evidence().model_copy(update={"text": HOSTILE})
+    changed = record.model_copy(
+        update={
+            "claims": (spoiled, *record.claims[1:]),
+            "closed_book": (HOSTILE,),
+            "final": HOSTILE,
+            "retrieval": Retrieval(status="retrieved", evidence=(found,), problems=(HOSTILE,)),
+        }
+    )
+    return Study(
+        questions=(data.questions[0], asked, data.questions[2]),
+        answers=(data.answers[0], changed, data.answers[2]),
+        labels=(
+            *data.labels,
+            data.labels[0].model_copy(
+                update={"question_id": record.question_id, "claim_hash": claim_hash(HOSTILE)}
+            ),
+        ),
+        finals=data.finals,
+    )
+
+
+def written(folder: Path, run: Run, data: Study) -> str:
+    """The report's text."""
+    write_report(folder / "index.html", run, traced(data))
+    return (folder / "index.html").read_text(encoding="utf-8")
+
+
+def _row(family: str, domain: str, metric: str, **more: Any) -> Measurement:
+    return Measurement(family=family, domain=domain, metric=metric, **more)
+
+
+def _coverage(domain: str) -> Iterator[Measurement]:
+    counts = {"questions": 8, "completed": 7, "claims": 70, "labels_missing": 0, "replayed": 0}
+    for metric, value in counts.items():
+        yield _row("coverage", domain, metric, value=value, coverage=0.875)
+
+
+def _claims(domain: str) -> Iterator[Measurement]:
+    budgets = SETTINGS.budgets_percent
+    lines = [(NO_RAG, 0), *((method, b) for b in budgets for method in BUDGETED), (ALL_RAG, 100)]
+    leading = {"centrality": "closeness", "undecided": "excluded"}
+    for place, (method, budget) in enumerate(lines):
+        line: dict[str, Any] = {"method": method, "budget_percent": budget}
+        value = 0.5 + 0.02 * place
+        line |= {"value": value, "lower_95": value - 0.1, "upper_95": value + 0.1, "n": 70}
+        for metric in ("f1", "aupr", "auroc", "true_share", "share_spent"):
+            for centrality in SETTINGS.centralities:
+                for undecided in ("excluded", "false"):
+                    variant = {"centrality": centrality, "undecided": undecided}
+                    yield _row("claims", domain, metric, **line, **variant)
+        for step in range(5):
+            yield _row("precision_recall", domain, "precision", **line, x=step / 5)
+    ends = {"value": 0.02, "lower_95": -0.01, "upper_95": 0.05, "p": 0.2, "p_holm": 0.6}
+    for unit in ("difference", "percent"):
+        for budget in budgets:
+            line = {"method": UE_SBA, "baseline": "Random", "budget_percent": budget}
+            more = {"level": "claim", "unit": unit, **leading, **ends}
+            yield _row("comparisons", domain, "auroc", **line, **more)
+
+
+def _answers(domain: str) -> Iterator[Measurement]:
+    lines: list[tuple[FinalMethod, float | None, int]] = [
+        *(("simulrag", 100.0, 5), ("simulrag", 25.0, 5), ("simulrag", 25.0, 1)),
+        *(("input_rag", None, 1), ("output_rag", None, 1), ("closed_book", None, 5)),
+    ]
+    for place, (method, budget, samples) in enumerate(lines):
+        line = {"method": FINAL[method], "budget_percent": budget, "samples": samples, "n": 7}
+        for metric, scale in (("informativeness", 8), ("factuality", 1)):
+            value = scale * (1 - 0.1 * place)
+            ends = {"value": value, "lower_95": value - 0.05, "upper_95": value, "coverage": 0.875}
+            for undecided in ("excluded", "false"):
+                for failures in ("excluded", "zero"):
+                    variant = {"undecided": undecided, "failures": failures}
+                    yield _row("answers", domain, metric, **line, **ends, **variant)
+    for budget in (100.0, 25.0):
+        for baseline, value in (("Input-layer RAG", -0.2), ("Closed book", 0.5)):
+            line = {"method": FINAL["simulrag"], "budget_percent": budget, "samples": 5}
+            line |= {"baseline": baseline, "baseline_samples": 1, "level": "answer"}
+            ends = {"value": value, "lower_95": value - 0.1, "upper_95": value + 0.1}
+            more = {"unit": "difference", "undecided": "excluded", "p": 0.01, "p_holm": 0.02}
+            yield _row("comparisons", domain, "factuality", **line, **ends, **more)
+
+
+def _shares(domain: str) -> Iterator[Measurement]:
+    share = {"value": 0.25, "lower_95": 0.2, "upper_95": 0.3, "n": 70}
+    for metric in ("filtered", "kept_decided", "filtered_decidable"):
+        yield _row("boundary", domain, metric, **share)
+    for metric in ("tool", "call", "arguments", "failed"):
+        yield _row("retrieval", domain, metric, coverage=1.0, **share)
+    yield _row("benchmark", domain, "claims", **share)
+    before = {"method": NO_RAG, "budget_percent": 0, "undecided": "excluded", **share}
+    yield _row("calibration", domain, "ece", **before)
+    yield _row("calibration", domain, "reliability", bin=3, x=0.3, **before)
+    for metric in ("kappa", "held_out_precision"):
+        yield _row("conformal", domain, metric, alpha=0.1, **before)
+
+
+def _costs(domain: str) -> Iterator[Measurement]:
+    yield _row("cost", domain, "simulator_runs", step="simulator", value=1.2)
+    for metric, value in (("calls", 12.5), ("input_tokens", None), ("input_tokens_estimated", 900)):
+        known = {"value": value, "reason": NOT_COUNTED if value is None else ""}
+        for step in ("verify", "all"):
+            yield _row("cost", domain, metric, step=step, **known)
+        yield _row("spending", domain, metric, stage="answer", model="anthropic:claude", **known)
+        for budget in SETTINGS.budgets_percent:
+            line = {"method": UE_SBA, "budget_percent": budget, "level": "claim", "step": "all"}
+            yield _row("method_cost", domain, metric, **line, **known)

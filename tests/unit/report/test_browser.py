@@ -1,0 +1,175 @@
+"""The report in a browser: what the scripts add, by pointer and by keyboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulrag.report.run import DomainTable
+from simulrag.report.traces import BLOCK
+from tests.servers.browser import CHROMIUM, NO_CHROMIUM, Page, browser
+from tests.unit.metrics.synthetic import Study, study
+from tests.unit.report.made import HOSTILE, hostile_study, rows, run_of, written
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
+]
+
+BUDGET = "#urban-auroc-budget"
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("profile")) as page:
+        page.offline()
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        yield page
+
+
+def opened(
+    tab: Page, folder: Path, data: Study, fragment: str = "", domains: tuple[str, ...] = ("urban",)
+) -> Page:
+    """The report of a study, its first question drawn."""
+    written(folder, run_of(*(DomainTable.from_rows(name, rows(name)) for name in domains)), data)
+    tab.errors.clear()
+    tab.open((folder / "index.html").as_uri() + fragment)
+    tab.until("document.querySelector('#trace h3') !== null")
+    return tab
+
+
+def test_hostile_text_stays_text(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, hostile_study(), "#q=urban-001")
+    assert "3 of 3 questions" in page.text("#count")
+    assert HOSTILE.replace("\u2028", "") in page.text("#trace").replace("\u2028", "")
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert page.text(".graph li .text").startswith("1. </script>")
+    assert page.errors == []
+
+
+def test_a_link_opens_a_question_of_a_later_block(tab: Page, tmp_path: Path) -> None:
+    data = study(BLOCK + 5, claims=2)
+    wanted = data.questions[BLOCK + 2].question_id
+    page = opened(tab, tmp_path, data, f"#q={wanted}")
+    page.until(f"document.querySelector('#trace h3').textContent === {json.dumps(wanted)}")
+    assert page.errors == []
+
+
+def test_arrow_keys_ask_the_points_of_a_figure(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(8))
+    page.evaluate(f"document.querySelector('{BUDGET} .mark').focus()")
+    said = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(said).startswith("Random, 15 % verified: AUROC 0.")
+    page.press("ArrowRight")
+    assert page.evaluate(said).startswith("Random, 25 % verified: AUROC 0.")
+    page.press("ArrowDown")
+    assert page.evaluate(said).startswith("Verbalized, 25 % verified: AUROC 0.")
+    assert page.text(f"{BUDGET} .tip") == page.evaluate(said)
+    assert page.evaluate("document.querySelectorAll('[tabindex=\"0\"].mark').length") == (
+        page.evaluate("document.querySelectorAll('.plot').length")
+    )
+    page.press("Escape")
+    assert page.text(f"{BUDGET} .tip") == ""
+    assert page.errors == []
+
+
+def test_the_pointer_asks_the_nearest_point(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(8))
+    page.look(1000, 900)
+    page.evaluate(f"document.querySelector('{BUDGET}').scrollIntoView()")
+    mark = f"document.querySelectorAll('{BUDGET} .mark')[4]"
+    place = page.evaluate(
+        f"(({{x, y, width}}) => [x + width / 2, y])({mark}.getBoundingClientRect())"
+    )
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    assert page.text(f"{BUDGET} .tip") == page.evaluate(f"{mark}.getAttribute('aria-label')")
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+    assert page.text(f"{BUDGET} .tip") == ""
+
+
+def test_a_metric_is_chosen_for_all_figures_and_a_series_hidden_in_its_alternatives(
+    tab: Page, tmp_path: Path
+) -> None:
+    page = opened(tab, tmp_path, study(8))
+    captions = "[...document.querySelectorAll('figure:not([hidden])')].map((one) => one.innerText)"
+    assert sum("AUROC against" in text for text in page.evaluate(captions)) == 2
+    key = f"document.querySelector('{BUDGET} .key')"
+    page.evaluate(f"{key}.focus()")
+    page.press("Enter")
+    page.evaluate(
+        "const of = document.querySelector('select[data-of=\"Metric\"]'); of.value = 'F1';"
+        "of.dispatchEvent(new Event('input'))"
+    )
+    assert sum("F1 against" in text for text in page.evaluate(captions)) == 2
+    assert not any("AUROC against" in text for text in page.evaluate(captions))
+    other = "#urban-f1-budget"
+    shown = f"getComputedStyle(document.querySelector('{other} g[data-series=\"0\"]')).display"
+    assert page.evaluate(shown) == "none"
+    assert page.evaluate(f"{key}.getAttribute('aria-pressed')") == "false"
+    first = f"document.querySelector('{other} [tabindex=\"0\"].mark').getAttribute('aria-label')"
+    assert page.evaluate(first).startswith("Verbalized, 15 % verified: F1")
+    page.evaluate(f"{key}.dispatchEvent(new Event('click'))")
+    assert page.evaluate(shown) == "inline"
+    assert page.errors == []
+
+
+def test_a_figure_is_saved_as_a_picture(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(2))
+    page.evaluate(
+        "window.saved = null; HTMLAnchorElement.prototype.click = function () { saved = this; };"
+        f"document.querySelector('{BUDGET} .save').click()"
+    )
+    page.until("window.saved !== null")
+    assert page.evaluate("saved.download") == "urban-auroc-budget.png"
+    assert page.evaluate("saved.href.startsWith('data:image/png;base64,')")
+    assert page.evaluate("saved.href.length") > 20_000
+    assert page.errors == []
+
+
+def test_one_domain_is_shown_by_itself(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(3), domains=("urban", "climate"))
+    page.evaluate(
+        "const of = document.querySelector('.contents select'); of.value = 'climate';"
+        "of.dispatchEvent(new Event('input'))"
+    )
+    shown = "[...document.querySelectorAll('[data-domain]:not([hidden])')]"
+    names = page.evaluate(f"[...new Set({shown}.map((one) => one.dataset.domain))]")
+    assert names == ["climate"]
+    assert page.errors == []
+
+
+def test_the_claim_graph(tab: Page, tmp_path: Path) -> None:
+    data = study(3, failures=0)
+    page = opened(tab, tmp_path, data)
+    claims = data.answers[0].claims
+    edges = sum(sum(item.support) for item in claims)
+    assert page.evaluate("document.querySelectorAll('.graph .edge').length") == edges
+    assert page.evaluate("document.querySelectorAll('.graph .claim').length") == len(claims)
+    first = "document.querySelector('.graph a')"
+    label = page.evaluate(f"{first}.getAttribute('aria-label')")
+    assert label.startswith("Claim 1, confidence 0.")
+    assert "the simulator's reach" in label
+    page.evaluate(f"{first}.focus()")
+    lit = page.evaluate("document.querySelectorAll('.graph .edge.on').length")
+    assert lit == sum(claims[0].support)
+    page.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "claim-1"
+    page.evaluate("document.querySelector('.graph button').focus()")
+    lit = page.evaluate("document.querySelectorAll('.graph .edge.on').length")
+    assert lit == sum(item.support[0] for item in claims)
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(tab: Page, tmp_path: Path, scheme: str) -> None:
+    page = opened(tab, tmp_path, study(6))
+    page.look(390, 844, scheme)
+    page.open(page.evaluate("location.href"))
+    page.until("document.querySelector('.graph') !== null")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    right = page.evaluate("document.querySelector('.graph').getBoundingClientRect().right")
+    assert 300 < right <= 390
+    page.look(1000, 900)

@@ -1,0 +1,175 @@
+"""The report: one file, nothing from outside, the same bytes, safe with any text."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zlib
+from base64 import b64decode
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.report.run import DomainTable, RunSummary
+from simulrag.report.traces import BLOCK, word_diff
+from tests.unit.metrics.synthetic import study
+from tests.unit.report.made import HOSTILE, hostile_study, rows, run_of, traced, written
+
+
+class Page(HTMLParser):
+    """Tags that are open, attributes seen, and the text of every script."""
+
+    VOID = frozenset({"meta", "link", "input", "br", "img"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[self.tags[-1][1].get("id") or "code"] = data
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """All traces of the page's blocks, in order."""
+        packed = [text for name, text in self.scripts.items() if name.startswith("block-")]
+        return [item for text in packed for item in json.loads(zlib.decompress(b64decode(text)))]
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(tmp_path_factory.mktemp("report"), run_of(), study(8))
+
+
+def test_nothing_comes_from_outside(html: str) -> None:
+    # Base64 may hold two slashes; what it unpacks to is only ever shown as text.
+    html = re.sub(r'(id="block-\d+">)[A-Za-z0-9+/=]*', r"\1", html)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(\s*['\"]?[^#'\")]", html)
+    for tag, attributes in Page(html).tags:
+        assert tag not in {"img", "iframe", "object", "embed"}
+        assert "src" not in attributes
+        assert (attributes.get("href") or "#").startswith(("#", "data:,"))
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_it_is_well_formed_and_accessible(html: str) -> None:
+    page = Page(html)
+    assert page.open == []
+    names = [tag for tag, _ in page.tags]
+    for landmark in ("header", "main", "footer", "h1"):
+        assert names.count(landmark) == 1, landmark
+    assert names.count("caption") == names.count("table") > 10
+    assert all("scope" in found for tag, found in page.tags if tag == "th")
+    figures = [found["aria-label"] or "" for _, found in page.tags if found.get("role") == "img"]
+    assert len(figures) == names.count("figure") > 10
+    assert all(len(words) > 20 for words in figures)
+    ids = [found["id"] for _, found in page.tags if found.get("id")]
+    assert len(ids) == len(set(ids))
+    anchors = {(found["href"] or "")[1:] for tag, found in page.tags if tag == "a"}
+    assert anchors <= set(ids)
+    assert {"overview", "answers", "claims", "cost", "questions"} <= anchors
+    labelled = {found.get("id") for tag, found in page.tags if tag in {"input", "select"}}
+    assert labelled == {"search", "domain", "verdict", "failed"}
+
+
+def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path; from tests.unit.report.made import *;"
+        "import sys; written(Path(sys.argv[1]), run_of(), study(6))"
+    )
+    for name, seed in (("a", "1"), ("b", "2")):
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / name)],
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+    files = [path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*")]
+    assert {"index.html", "figures/urban-auroc-budget.svg"} <= {str(path) for path in files}
+    assert {"tables/urban-answers.md", "tables/coverage.csv"} <= {str(path) for path in files}
+    for path in files:
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes(), path
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    summary = RunSummary(models={HOSTILE: HOSTILE}, replayed=(HOSTILE,), recorded=HOSTILE)
+    spoiled = [replace(row, reason=HOSTILE, value=None, model=HOSTILE) for row in rows()]
+    table = DomainTable.from_rows(HOSTILE, [*rows(), *spoiled])
+    text = written(
+        tmp_path / "page", run_of(replace(table, name="x"), summary=summary), hostile_study()
+    )
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    page = Page(text)
+    assert page.open == []
+    trace = page.traces[1]
+    assert trace["question"] == trace["final"] == trace["claims"][0]["text"] == HOSTILE
+    assert json.loads(page.scripts["index"])[1]["text"] == HOSTILE
+
+
+def test_a_trace_holds_the_whole_way(html: str) -> None:
+    broken, trace, *_ = Page(html).traces
+    assert len(trace["closed_book"]) == 5
+    assert trace["evidence"][0]["call"] == "urban.compare_with_baseline"
+    edited = next(one for one in trace["claims"] if one["verdict"] == "contradicted")
+    assert [kind for kind, _ in edited["edit"]] == ["same", "removed", "added", "same"]
+    assert edited["before"]["label"] in {"true", "false", "undecided"}
+    assert len(edited["support"]) == 5
+    assert broken["failure"]["step"] == "decompose"
+
+
+def test_questions_are_gone_through_one_by_one(tmp_path: Path) -> None:
+    """No record is asked for before the one before it is on the page or in its block."""
+    data = study(2 * BLOCK + 1, claims=2)
+    page = Page(written(tmp_path, run_of(), data))
+    assert sum(name.startswith("block-") for name in page.scripts) == 3
+    ids = [entry["id"] for entry in json.loads(page.scripts["index"])]
+    assert [trace["id"] for trace in page.traces] == ids
+    assert len(ids) == 2 * BLOCK + 1
+
+
+def test_a_report_that_fails_leaves_the_last_one(tmp_path: Path) -> None:
+    from simulrag.report.page import write_report
+
+    before = written(tmp_path, run_of(), study(2))
+
+    def breaks() -> Any:
+        yield from traced(study(1))
+        raise RuntimeError("the answers end here")
+
+    with pytest.raises(RuntimeError, match="end here"):
+        write_report(tmp_path / "index.html", run_of(), breaks())
+    assert (tmp_path / "index.html").read_text(encoding="utf-8") == before
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_no_question_at_all(tmp_path: Path) -> None:
+    empty = run_of(DomainTable("urban", {}), summary=RunSummary())
+    text = written(tmp_path, empty, study(0))
+    assert "No question was answered" in text
+    assert Page(text).open == []
+
+
+def test_word_diff() -> None:
+    before, after = "Time rises by 10 percent.", "Mean time rises by 12.5 percent."
+    runs = word_diff(before, after)
+    assert "".join(text for kind, text in runs if kind != "added") == before
+    assert "".join(text for kind, text in runs if kind != "removed") == after
+    assert ("removed", "10 ") in runs
+    assert word_diff("same", "same") == [("same", "same")]

@@ -1,0 +1,169 @@
+"""What the sections say of a long table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from simulrag.metrics.published import read_published
+from simulrag.report.blocks import Figure, Table, Text
+from simulrag.report.run import DomainTable, LabelledByPeople, Run, RunSummary
+from simulrag.report.sections import SECTIONS, answers, overview, people, published
+from simulrag.report.terminal import terminal_table
+from tests.unit.report.made import NOT_COUNTED, RECORDED, rows, run_of
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
+
+
+def tables(run: Run, key: str) -> list[Table]:
+    section = next(one for one in SECTIONS if one.key == key)
+    return [block for block in section.blocks(run) if isinstance(block, Table)]
+
+
+def test_every_family_is_shown() -> None:
+    run = run_of()
+    shown = {one.key for one in SECTIONS if list(one.blocks(run))}
+    assert shown == {one.key for one in SECTIONS} - {"people", "published"}
+    figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
+    assert {figure.kind for figure in figures} == {
+        *("answers", "budget", "centrality", "precision-recall", "cost"),
+        *("reliability", "boundary", "retrieval"),
+    }
+    for kind in {figure.kind for figure in figures}:
+        assert sum(figure.leading for figure in figures if figure.kind == kind) == 1, kind
+    names = [figure.name for figure in figures]
+    assert len(names) == len(set(names))
+
+
+def test_each_budget_is_a_line_of_its_own() -> None:
+    table = tables(run_of(), "answers")[0]
+    lines = [row[:3] for row in table.rows]
+    assert ("SimulRAG", "100 %", "5") in lines
+    assert ("SimulRAG", "25 %", "5") in lines
+    assert ("Input-layer RAG", "—", "1") in lines
+    first = table.rows[0]
+    assert first[4] == "1.000 [0.950, 1.000]"
+    assert first[-1] == "87.5 %"
+    assert "like with like" in answers.LIKE_WITH_LIKE
+
+
+def test_findings_name_the_best_baseline_and_closed_book() -> None:
+    run = run_of()
+    sentences = [one.text for one in overview.findings(run, run.domains[0])]
+    assert sentences[0] == (
+        "Final answers, 100 % of the claims verified: 1.000 [0.950, 1.000] of SimulRAG's claims "
+        "are true; against the best baseline, Input-layer RAG at m = 1, that is a difference of "
+        "-0.200 [-0.300, -0.100], and against Closed book at m = 1, a difference of "
+        "+0.500 [+0.400, +0.600]."
+    )
+    assert sentences[1].startswith("Final answers, 25 % of the claims verified: 0.900")
+    assert sentences[2].endswith("the interval holds 0, so neither is shown to be better.")
+
+
+def test_provenance_is_the_paragraph_to_be_shown() -> None:
+    assert overview.provenance(RECORDED) == [
+        "45 questions, November 2026, a Claude model",
+        "Tokens were not counted",
+        "Judge and answerer are one family.",
+    ]
+    assert overview.provenance("# Title\n\nAsked by hand.\n\n| a | b |") == ["Asked by hand."]
+    assert overview.provenance("") == []
+    shown = [b for b in overview.blocks(run_of()) if isinstance(b, Text) and b.title]
+    assert [one.text for one in shown][1] == "Tokens were not counted"
+    called = run_of(summary=RunSummary(models={"answer": "openai: gpt-5-mini"}))
+    assert not [b for b in overview.blocks(called) if isinstance(b, Text) and b.title]
+
+
+def test_looked_up_evidence_cannot_be_missed() -> None:
+    looked_up = [
+        replace(row, value=7.0) if row.metric == "replayed" else row for row in rows("urban")
+    ]
+    first = next(iter(overview.blocks(run_of(DomainTable.from_rows("urban", looked_up)))))
+    assert isinstance(first, Text)
+    assert first.role == "warning"
+    assert first.text.startswith("For 7 of 8 questions the evidence was looked up")
+
+
+def test_tokens_that_were_not_counted_are_a_dash_beside_an_estimate() -> None:
+    for table in tables(run_of(), "cost"):
+        at = table.columns.index("Input tokens")
+        assert table.columns[at + 1] == "Input tokens, estimated"
+        row = next(row for row in table.rows if row[0] != "simulator")
+        assert row[at] == "—"
+        assert row[at + 1].startswith("900")
+        assert f"Input tokens: {NOT_COUNTED}." in table.notes
+        assert any(note.startswith("Estimated: ") for note in table.notes)
+    steps = next(table for table in tables(run_of(), "cost") if table.name == "cost")
+    simulator = next(row for row in steps.rows if row[0] == "simulator")
+    assert dict(zip(steps.columns, simulator, strict=True))["Simulator runs"] == "1.2"
+
+
+def test_an_undefined_value_is_a_dash_with_its_reason() -> None:
+    reason = "undefined: all claims have one label"
+    lost = [
+        replace(row, value=None, lower_95=None, upper_95=None, reason=reason)
+        if row.family in ("claims", "answers", "calibration", "boundary")
+        else row
+        for row in rows()
+    ]
+    run = run_of(DomainTable.from_rows("urban", lost))
+    sentences = [one.text for one in overview.findings(run, run.domains[0])]
+    assert all(f"is not known ({reason})" in sentence for sentence in sentences)
+    table = tables(run, "claims")[0]
+    assert set(table.rows[0][2:5]) == {"—"}
+    assert f"UE+SBA (15, 25, 45 %), all-RAG (100 %): {reason}." in table.notes[0]
+    figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
+    drawn = [figure.svg for figure in figures if figure.kind == "budget"]
+    assert all("undefined at every budget" in svg for svg in drawn)
+    assert not any("nan" in figure.svg.lower() for figure in figures)
+
+
+def test_people_who_disagree_are_listed() -> None:
+    one = LabelledByPeople("q1", "A claim.", "true", "agreed", "false", "ada: true, bo: true")
+    same = LabelledByPeople("q2", "Another.", "true", "one annotator", "true", "ada: true")
+    run = replace(run_of(), people={"urban": (one, same)})
+    (table,) = people.blocks(run)
+    assert isinstance(table, Table)
+    assert table.caption == "urban: 1 of 2 labelled claims with a disagreement"
+    assert table.rows[0][:5] == ("q1", "A claim.", "true", "all say so", "false")
+
+
+def test_published_numbers_stand_beside_ours() -> None:
+    paper = {1: read_published(PUBLISHED)}
+    first, second, table = published.blocks(replace(run_of(), published=paper))
+    assert isinstance(table, Table)
+    assert isinstance(first, Text)
+    assert isinstance(second, Text)
+    assert first.text == f"Urban: {table.notes[0]}"
+    assert "23 of 72 F1 cells" in second.text
+    assert table.columns[2] == "This run"
+    assert any("0.783" in row for row in table.rows)  # urban, AUROC, UE+SBA, Claude 3.5, 45 %
+    assert "questions and simulator runs are others than the published ones" in table.notes[0]
+    ocean = DomainTable.from_rows("ocean", rows("ocean"))
+    assert not list(published.blocks(replace(run_of(ocean), published=paper)))
+
+
+def test_what_may_be_compared_follows_the_evidence() -> None:
+    def of(replayed: float) -> DomainTable:
+        changed = (
+            replace(row, value=replayed) if row.metric == "replayed" else row for row in rows()
+        )
+        return DomainTable.from_rows("urban-published", changed)
+
+    assert published.comparable(of(7)).startswith("All 7 completed questions are published ones")
+    assert published.comparable(of(3)).startswith("3 of 7 completed questions are published ones")
+    assert published.comparable(of(0)).startswith("This run's questions")
+
+
+def test_the_terminal_has_eighty_columns() -> None:
+    from rich.console import Console
+
+    long = DomainTable.from_rows("a-domain-with-a-very-long-name", rows())
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
+    console.print(terminal_table(run_of(DomainTable.from_rows("urban", rows()), long)))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    line = next(line for line in text.splitlines() if "SimulRAG, 25 %" in line)
+    assert line.split() == ["urban", "SimulRAG,", "25", "%", "5", "7.2", "0.90", "[0.85,", "0.90]"]
+    assert "AUROC of closeness" in text
+    assert "…" not in text

@@ -1,0 +1,126 @@
+"""`simulrag simulators check` passes what keeps the protocol and names what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.simulators import simulators_app
+from simulators.base import ArgumentError
+from simulators.conformance import check
+from tests.unit.simulators import reservoir
+from tests.unit.simulators.recorded import SETTINGS
+
+DRAW = "        draw = self.demand_m3_per_day"
+FINGERPRINT = "files_fingerprint([Path(__file__)], settings)"
+
+SAID = "empty is {{ outputs.days_until_empty }} days."
+OUTPUT = "draw_down.days_until_empty"
+
+# What is changed in the guide's reservoir, where that must be found, and in which words.
+BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
+    "handbook": (("render_handbook(", "'# A reservoir' or ("), "handbook", "it lacks draw_down"),
+    "end of a range": (
+        (DRAW, f"        1 / (2 - arguments.demand_factor)\n{DRAW}"),
+        "ranges of arguments",
+        "ZeroDivisionError",
+    ),
+    "kind of outputs": (
+        ("return ReservoirOutputs(", "return dict("),
+        "ranges of arguments",
+        "gave dict, not ReservoirOutputs",
+    ),
+    "chance": (
+        ("round(days, 1)", 'round(days, 1) + __import__("random").random()'),
+        "equal seeds, equal bytes",
+        "two runs with one seed differ",
+    ),
+    "process": (
+        ("round(days, 1)", 'round(days, 1) + __import__("os").getpid()'),
+        "equal seeds, equal bytes",
+        "a fresh process gives other outputs",
+    ),
+    "open arguments": (
+        ("Arguments(ToolModel):", "Arguments(ToolModel, extra='allow'):"),
+        "refusals",
+        "an unknown argument is taken",
+    ),
+    "unit": ((SAID, SAID.replace(" days", "")), "outputs in the text", OUTPUT),
+    "unsaid": ((SAID, "empty is far off, in days."), "outputs in the text", OUTPUT),
+    "template": ((SAID, "{{ outputs.days }}"), "outputs in the text", "its template fails"),
+    "unhashed": ((FINGERPRINT, "files_fingerprint([], settings)"), "fingerprint", "__init__.py"),
+    "unstable": (
+        (FINGERPRINT, 'str(__import__("time").time_ns())'),
+        "fingerprint",
+        "two calls of fingerprint() differ",
+    ),
+}
+
+
+def _problems() -> dict[str, str]:
+    return {finding.what: "; ".join(finding.problems) for finding in check("reservoir")}
+
+
+def test_the_guides_reservoir_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reservoir.install(tmp_path, monkeypatch, reservoir.source())
+    done = CliRunner().invoke(
+        simulators_app, ["check", "reservoir", "--settings", '{"volume_m3": 3e6}']
+    )
+    assert done.exit_code == 0, done.output
+    assert done.output.count("passed") == 8
+    assert "made from the ranges" in done.output
+
+
+@pytest.mark.parametrize("way", list(BROKEN))
+def test_what_is_broken_is_named(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change, what, words = BROKEN[way]
+    reservoir.install(tmp_path, monkeypatch, reservoir.source(change))
+    assert words in _problems()[what]
+
+
+def test_a_data_file_and_a_module_that_are_not_hashed_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = "        Path(__file__).with_name('river.csv').read_text()\n"
+    code = "import own_plugin.more\n" + reservoir.source((DRAW, reads + DRAW))
+    reservoir.install(tmp_path, monkeypatch, code, more_py="A = 1\n", **{"river.csv": "1\n"})
+    found = _problems()["fingerprint"]
+    assert "more.py" in found
+    assert "river.csv" in found
+    assert "__init__.py" not in found
+
+
+def test_text_arguments_need_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    town = "    town: str = Field(description='which town')\n    inflow_m3_per_day: float"
+    code = reservoir.source(("    inflow_m3_per_day: float", town))
+    reservoir.install(tmp_path, monkeypatch, code)
+    assert "no value for 'town' follows" in _problems()["calls to start from"]
+
+
+def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reservoir.install(tmp_path, monkeypatch, reservoir.source(BROKEN["unsaid"][0]))
+    run = CliRunner().invoke
+    assert run(simulators_app, ["check", "reservoir"]).exit_code == 1
+    assert run(simulators_app, ["check", "no-such-simulator"]).exit_code == 2
+    assert run(simulators_app, ["check", "reservoir", "--settings", "{volume"]).exit_code == 2
+    assert run(simulators_app, ["check", "reservoir", "--settings", '{"x": 1}']).exit_code == 2
+    with pytest.raises(ArgumentError, match=r"known: .*climate"):
+        check("no-such-simulator")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_the_projects_simulators_pass(name: str) -> None:
+    assert [(found.what, found.problems) for found in check(name) if not found.passed] == []
+
+
+def test_code_that_cannot_be_imported_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reservoir.install(tmp_path, monkeypatch, "def (")
+    done = CliRunner().invoke(simulators_app, ["check", "reservoir"])
+    assert done.exit_code == 2
+    assert isinstance(done.exception, SystemExit)
+    assert "SyntaxError" in done.output

@@ -1,0 +1,60 @@
+"""What the recorded model was shown, and what the simulators answered then, are still the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from simulators.base import Guided, handbook_with_guide, validate_call
+from simulators.registry import load
+from tests.unit.simulators.recorded import SETTINGS, requests
+
+DOMAINS = list(SETTINGS)
+
+
+def _shown(stage: str, domain: str) -> list[str]:
+    """The handbooks in the prompts of a stage."""
+    found = []
+    for request, _ in requests(stage, domain, "model"):
+        text = request["messages"][0]["content"]
+        if "<handbook>\n" in text:
+            found.append(text.split("<handbook>\n")[1].split("\n</handbook>")[0])
+    return found
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_answering_models_are_shown_the_handbook_as_recorded(domain: str) -> None:
+    shown = _shown("answer", domain)
+    assert shown
+    assert set(shown) == {load(domain, SETTINGS[domain]).handbook()}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_writers_of_benchmarks_are_shown_the_guide_too(domain: str) -> None:
+    simulator = load(domain, SETTINGS[domain])
+    assert _shown("benchmark", domain) == [handbook_with_guide(simulator)]
+    assert isinstance(simulator, Guided) == (domain != "urban")
+
+
+def _same(domain: str, request: dict[str, Any], response: Any) -> None:
+    simulator = load(domain, SETTINGS[domain])
+    arguments = validate_call(simulator, request["tool"], request["arguments"])
+    outputs = simulator.run(request["tool"], arguments, request["seed"])
+    assert json.loads(outputs.model_dump_json()) == response
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_recorded_run_comes_out_the_same(domain: str) -> None:
+    runs = requests("answer", domain, "simulator")
+    assert len(runs) > 10
+    _same(domain, *runs[len(runs) // 2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["benchmark", "answer"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_recorded_run_comes_out_the_same(domain: str, stage: str) -> None:
+    for request, response in requests(stage, domain, "simulator"):
+        _same(domain, request, response)

@@ -1,0 +1,54 @@
+"""The test double's replies: one for every task, and whole benchmarks that pass their check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulators.registry import load
+from simulrag.calls import CallCache
+from simulrag.errors import ReplyInvalid
+from simulrag.method.simulation import Simulations
+from simulrag.models import replies
+from simulrag.models.base import Sampling
+from simulrag.models.gateway import Gateway
+from simulrag.models.prompts import packaged_prompts
+from simulrag.models.providers.registry import make_provider
+from simulrag.models.settings import ModelSettings
+from simulrag.questions.open.generation import generate
+from simulrag.questions.open.templates import draw_templates
+from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing.traffic import _REPLIES
+
+
+def test_every_reply_of_the_prompts_is_answered() -> None:
+    named = {
+        name
+        for name, item in vars(replies).items()
+        if isinstance(item, type) and (item.__doc__ or "").startswith("Reply to ")
+    }
+    assert named == set(_REPLIES)
+
+
+async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path) -> None:
+    simulator = load("urban")
+    with (
+        LoopbackServer(traffic()) as server,
+        CallCache(tmp_path / "cache", stage="test") as cache,
+    ):
+        settings = ModelSettings(
+            provider="openai", model="m", base_url=server.url, sampling=Sampling(seed=0)
+        )
+        gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+        templates, questions, summary = await generate(
+            gateway, Simulations(simulator, cache), "urban", n=3, seed=1, template_count=10
+        )
+        with pytest.raises(ReplyInvalid, match="at least 1 item"):
+            await draw_templates(gateway, load("climate"), 10)
+        await gateway.close()
+    assert len(templates) == 3
+    assert summary.rejected == 0, summary.rejections
+    assert {len(question.calls) for question in questions} == {1, 2}
+    assert all(question.reference_claims for question in questions)
+    assert gateway.failures == {}
