@@ -19,7 +19,7 @@ BENCHMARKS = {
     "epidemiology": "engines",
     "confidence": "engines",
     "evaluation": "evaluation",
-    "report": "report",
+    "report": "evaluation",
     "memory": "memory",
 }
 """The function of each, which has the benchmark's name, by its module."""

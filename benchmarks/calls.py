@@ -1,7 +1,7 @@
 """Calls, input tokens and the longest chain of calls that one question needs.
 
-On the test double's traffic: m = 5, 34 claims a question, a budget of 25 %, the urban handbook. Tokens are
-o200k_base's (the package bpe-openai), of the messages; reply schemas are counted apart.
+On the test double's traffic: m = 5, 34 claims a question, a budget of 25 %, the urban handbook.
+Tokens are o200k_base's (the package bpe-openai), of the messages; reply schemas are counted apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a domain costs after its last call: its metrics, in a process of their own, as it grows."""
+"""What a domain costs after its last call as it grows: metrics and report, each in a process."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import random
 import resource
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.figures import Figure
+from benchmarks.stub_runs import ROOT
 from flows.files import write_records, write_table
-from flows.project import Results
+from flows.project import Project, Results
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import (
     Answer,
@@ -38,25 +39,55 @@ _TEXT = "Mean travel time changes by +12.5 % against the baseline. " * 40
 
 def evaluation() -> Iterator[Figure]:
     """Every metric of the leading centrality for growing numbers of questions, and peak memory."""
+    yield from _growing("metrics", _metrics)
+
+
+def report() -> Iterator[Figure]:
+    """The page over the same, its metrics made before; and the size of the page."""
+    yield from _growing("report", _report)
+
+
+def _growing(name: str, measure: Callable[[Path], None]) -> Iterator[Figure]:
     for questions in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            write_synthetic(Results(Path(folder)), questions)
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
-                wall, cpu, memory = apart.submit(_measured, Path(folder)).result()
-        yield "metrics_wall", wall, "s", questions
-        yield "metrics_cpu", cpu, "s", questions
-        yield "metrics_memory", memory, "MB", questions
+            place = Results(Path(folder))
+            write_synthetic(place, questions)
+            if name == "report":
+                _apart(_metrics, Path(folder))
+            wall, cpu, memory = _apart(measure, Path(folder))
+            yield f"{name}_wall", wall, "s", questions
+            yield f"{name}_cpu", cpu, "s", questions
+            yield f"{name}_memory", memory, "MB", questions
+            if name == "report":
+                yield "report_size", place.report.stat().st_size / 1e6, "MB", questions
 
 
-def _measured(folder: Path) -> tuple[float, float, float]:
+def _apart(measure: Callable[[Path], None], folder: Path) -> tuple[float, float, float]:
     """Wall and processor seconds, imports included, and the process's largest memory in MB."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        return apart.submit(_measured, measure, folder).result()
+
+
+def _measured(measure: Callable[[Path], None], folder: Path) -> tuple[float, float, float]:
     start, spent = time.perf_counter(), time.process_time()
+    measure(folder)
+    wall, cpu = time.perf_counter() - start, time.process_time() - spent
+    return wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def _metrics(folder: Path) -> None:
     from flows.stages.metrics import read_domain, write_metrics
 
     place = Results(folder)
     write_metrics(place.metrics, read_domain(place, DOMAIN, MetricSettings()))
-    wall, cpu = time.perf_counter() - start, time.process_time() - spent
-    return wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def _report(folder: Path) -> None:
+    from flows.params import load_params
+    from flows.stages.report import write
+
+    project, place = Project(ROOT), Results(folder)
+    write(project, load_params(project.params), place, {DOMAIN: place.benchmark(DOMAIN)})
 
 
 def write_synthetic(place: Results, questions: int, seed: int = 3) -> None:

@@ -17,6 +17,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from simulrag.errors import InputError
 
@@ -61,6 +62,9 @@ def changed(path: Path, values: Mapping[str, object]) -> str:
 
 
 def _in_one_line(value: object) -> object:
+    if isinstance(value, str) and ":" in value:
+        # YAML takes the colon of an address, in braces, for the end of a key.
+        return DoubleQuotedScalarString(value)
     if not isinstance(value, Mapping):
         return value
     line = CommentedMap({key: _in_one_line(item) for key, item in value.items()})

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ class ToolModel(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def measured(unit: str, meaning: str, **more: Any) -> Any:
+    """A field with its unit and meaning for the handbook; ``more`` goes to pydantic's Field."""
+    return Field(description=meaning, json_schema_extra={"unit": unit}, **more)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flows.cli.output import Json, print_json
 
 if TYPE_CHECKING:
     from simulrag.models.batch.rounds import BatchProgress
@@ -19,7 +20,6 @@ batch_app = typer.Typer(
     no_args_is_help=True, help="Calls that wait in mode deferred: the half-price path."
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SHOWN_REFUSALS = 10
 
 
@@ -41,11 +41,11 @@ def batch_export(
     with _store() as (store, batches):
         if plain is not None:
             count = export_plain(store, plain)
-            _print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {plain}")
+            print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {plain}")
             return
         written = export(store, out or batches)
     if as_json:
-        _print_json([item.model_dump() for item in written])
+        print_json([item.model_dump() for item in written])
         return
     for item in written:
         typer.echo(f"{item.requests} calls, {item.size_bytes / 1e6:.1f} MB -> {item.path}")
@@ -70,7 +70,7 @@ def batch_submit(
             if not as_json:
                 typer.echo(f"{item.requests} calls sent as {item.provider_id} ({item.name})")
     if as_json:
-        _print_json(sent)
+        print_json(sent)
     elif not sent:
         typer.echo("no call waits to be sent")
 
@@ -84,7 +84,7 @@ def batch_status(as_json: Json = False) -> None:
         batches = status(store)
         found = counts(store.calls())
     if as_json:
-        _print_json({"calls": found, "batches": [item.model_dump() for item in batches]})
+        print_json({"calls": found, "batches": [item.model_dump() for item in batches]})
         return
     typer.echo(", ".join(f"{n} {state}" for state, n in found.items()))
     _show(batches)
@@ -105,7 +105,7 @@ def batch_import(
     with _store() as (store, _):
         report, batches = (read_files(store, files), []) if files else fetch(store)
     if as_json:
-        _print_json(report.model_dump())
+        print_json(report.model_dump())
     else:
         failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
         typer.echo(f"{report.answered} calls answered{failed}, {report.present} were before")
@@ -161,7 +161,3 @@ def _budget() -> Iterator[BatchBudget]:
     limits, prices = operations.budget, read_prices(project.prices)
     with CallCache(cache_place(project, operations), stage="batch-submit", mode="replay") as cache:
         yield BatchBudget(limits, Account(cache.ledger(), prices, limits.since))
-
-
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

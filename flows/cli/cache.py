@@ -31,7 +31,8 @@ def cache_stats_command(as_json: Json = False) -> None:
         return
     typer.echo(f"{stats['entries']} entries, {stats['size_bytes'] / 1e6:.1f} MB")
     for name, stage in sorted(stats["stages"].items()):
-        typer.echo(f"  {name}: {stage['hits']} hits, {stage['misses']} misses in its last run")
+        counts = f"{stage['hits']} hits, {stage['misses']} misses, {stage['missing']} missing"
+        typer.echo(f"  {name}: {counts} in its last run")
     for row in stats["times"]:
         typer.echo(
             f"  {row['name']}: {row['calls']} calls made here took {row['total_s']:.1f} s one by "

@@ -67,14 +67,16 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
     from simulrag.errors import InputError
 
     names = [f"{stage}-{domain}" for domain in params.domains for stage in STAGES]
-    if not any(project.results.calls(name).is_file() for name in names):
+    exported = [path for name in names if (path := project.results.calls(name)).is_file()]
+    if not exported:
         raise InputError("no stage has exported its calls to data/calls; run `simulrag run` first")
+    for path in exported:
+        _check_keys(path)
     for name in names:
         source, target = project.results.calls(name), project.recorded / f"{name}.parquet"
         if not source.is_file():
             yield f"{name}: not run here, left as it is"
             continue
-        _check_keys(source)
         used = pl.read_parquet(source)
         old = pl.read_parquet(target) if target.is_file() else used.clear()
         kept = old.filter(pl.col("key").is_in(used["key"].to_list()))

@@ -81,7 +81,7 @@ async def open_bench(
     seed: int = 0,
     export: Path | None = None,
 ) -> AsyncIterator[Bench]:
-    """Open the cache (importing the stage's exported calls first), the model and the simulator.
+    """Open the cache, the model and the simulator; with ``export``, import its calls first.
 
     In mode deferred, calls that are not stored wait for a batch; the body ends with
     ``bench.check_waiting()``. On the way out, also after an error, the calls of a stage that ended
@@ -93,8 +93,8 @@ async def open_bench(
     cache = CallCache(place, stage=stage, mode=operations.mode)
     pending: PendingCalls | None = None
     try:
-        _import(cache, project.recorded / f"{stage}.parquet")
         if export is not None:
+            _import(cache, project.recorded / f"{stage}.parquet")
             _import(cache, export)
         settings = located(project, params.model(role))
         provider = make_provider(settings)

@@ -93,21 +93,14 @@ def run(
     where = project.results if out is None else Results(out)
 
     async def body(tracker: Tracker) -> Headline:
-        found: list[Headline] = []
+        async def work() -> Headline:
+            prices = pricing(project.prices)
+            data = read_domain(where, domain, params.metrics, benchmark=benchmark, prices=prices)
+            return write_metrics(where.metrics, data)
 
-        async def work() -> None:
-            data = read_domain(
-                where,
-                domain,
-                params.metrics,
-                benchmark=benchmark,
-                prices=pricing(project.prices),
-            )
-            found.append(write_metrics(where.metrics, data))
-
-        await tracker.step("measure", work)
-        await tracker.markdown(f"metrics-{domain}", headline_table(domain, found[0]))
-        return found[0]
+        short = await tracker.step("measure", work)
+        await tracker.markdown(f"metrics-{domain}", headline_table(domain, short))
+        return short
 
     tags = [f"domain:{domain}"]
     run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)

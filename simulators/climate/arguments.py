@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from simulators.base import ToolModel
+from simulators.base import ToolModel, measured
 
 Scenario = Literal["ssp126", "ssp245", "ssp370", "ssp585"]
 
@@ -20,13 +20,7 @@ _PERCENT = (
 
 def _change(what: str, default: Any = ...) -> Any:
     """A change of emissions, from none left to twice as much."""
-    return Field(
-        default=default,
-        ge=-100,
-        le=100,
-        description=f"Change of {what} {_PERCENT}",
-        json_schema_extra={"unit": "percent"},
-    )
+    return measured("percent", f"Change of {what} {_PERCENT}", default=default, ge=-100, le=100)
 
 
 class CityQuery(ToolModel):
@@ -49,19 +43,19 @@ class Place(ToolModel):
 
     model_config = ConfigDict(strict=True)
 
-    latitude: float | None = Field(
+    latitude: float | None = measured(
+        "degrees",
+        "Latitude, north positive; with longitude, in the place of city_name.",
         default=None,
         ge=-90,
         le=90,
-        description="Latitude, north positive; with longitude, in the place of city_name.",
-        json_schema_extra={"unit": "degrees"},
     )
-    longitude: float | None = Field(
+    longitude: float | None = measured(
+        "degrees",
+        "Longitude, east positive (200 is 160 W); with latitude.",
         default=None,
         ge=-180,
         le=360,
-        description="Longitude, east positive (200 is 160 W); with latitude.",
-        json_schema_extra={"unit": "degrees"},
     )
     city_name: str | None = Field(
         default=None,
@@ -86,23 +80,13 @@ class Place(ToolModel):
 class History(Place):
     """A place in a year of the past."""
 
-    year: int = Field(
-        ge=1850,
-        le=2014,
-        description="Calendar year of the past.",
-        json_schema_extra={"unit": "year"},
-    )
+    year: int = measured("year", "Calendar year of the past.", ge=1850, le=2014)
 
 
 class Future(Place):
     """A place in a year to come."""
 
-    year: int = Field(
-        ge=2015,
-        le=2100,
-        description="Calendar year to come.",
-        json_schema_extra={"unit": "year"},
-    )
+    year: int = measured("year", "Calendar year to come.", ge=2015, le=2100)
     scenario: Scenario = Field(description=_PATHWAY)
 
 
@@ -146,9 +130,7 @@ class Global(ToolModel):
 
     model_config = ConfigDict(strict=True)
 
-    year: int = Field(
-        ge=1850, le=2100, description="Calendar year.", json_schema_extra={"unit": "year"}
-    )
+    year: int = measured("year", "Calendar year.", ge=1850, le=2100)
     scenario: Scenario | None = Field(
         default=None, description=f"{_PATHWAY} Needed from 2015 on; none before."
     )

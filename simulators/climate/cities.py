@@ -42,7 +42,7 @@ class City:
     longitude: float
     country: str
     state: str
-    """Code of the state, for cities of the US alone."""
+    """Code of the state, only for cities of the US."""
     population: int
     variants: tuple[str, ...]
 
@@ -89,9 +89,9 @@ def find_city(city_name: str) -> City:
         country, state = _countries().get(fold(region)), _states().get(fold(region))
         if country is None and state is None:
             raise ArgumentError(
-                f"'{region}' in city_name '{city_name}' is no country and no state of the US; of "
-                f"that name there is: {_listed(_by_size(known))}. Name a country, or give latitude "
-                "and longitude"
+                f"'{region}' in city_name '{city_name}' is neither a country nor a state of the "
+                f"US; of that name there is: {_listed(_by_size(known))}. Name a country, or give "
+                "latitude and longitude"
             )
         found = tuple(
             city

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from simulators.base import ArgumentError, ToolModel
+from simulators.base import ArgumentError, ToolModel, measured
 from simulators.epidemiology.places import find_states
 from simulators.epidemiology.summary import Trend
 from simulators.epidemiology.trajectories import check_memory
@@ -26,9 +26,8 @@ class ForecastArguments(ToolModel):
         description="names or postal abbreviations of 1 to 51 states of the USA (with the "
         "District of Columbia) that the forecast sums over"
     )
-    start_date: str = Field(
-        description="first day of the season; where the question names no year, a season of 2022",
-        json_schema_extra={"unit": "YYYY-MM-DD"},
+    start_date: str = measured(
+        "YYYY-MM-DD", "first day of the season; where the question names no year, a season of 2022"
     )
     r0: float = Field(
         ge=1.2, le=4, description="basic reproduction number, in midwinter with nobody immune"
@@ -37,66 +36,47 @@ class ForecastArguments(ToolModel):
         description="strength of the seasonal change of transmission; 'no seasonality' is none; a "
         "number is the share by which midsummer's transmission lies below midwinter's"
     )
-    prior_immunity_percent: float = Field(
-        ge=0,
-        le=80,
-        description="share of the population that is immune at the start",
-        json_schema_extra={"unit": "percent"},
+    prior_immunity_percent: float = measured(
+        "percent", "share of the population that is immune at the start", ge=0, le=80
     )
     metric: Metric = Field(
         description="patients in hospital on a day (prevalence), new admissions a day (incidence), "
         "new infections a day, or people latent or infectious on a day"
     )
-    school_closure_weeks: Weeks = Field(
-        default=0, description="length of a school closure", json_schema_extra={"unit": "weeks"}
+    school_closure_weeks: Weeks = measured("weeks", "length of a school closure", default=0)
+    school_closure_start_week: Weeks = measured(
+        "weeks", "weeks from the start date to the school closure", default=4
     )
-    school_closure_start_week: Weeks = Field(
-        default=4,
-        description="weeks from the start date to the school closure",
-        json_schema_extra={"unit": "weeks"},
-    )
-    community_reduction_percent: float = Field(
+    community_reduction_percent: float = measured(
+        "percent",
+        "cut of all contacts (distancing, masks) while a community reduction lasts",
         default=0,
         ge=0,
         le=90,
-        description="cut of all contacts (distancing, masks) while a community reduction lasts",
-        json_schema_extra={"unit": "percent"},
     )
-    community_reduction_weeks: Weeks = Field(
-        default=8,
-        description="length of the community reduction",
-        json_schema_extra={"unit": "weeks"},
+    community_reduction_weeks: Weeks = measured(
+        "weeks", "length of the community reduction", default=8
     )
-    community_reduction_start_week: Weeks = Field(
-        default=4,
-        description="weeks from the start date to the community reduction",
-        json_schema_extra={"unit": "weeks"},
+    community_reduction_start_week: Weeks = measured(
+        "weeks", "weeks from the start date to the community reduction", default=4
     )
-    vaccination_coverage_percent: float = Field(
-        default=0,
-        ge=0,
-        le=90,
-        description="people reached by an additional vaccination campaign of ten weeks, over and "
+    vaccination_coverage_percent: float = measured(
+        "percent",
+        "people reached by an additional vaccination campaign of ten weeks, over and "
         "above the usual autumn campaign",
-        json_schema_extra={"unit": "percent"},
-    )
-    vaccination_start_week: Weeks = Field(
         default=0,
-        description="weeks from the start date to the additional campaign",
-        json_schema_extra={"unit": "weeks"},
+        ge=0,
+        le=90,
     )
-    horizon_weeks: int = Field(
-        default=45,
-        ge=5,
-        le=60,
-        description="length of the forecast",
-        json_schema_extra={"unit": "weeks"},
+    vaccination_start_week: Weeks = measured(
+        "weeks", "weeks from the start date to the additional campaign", default=0
     )
-    members: int | None = Field(
+    horizon_weeks: int = measured("weeks", "length of the forecast", default=45, ge=5, le=60)
+    members: int | None = measured(
+        "runs",
+        "runs of the ensemble; none takes the simulator's setting (100 unless changed)",
         default=None,
         ge=2,
-        description="runs of the ensemble; none takes the simulator's setting (100 unless changed)",
-        json_schema_extra={"unit": "runs"},
     )
     per_state: bool = Field(
         default=False, description="true adds the summary of every named state on its own"
@@ -124,7 +104,7 @@ class ForecastArguments(ToolModel):
             day = date.fromisoformat(text.strip())
         except ValueError:
             raise ValueError(
-                f"'{text}' is no date; write it as YYYY-MM-DD, for example 2022-10-05"
+                f"'{text}' is not a date; write it as YYYY-MM-DD, for example 2022-10-05"
             ) from None
         if not FIRST_YEAR <= day.year <= LAST_YEAR:
             raise ValueError(f"'{text}' is not between {FIRST_YEAR} and {LAST_YEAR}")
@@ -164,35 +144,23 @@ class DailyQuantiles(ToolModel):
 class ForecastOutputs(ToolModel):
     """The forecast's summary, over the sum of the named states."""
 
-    peak_median: float = Field(
-        description="peak magnitude of the metric, median of the ensemble",
-        json_schema_extra={"unit": "people"},
+    peak_median: float = measured("people", "peak magnitude of the metric, median of the ensemble")
+    peak_lower_90: float = measured(
+        "people", "lower bound of the 90 percent interval of the peak magnitude"
     )
-    peak_lower_90: float = Field(
-        description="lower bound of the 90 percent interval of the peak magnitude",
-        json_schema_extra={"unit": "people"},
+    peak_upper_90: float = measured(
+        "people", "upper bound of the 90 percent interval of the peak magnitude"
     )
-    peak_upper_90: float = Field(
-        description="upper bound of the 90 percent interval of the peak magnitude",
-        json_schema_extra={"unit": "people"},
-    )
-    peak_date: str = Field(
-        description="date of the peak, median of the ensemble",
-        json_schema_extra={"unit": "YYYY-MM-DD"},
-    )
-    weeks_to_peak: float = Field(
-        description="time from the start of the season to the peak",
-        json_schema_extra={"unit": "weeks"},
-    )
+    peak_date: str = measured("YYYY-MM-DD", "date of the peak, median of the ensemble")
+    weeks_to_peak: float = measured("weeks", "time from the start of the season to the peak")
     trend: Trend = Field(description="initial trend: the class of the four-week growth")
-    four_week_growth_percent: float = Field(
-        description="growth of the metric over the first four weeks (of the daily medians)",
-        json_schema_extra={"unit": "percent"},
+    four_week_growth_percent: float = measured(
+        "percent", "growth of the metric over the first four weeks (of the daily medians)"
     )
-    cumulative_median: float = Field(
-        description="total burden of the season: the metric summed over all days, median of the "
+    cumulative_median: float = measured(
+        "people",
+        "total burden of the season: the metric summed over all days, median of the "
         "ensemble (patient days for hospital prevalence, admissions for hospital incidence)",
-        json_schema_extra={"unit": "people"},
     )
     per_state: list[StateSummary] = Field(
         default=[], description="the summary by state, where asked for"

@@ -144,10 +144,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _published(row: dict[str, str]) -> Published:
     season = row["season"].strip()
     if season not in _SEASONS:
-        raise ValueError(f"season '{season}' is not one of {', '.join(_SEASONS)}")
+        raise ValueError(f"'{season}' is not a season; known: {', '.join(_SEASONS)}")
     metric = row["metric"].strip()
     if metric not in _METRICS:
-        raise ValueError(f"metric '{metric}' is neither prevalence nor incidence")
+        raise ValueError(f"'{metric}' is not a metric; known: {', '.join(_METRICS)}")
     states = find_states([name.strip() for name in row["states"].split(",")])
     return Published(
         states=states,

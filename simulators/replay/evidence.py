@@ -72,7 +72,7 @@ def _parse(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ArgumentError(f"{where}: this is no JSON ({error}); import the file again") from None
+        raise ArgumentError(f"{where}: this is not JSON ({error}); import the file again") from None
 
 
 def _field(entry: Any, name: str, where: str) -> str:

@@ -79,7 +79,7 @@ class ReplaySimulator:
             start = arguments.question[:80]
             raise ArgumentError(
                 f"{self._file.name} holds no evidence for the question '{start}'; "
-                "replay answers the questions of its benchmark alone, word for word"
+                "replay answers only the questions of its benchmark, word for word"
             )
         return PublishedEvidenceOutputs(text=text)
 

@@ -74,7 +74,7 @@ def cache_stats(place: CachePlace) -> CacheStats:
 
     Raises CacheError for a row that cannot be trusted, EnvironmentFault for a Redis out of reach.
     """
-    stages: dict[str, StageRun] = Field(default_factory=dict)
+    stages: dict[str, StageRun] = {}
     kinds: Counter[CallKind] = Counter()
     versions: defaultdict[str, Counter[str]] = defaultdict(Counter)
     took: defaultdict[str, list[float]] = defaultdict(list)

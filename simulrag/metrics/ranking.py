@@ -8,6 +8,7 @@ The first row of weights is all ones: the value itself comes from the same code 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -172,6 +173,11 @@ def _fill(found: dict[str, Floats], at: slice, part: _Part) -> None:
 def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
     """Where precision and recall are closest; of about equally close ones the best F1."""
     positives = hits[:, -1:]
+    # Once as many are taken as are true, recall exceeds precision by ever more: look no further.
+    enough = bisect_left(
+        range(hits.shape[1] - 1), True, key=lambda j: bool((taken[:, j] >= positives[:, 0]).all())
+    )
+    hits, taken, precision = (part[:, : enough + 1] for part in (hits, taken, precision))
     distance = hits / positives
     np.subtract(precision, distance, out=distance)
     np.abs(distance, out=distance)

@@ -1,79 +1,69 @@
-"""Mode deferred through the whole pipeline: one round of batches a level, then the same outs."""
+"""Mode deferred through a stage: a round of batches a level, then the answers; no failure."""
 
 from __future__ import annotations
 
 import json
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 
-from simulrag.models.batch.rounds import fetch, submit
-from simulrag.models.pending import PendingStore
-from simulrag.testing.loopback import LoopbackServer, offline_answers
-from tests.integration.projects import copy_project, dvc, run
+from simulrag.records import Question
+from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing.traffic import question
+from tests.integration.projects import copy_project, dvc, simulrag
 
 pytestmark = pytest.mark.slow
-SMALL = {
-    "benchmark.questions": 2,
-    "benchmark.templates": 2,
-    "answer.samples": 2,
-    "answer.baselines": False,
-    "metrics.bootstrap": 100,
-    "metrics.random_seeds": 2,
-    "operations.prefect": "off",
-}
-ROUNDS = 5
-"""Tool calls and answers; decomposition; one merge; all that judges a claim; synthesis."""
-
-
-def simulrag(project: Path, *arguments: str) -> tuple[int, str]:
-    done = run(project, sys.executable, "-m", "flows.cli.app", *arguments, check=False)
-    return done.returncode, done.stdout + done.stderr
+SMALL = {"answer.samples": 2, "answer.baselines": False, "operations.mode": "deferred"}
+MOST_ROUNDS = 9
 
 
 def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
-    with LoopbackServer(offline_answers()) as server:
-        model = {
-            "provider": "openai",
-            "model": "rules",
-            "base_url": server.url,
-            "sampling": {"temperature": 0.0, "seed": 0},
-            "tasks": {"closed_book": {"temperature": 1.0}},
-        }
-        changes = {**SMALL, "llm.answer": model, "operations.mode": "deferred"}
+    with LoopbackServer(traffic()) as server:
+        model = {"provider": "openai", "model": "stub", "base_url": server.url}
+        changes = {**SMALL, "llm.answer": {**model, "sampling": {"seed": 0}}}
         project = copy_project(tmp_path / "project", **changes)
-        dvc(project, "init", "--no-scm", "--quiet")
-        code, said = simulrag(project, "run")
-        assert (code, server.requests) == (75, []), said
-        assert "calls pending" in said
-        stage = [sys.executable, "-m", "flows.stages.answer", "--domain", "urban"]
-        assert simulrag(project, "batch", "submit")[1].startswith("6 calls sent as batch-")
-        assert "6 sent" in simulrag(project, "batch", "status")[1]
-        code, said = simulrag(project, "batch", "import", "--json")
-        assert (code, json.loads(said)["answered"]) == (0, 6), said
-        store = PendingStore(project / ".cache/calls")
-        for _ in range(ROUNDS - 1):
-            done = run(project, *stage, check=False)
-            assert done.returncode == 75, done.stderr
+        shutil.rmtree(project / "data/recorded")  # so that all that is stored came by a batch
+        file = project / "questions.jsonl"
+        records = [
+            Question(
+                question_id=f"q{i}",
+                domain="urban",
+                text=question(i),
+                reference_answer="",
+                scenario_id=f"s{i}",
+            )
+            for i in range(2)
+        ]
+        file.write_text("".join(record.model_dump_json() + "\n" for record in records))
+        command = ("stage", "answer", "-d", "urban", "--benchmark", str(file), "--out", "out")
+        out = project / "out/answers/urban.jsonl"
+        rounds = 0
+        while (done := simulrag(project, *command)).returncode == 75:
             assert "calls pending for" in done.stderr
-            assert not (project / "data/answers/urban.jsonl").exists()
-            assert len(list(submit(store, lambda store, part: None, again=False))) == 1
-            assert fetch(store)[0].answered > 0
-        code, said = simulrag(project, "run")
-        assert code == 0, said
-        answers = [json.loads(x) for x in (project / "data/answers/urban.jsonl").open()]
+            assert not out.exists()
+            sent = simulrag(project, "batch", "submit", check=True)
+            assert "calls sent as batch-" in sent.stdout
+            taken = json.loads(simulrag(project, "batch", "import", "--json", check=True).stdout)
+            assert taken["answered"] > 0
+            rounds += 1
+            assert rounds <= MOST_ROUNDS
+        assert done.returncode == 0, done.stderr
+        answers = [json.loads(line) for line in out.read_text().splitlines()]
         assert [answer["failure"] for answer in answers] == [None, None]
         assert all(answer["final"] for answer in answers)
-        assert simulrag(project, "batch", "export")[1].strip() == "no call waits to be sent"
+        assert rounds > 3
+        left = simulrag(project, "batch", "export", check=True)
+        assert left.stdout.strip() == "no call waits to be sent"
 
 
 def test_a_real_failure_is_no_waiting(tmp_path: Path) -> None:
-    model = {"provider": "anthropic", "model": "m"}
-    changes = {**SMALL, "llm.answer": model, "operations.mode": "deferred"}
+    changes = {**SMALL, "llm.answer": {"provider": "anthropic", "model": "m"}}
     project = copy_project(tmp_path / "project", **changes)
     dvc(project, "init", "--no-scm", "--quiet")
-    (project / "prompts/tool_calls.md.j2").write_text("{{ missing_value }}")
-    code, said = simulrag(project, "run")
-    assert code == 1, said
-    assert "calls pending" not in said
+    prompt = project / "prompts/first/tool_calls.md.j2"
+    prompt.unlink()  # a link to the project's own
+    prompt.write_text("{{ missing_value }}")
+    done = simulrag(project, "run")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "calls pending" not in done.stdout + done.stderr

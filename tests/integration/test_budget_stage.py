@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,9 @@ import yaml
 
 from simulrag.calls import cache_stats
 from simulrag.records import Question
-from simulrag.testing.loopback import LoopbackServer, fails, offline_answers
-from tests.integration.projects import copy_project, run
+from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing.loopback import fails
+from tests.integration.projects import copy_project, simulrag
 
 KEY = "sk-planted-4f1d9b7c2e"
 
@@ -26,12 +27,11 @@ def set_budget(folder: Path, **limits: float) -> None:
 @pytest.mark.slow
 def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
     # The server quotes the key in an error, as some do.
-    with LoopbackServer(offline_answers(), [fails(500, f"no luck with {KEY}")]) as server:
+    with LoopbackServer(traffic(), [fails(500, f"no luck with {KEY}")]) as server:
         folder = copy_project(
             tmp_path / "project",
             **{
                 "operations.prefect": "off",
-                "operations.retry": {"retries": 3, "backoff_s": 0.05, "longest_wait_s": 1},
                 "answer.samples": 2,
                 "llm.answer": {
                     "provider": "openai",
@@ -43,6 +43,7 @@ def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
                 },
             },
         )
+        shutil.rmtree(folder / "data/recorded")  # so that all that is stored was paid for here
         question = Question(
             question_id="q",
             domain="urban",
@@ -52,12 +53,9 @@ def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
         )
         file = folder / "questions.jsonl"
         file.write_text(question.model_dump_json() + "\n")
-        command = (
-            *(sys.executable, "-m", "flows.stages.answer", "--domain", "urban"),
-            *("--benchmark", str(file), "--out", "out"),
-        )
+        command = ("stage", "answer", "-d", "urban", "--benchmark", str(file), "--out", "out")
         set_budget(folder, usd=1.0, tokens=12_000)
-        done = run(folder, *command, check=False, PLANTED_KEY=KEY)
+        done = simulrag(folder, *command, PLANTED_KEY=KEY)
         assert done.returncode == 1, done.stderr
         (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         assert "the budget of 1.00 USD and 12,000 tokens would be passed: spent 0.00" in error
@@ -67,7 +65,7 @@ def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
         assert cache_stats(folder / ".cache/calls").by_kind["model"] == paid > 2
 
         set_budget(folder, usd=1.0)
-        again = run(folder, *command, PLANTED_KEY=KEY)
+        again = simulrag(folder, *command, check=True, PLANTED_KEY=KEY)
         assert (folder / "out/answers/urban.jsonl").exists()
         calls = cache_stats(folder / ".cache/calls").by_kind["model"]
         assert calls == len(server.requests) - 1 > paid  # nothing was paid for twice

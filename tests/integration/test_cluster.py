@@ -2,116 +2,72 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from simulrag.calls import cache_stats
-from tests.integration.projects import copy_project, outs, run
+from simulrag.calls import CachePlace, cache_stats
+from simulrag.testing import LoopbackServer, traffic
+from tests.integration.projects import change_params, copy_finished, simulrag
+from tests.integration.test_kills import answering, start
+from tests.servers.places import redis_place, redis_program
+
+__all__ = ["redis_place", "redis_program"]
 
 pytest.importorskip("distributed", reason="needs the extra 'cluster'")
 pytestmark = pytest.mark.slow
 
-STAGES = ("benchmark", "answer", "label")
-SMALL = {
-    "operations.prefect": "off",
-    "operations.chunk": 2,
-    "benchmark.questions": 6,
-    "benchmark.templates": 4,
-    "answer.samples": 2,
-    "answer.max_claims": 4,
-}
+OUTS = (
+    "data/answers/urban.jsonl",
+    "data/calls/answer-urban.parquet",
+    "data/labels/urban.parquet",
+    "data/labels/urban-final-claims.jsonl",
+    "data/calls/label-urban.parquet",
+)
 
 
-def stage(project: Path, name: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return run(project, sys.executable, "-m", f"flows.{name}", "--domain", "urban", check=check)
-
-
-def copy_with(folder: Path, **changes: object) -> Path:
-    return copy_project(folder, **{**SMALL, **changes})
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after its stages ran in one process each."""
-    project = copy_with(tmp_path_factory.mktemp("threads") / "project")
-    run(project, sys.executable, "-m", "flows.stages.simulators", "--domain", "urban")
-    for name in STAGES:
-        stage(project, name)
-    return project
-
-
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A scheduler with one worker of two threads, as a user starts them; its address."""
-    folder = tmp_path_factory.mktemp("scheduler")
-    file = folder / "scheduler.json"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    running = [
-        subprocess.Popen(
-            [*command, *options, "--scheduler-file", str(file)], stderr=subprocess.DEVNULL
-        )
-    ]
-    deadline = time.monotonic() + 60
-    while not file.exists():
-        assert time.monotonic() < deadline, "the scheduler did not come up"
-        time.sleep(0.1)
-    yield json.loads(file.read_text())["address"]
-    for process in running:
-        process.terminate()
-        process.wait()
-
-
-def test_the_outs_are_the_same_byte_for_byte(alone: Path, tmp_path: Path) -> None:
-    project = copy_with(tmp_path / "project", **{"operations.runner": "dask"})
-    run(project, sys.executable, "-m", "flows.stages.simulators", "--domain", "urban")
-    for name in STAGES:
-        done = stage(project, name)
-    assert "2 Dask workers with 2 threads" in done.stderr
-    assert outs(project) == outs(alone)
-    one, many = cache_stats(alone / ".cache/calls"), cache_stats(project / ".cache/calls")
-    assert many.entries == one.entries
-    for name in ("answer-urban", "label-urban"):
-        # Single flight holds across the workers: what one of them made, no other makes again.
-        assert many.stages[name].misses == one.stages[name].misses
-    assert not list((project / ".cache/calls").glob(".workers-*"))
-
-
-def test_workers_at_an_address(alone: Path, tmp_path: Path, scheduler: str) -> None:
-    """Nothing is left to call: the workers find the stage's calls in replay mode."""
-    changes = {"operations.runner": "dask", "operations.cluster": {"address": scheduler}}
-    project = copy_with(tmp_path / "project", **changes, **{"operations.mode": "replay"})
-    run(project, "cp", "-r", f"{alone}/data/benchmark", f"{alone}/data/calls", "data/")
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-dashboard"]
-    worker = subprocess.Popen(
-        [*command, "--nthreads", "2", "--no-nanny", "--local-directory", str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(project)},
-        stderr=subprocess.DEVNULL,
+def test_two_workers_and_redis_replay_the_recorded_run(
+    finished: Path, tmp_path: Path, redis_place: CachePlace
+) -> None:
+    project = copy_finished(
+        finished,
+        tmp_path / "project",
+        **{
+            "operations.runner": "dask",
+            "operations.cluster": {"workers": 2},
+            "operations.chunk": 4,
+            "operations.cache": str(redis_place),
+        },
     )
-    try:
-        done = stage(project, "answer")
-    finally:
-        worker.terminate()
-        worker.wait()
-    assert "1 Dask workers with 2 threads" in done.stderr
-    assert cache_stats(project / ".cache/calls").stages["answer-urban"].misses == 0
-    answers = "data/answers/urban.jsonl"
-    assert (project / answers).read_bytes() == (alone / answers).read_bytes()
+    for name in OUTS:
+        (project / name).unlink()
+    for stage in ("answer", "label"):
+        done = simulrag(project, "stage", stage, "--domain", "urban", check=True)
+        assert "2 Dask workers with 2 threads" in done.stderr
+    assert {name: (project / name).read_bytes() for name in OUTS} == {
+        name: (finished / name).read_bytes() for name in OUTS
+    }
+    for run in cache_stats(redis_place).stages.values():
+        assert (run.misses, run.missing) == (0, 0)
+        assert run.hits > 1000
 
 
-def test_no_scheduler_at_the_address(alone: Path, tmp_path: Path) -> None:
-    changes = {"operations.cluster": {"address": "tcp://127.0.0.1:9"}}
-    project = copy_with(tmp_path / "project", **{"operations.runner": "dask"}, **changes)
-    run(project, "cp", "-r", f"{alone}/data/benchmark", "data/")
-    done = stage(project, "answer", check=False)
+def test_no_scheduler_at_the_address(
+    finished: Path, tmp_path: Path, redis_place: CachePlace
+) -> None:
+    project = copy_finished(
+        finished,
+        tmp_path / "project",
+        **{
+            "operations.runner": "dask",
+            "operations.cluster": {"address": "tcp://127.0.0.1:9"},
+            "operations.cache": str(redis_place),
+        },
+    )
+    done = simulrag(project, "stage", "answer", "--domain", "urban")
     assert done.returncode == 1
     assert (
         "no Dask scheduler answers at operations.cluster.address tcp://127.0.0.1:9" in done.stderr
@@ -119,27 +75,31 @@ def test_no_scheduler_at_the_address(alone: Path, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_interrupted_with_workers(alone: Path, tmp_path: Path) -> None:
-    """Ctrl-C reaches the whole process group, the workers too."""
-    project = copy_with(tmp_path / "project", **{"operations.runner": "dask"})
-    run(project, "cp", "-r", f"{alone}/data/benchmark", "data/")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flows.stages.answer", "--domain", "urban"],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(project)},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
-    said = ""
-    while "Dask workers" not in said:
-        line = process.stderr.readline()
-        assert line, said
-        said += line
-    began = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - began < 10
-    assert process.returncode == 130, errors
-    assert "interrupted; every finished call is kept" in errors
+def test_a_worker_that_is_killed_is_replaced_and_repeats_no_stored_call(tmp_path: Path) -> None:
+    with LoopbackServer(traffic(), latency_s=0.05) as server:
+        project = answering(tmp_path / "project", server.url)
+        change_params(project, **{"operations.runner": "dask", "operations.chunk": 2})
+        stage = start(project)
+        while len(server.requests) < 12:
+            assert stage.poll() is None
+        stored = cache_stats(project / ".cache/calls").by_kind["model"]
+        _kill_a_worker(stage)
+        _, errors = stage.communicate(timeout=180)
+        assert stage.returncode == 0, errors
+        assert "Traceback" not in errors
+        assert stored > 0
+        asked = len(server.requests)
+        again = start(project)
+        again.communicate(timeout=180)
+        assert again.returncode == 0
+        assert len(server.requests) == asked
+    # What was in flight on the dead worker is asked for twice, nothing else is.
+    bodies = {str(sorted(request.body.items())) for request in server.requests}
+    assert len(server.requests) - len(bodies) <= 8
+
+
+def _kill_a_worker(stage: subprocess.Popen[str]) -> None:
+    family = psutil.Process(stage.pid).children(recursive=True)
+    workers = [one for one in family if "spawn_main" in " ".join(one.cmdline())]
+    assert len(workers) == 2
+    workers[0].send_signal(signal.SIGKILL)

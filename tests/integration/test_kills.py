@@ -112,10 +112,8 @@ def ended(project: Path) -> None:
     raise AssertionError(errors)
 
 
-def out(project: Path) -> tuple[bytes, bytes]:
-    """The answers and the export."""
-    answers = (project / "out/answers/urban.jsonl").read_bytes()
-    return answers, (project / "out/calls/answer-urban.parquet").read_bytes()
+def answers(project: Path) -> bytes:
+    return (project / "out/answers/urban.jsonl").read_bytes()
 
 
 def stored(project: Path) -> set[Call]:
@@ -139,17 +137,17 @@ def identity(messages: Any, sample: Any) -> Call:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
-    """The outs of a run that nothing befell."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The answers of a run that nothing befell."""
     with LoopbackServer(traffic()) as server:
         project = answering(tmp_path_factory.mktemp("whole") / "project", server.url)
         ended(project)
-    return out(project)
+    return answers(project)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_was_stored_before_the_blow_is_never_asked_for_again(
-    tmp_path: Path, whole: tuple[bytes, bytes], seed: int
+    tmp_path: Path, whole: bytes, seed: int
 ) -> None:
     weather = Weather(seed, kill_after=random.Random(100 + seed).randrange(5, 18 * QUESTIONS))
     with LoopbackServer(traffic(), chance=weather) as server:
@@ -167,4 +165,4 @@ def test_what_was_stored_before_the_blow_is_never_asked_for_again(
     assert late == Counter(after - before)
     # Answered before the blow and lost by it: no more than were in flight.
     assert len(asked(server.requests[:seen]).keys() - before) <= IN_FLIGHT
-    assert out(project)[0] == whole[0]
+    assert answers(project) == whole

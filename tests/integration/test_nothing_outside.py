@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from ipaddress import ip_address
@@ -22,14 +19,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.integration.projects import ROOT, copy_project, run
+from tests.integration.projects import ROOT, SIMULRAG, copy_project
 
 pytestmark = pytest.mark.slow
 LISTENING_IN = ROOT / "tests/servers/listening_in"
 
 
 class Watched:
-    """A project, the server of ``make ui`` on a port of its own, and what they all connect to."""
+    """A project, its server of ``simulrag ui`` on a port of its own, and what they connect to."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -45,20 +42,20 @@ class Watched:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        self.said = project.parent / "said"
-        with self.said.open("wb") as said:
-            self.ui = subprocess.Popen(
-                [sys.executable, "-m", "flows.watch.server", "--port", str(self.port)],
-                cwd=project,
-                env=self.environment,
-                stdout=said,
-                stderr=said,
-            )
-        deadline = time.monotonic() + 120
-        while not self._answers():
-            assert self.ui.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        self.ui = self.simulrag("ui", "--port", str(self.port))
+        state = json.loads((project / ".prefect/server.json").read_text())
+        self.pid: int = state["pid"]
+
+    def simulrag(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command of ours in the project."""
+        return subprocess.run(
+            [*SIMULRAG, *arguments],
+            cwd=self.project,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def events(self) -> list[tuple[str, str, list[str]]]:
         """(what, with whom, the process's first arguments), in order."""
@@ -66,7 +63,7 @@ class Watched:
 
     def open_sockets(self) -> Iterator[tuple[str, str, int]]:
         """(status, the address that matters, port) of the server's processes."""
-        main = psutil.Process(self.ui.pid)
+        main = psutil.Process(self.pid)
         for process in (main, *main.children(recursive=True)):
             for one in process.net_connections(kind="inet"):
                 address = one.raddr or one.laddr
@@ -81,46 +78,28 @@ class Watched:
         finally:
             connection.close()
 
-    def _answers(self) -> bool:
-        try:
-            return self.status() == 200
-        except OSError:
-            return False
-
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    small = {"benchmark.questions": 2, "benchmark.templates": 2}
-    project = copy_project(tmp_path_factory.mktemp("outside") / "project", **small)
-    run(project, sys.executable, "-m", "dvc", "init", "--no-scm", "--quiet")
-    shutil.copy(ROOT / ".dvc/config", project / ".dvc/config")
-    run(project, sys.executable, "-m", "dvc", "config", "core.no_scm", "true")
-    one = Watched(project)
+    folder = tmp_path_factory.mktemp("outside") / "project"
+    one = Watched(copy_project(folder, **{"operations.prefect": "auto"}))
     yield one
-    one.ui.send_signal(signal.SIGINT)
-    assert one.ui.wait(60) == 0
+    assert one.simulrag("ui", "--stop").returncode == 0
 
 
-def test_a_watched_run_speaks_to_loopback_alone(watched: Watched) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", "repro", "benchmark@urban"],
-        cwd=watched.project,
-        env=watched.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_a_watched_stage_speaks_to_loopback_only(watched: Watched) -> None:
+    done = watched.simulrag("stage", "benchmark", "--domain", "urban")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Prefect" not in done.stderr
     events = watched.events()
-    server = [said for said in events if "flows.watch.guarded" in said[2]]
-    stage = [said for said in events if "flows.stages.benchmark" in said[2]]
+    server = [said for said in events if "flows.watch.server" in said[2]]
+    stage = [said for said in events if "stage" in said[2]]
     assert server
     assert ("socket.connect", "127.0.0.1") in {said[:2] for said in stage}
     assert [said for said in events if not _is_here(said[1])] == []
 
 
-def test_the_server_listens_on_loopback_alone(watched: Watched) -> None:
+def test_the_server_listens_on_loopback_only(watched: Watched) -> None:
     found = set(watched.open_sockets())
     assert ("LISTEN", "127.0.0.1", watched.port) in found
     assert [one for one in found if not ip_address(one[1]).is_loopback] == []
@@ -142,17 +121,10 @@ def test_other_pages_and_names_are_refused(watched: Watched) -> None:
     assert watched.status("/api/events/out", **listening, Origin="http://e.org") == 403
 
 
-def test_it_prints_its_address_alone(watched: Watched) -> None:
-    said = f"Prefect UI: http://127.0.0.1:{watched.port}  (Ctrl-C ends it)\n"
-    assert watched.said.read_text() == said
-
-
-def test_a_port_in_use_is_named(watched: Watched) -> None:
-    command = (sys.executable, "-m", "flows.watch.server", "--port", str(watched.port))
-    second = run(watched.project, *command, check=False)
-    assert second.returncode == 2
-    assert f"port {watched.port} of 127.0.0.1 is in use; choose another" in second.stderr
-    assert watched.ui.poll() is None
+def test_it_says_its_address_and_nothing_else(watched: Watched) -> None:
+    assert watched.ui.returncode == 0, watched.ui.stderr
+    assert f"http://127.0.0.1:{watched.port}" in watched.ui.stdout
+    assert len(watched.ui.stdout.splitlines()) == 1
 
 
 def _is_here(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -103,6 +104,18 @@ def test_modules_that_are_run_are_there() -> None:
     assert [module for module in modules if find_spec(module) is None] == []
 
 
+def test_pages_that_the_code_names_are_there() -> None:
+    rooms = ("flows", "simulrag", "simulators", "benchmarks")
+    files = [
+        *(file for room in rooms for file in (ROOT / room).rglob("*.py")),
+        *ROOT.glob("*.yaml"),
+    ]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    named = {page for text in texts for page in re.findall(r"docs/[\w/-]+\.md", text)}
+    assert named
+    assert [page for page in named if not (ROOT / page).is_file()] == []
+
+
 def test_targets_of_make_are_there() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     targets = {t for text in texts for t in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.M)}
@@ -135,3 +148,27 @@ def test_the_example_over_the_long_table_runs(
     shown = capsys.readouterr().out
     assert "shape: (1, 6)" in shown
     assert "SimulRAG" in shown
+
+
+@pytest.mark.parametrize(
+    ("row", "informativeness", "factuality"),
+    [
+        ("SimulRAG, 25 % of claims verified", "informativeness_at_25", "factuality_at_25"),
+        ("SimulRAG, all in reach verified", "informativeness", "factuality"),
+        ("output-layer RAG", None, "factuality_output_rag"),
+        ("input-layer RAG", None, "factuality_input_rag"),
+    ],
+)
+def test_the_table_of_the_readme_is_what_the_run_found(
+    row: str, informativeness: str | None, factuality: str
+) -> None:
+    """``data/metrics/<domain>.json`` are in git, as the default run writes them."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"^\| {row} \| (.*) \|$", readme, re.M)
+    for domain, cell in zip(("urban", "climate", "epidemiology"), line.split(" | "), strict=True):
+        text = (ROOT / "data" / "metrics" / f"{domain}.json").read_text(encoding="utf-8")
+        found = json.loads(text)
+        claims, share = cell.split(", ")
+        assert share == f"{found[factuality]:.2f}"
+        if informativeness is not None:
+            assert claims == f"{found[informativeness]:.1f}"

@@ -37,7 +37,7 @@ def part_errors(emulator: Emulator, part: Part, settings: int, seed: int) -> dic
     ``mae_degc``: mean absolute difference of the emulator's mean and the simulator's ensemble mean.
     ``coverage_90``: share of draws (a member with scatter around it) within 5-95 % of the emulator.
     ``change_*``: of the change by changed emissions, where it is at least 0.005 degC;
-    ``aerosol_*``: of changes by aerosols alone, whatever their size, errors in hundredths of it.
+    ``aerosol_*``: of changes by only aerosols, whatever their size, errors in hundredths of it.
     """
     samples = draw(part, settings, seed)
     after, before = emulator.predict(samples.inputs), emulator.predict(samples.baseline_inputs)

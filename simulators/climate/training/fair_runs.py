@@ -167,17 +167,16 @@ def _run(cases: Sequence[Case], wheels: Path, compatible: Emissions | None) -> A
     baseline = model.species_configs["baseline_concentration"]
     for gas in gases:
         initialise(model.concentration, baseline.sel(specie=gas), specie=gas)
-    for name in ("forcing", "temperature", "cumulative_emissions", "airborne_emissions"):
+    carried = ("forcing", "temperature", "cumulative_emissions", "airborne_emissions")
+    for name in (*carried, "ocean_heat_content_change"):
         initialise(getattr(model, name), 0)
-    initialise(model.ocean_heat_content_change, 0)
     model.run(progress=False, suppress_warnings=True)
     return model
 
 
 def read_members() -> list[dict[str, str]]:
     """The committed members, one dictionary a row."""
-    with MEMBERS.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(MEMBERS.read_text(encoding="utf-8").splitlines()))
 
 
 def _write_species(path: Path) -> None:
@@ -277,8 +276,7 @@ def _set(model: Any, parameter: str, config: str, specie: str, value: float) -> 
 
 def _rcmip(path: Path, scenario: str) -> dict[str, Array]:
     """World series 1750-2100 by variable; gaps are filled linearly."""
-    years = [str(year) for year in range(RUN_FROM, LAST_YEAR + 1)]
-    series = {}
+    years, series = [str(year) for year in range(RUN_FROM, LAST_YEAR + 1)], {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["Scenario"] == scenario and row["Region"] == "World":

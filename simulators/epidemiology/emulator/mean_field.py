@@ -1,7 +1,7 @@
 """What the members of a scenario do on average, without chance: a few named places, one run.
 
 The equations of ``step`` in expected values. Of the other places only the nation as a whole is
-followed: whoever is away from home, and whoever visits, meets the national prevalence. Some hundred
+followed: people away from home, and visitors, meet the national prevalence. Some hundred
 times cheaper than an ensemble; the calibration runs on it and the emulator learns what it misses.
 """
 
@@ -118,7 +118,7 @@ def _run(  # pragma: no cover - compiled
                     total += states[1, a, g]
                 else:
                     total += states[2, a, g]
-                # Nobody meets the removed: they count among the people at the start alone.
+                # Nobody meets the removed: they count among the people only at the start.
                 states[0, a, g] -= infected
                 states[1, a, g] += infected - ill
                 states[2, a, g] += ill - ended

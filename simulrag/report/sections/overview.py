@@ -5,6 +5,7 @@ A sentence states an interval and claims no more than it allows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from simulrag.metrics.names import CLOSED_BOOK, NO_RAG, SIMULRAG, UE_SBA
@@ -12,8 +13,6 @@ from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import Block, Facts, Section, Table, Text, interval, percent
 from simulrag.report.run import DomainTable, Run
 from simulrag.report.sections.answers import LIKE_WITH_LIKE, budgets_of, leading_finals
-
-_SHOWN = "**To be shown**"
 
 
 def blocks(run: Run) -> Iterator[Block]:
@@ -41,17 +40,11 @@ def findings(run: Run, domain: DomainTable) -> Iterator[Text]:
 
 
 def provenance(recorded: str) -> list[str]:
-    """The sentences of a recording's text that are to be shown with its numbers.
-
-    They are the parts, between semicolons, of the paragraph that begins "**To be shown**"; of a
-    text without one, all paragraphs.
-    """
-    paragraphs = [" ".join(part.split()) for part in recorded.split("\n\n") if part.strip()]
-    marked = [part for part in paragraphs if part.startswith(_SHOWN)]
-    if not marked:
-        return [part for part in paragraphs if not part.startswith(("#", "|"))]
-    text = marked[0].removeprefix(_SHOWN).partition(":")[2] or marked[0].removeprefix(_SHOWN)
-    return [part[:1].upper() + part[1:] for part in text.strip().split("; ")]
+    """What a recording's text says: its paragraphs and list items, without headings and marks."""
+    parts = re.split(r"\n\s*\n|\n(?=[-*] )", recorded.strip())
+    lines = [" ".join(part.split()) for part in parts]
+    said = [line for line in lines if not re.match(r"#|\||\*\*[^*]*\*\*$", line)]
+    return [line for one in said if (line := re.sub(r"^[-*] |\*\*|`", "", one))]
 
 
 def _warnings(run: Run) -> Iterator[Text]:

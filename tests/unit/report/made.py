@@ -18,10 +18,18 @@ from tests.unit.metrics.synthetic import Study, evidence, study
 SETTINGS = MetricSettings(further_centralities=("degree",))
 RECORDED = """# The recorded run
 
-**To be shown** (report, docs): 45 questions, November 2026, a Claude model; tokens were not
-counted; judge and answerer are one family.
+45 questions, asked of the live simulators and
+answered in November 2026.
 
-More that is not shown.
+**Who answered.** A Claude model (`model: claude`).
+
+**What to keep in mind**
+
+- Tokens were not counted.
+- The judge and the answerer are
+  one model family.
+
+| a | table |
 """
 SUMMARY = RunSummary(
     models={"answer": "anthropic: claude"}, replayed=("answer",), recorded=RECORDED

@@ -89,6 +89,7 @@ def test_it_is_well_formed_and_accessible(html: str) -> None:
     assert labelled == {"search", "domain", "verdict", "failed"}
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
     program = (
         "from pathlib import Path; from tests.unit.report.made import *;"

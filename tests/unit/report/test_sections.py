@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
+
+from rich.console import Console
 
 from simulrag.metrics.published import read_published
 from simulrag.report.blocks import Figure, Table, Text
@@ -60,16 +63,17 @@ def test_findings_name_the_best_baseline_and_closed_book() -> None:
     assert sentences[2].endswith("the interval holds 0, so neither is shown to be better.")
 
 
-def test_provenance_is_the_paragraph_to_be_shown() -> None:
-    assert overview.provenance(RECORDED) == [
-        "45 questions, November 2026, a Claude model",
-        "Tokens were not counted",
-        "Judge and answerer are one family.",
+def test_provenance_is_what_the_recording_says() -> None:
+    said = [
+        "45 questions, asked of the live simulators and answered in November 2026.",
+        "Who answered. A Claude model (model: claude).",
+        "Tokens were not counted.",
+        "The judge and the answerer are one model family.",
     ]
-    assert overview.provenance("# Title\n\nAsked by hand.\n\n| a | b |") == ["Asked by hand."]
+    assert overview.provenance(RECORDED) == said
     assert overview.provenance("") == []
-    shown = [b for b in overview.blocks(run_of()) if isinstance(b, Text) and b.title]
-    assert [one.text for one in shown][1] == "Tokens were not counted"
+    shown = [b.text for b in overview.blocks(run_of()) if isinstance(b, Text) and b.title]
+    assert shown == said
     called = run_of(summary=RunSummary(models={"answer": "openai: gpt-5-mini"}))
     assert not [b for b in overview.blocks(called) if isinstance(b, Text) and b.title]
 
@@ -156,10 +160,8 @@ def test_what_may_be_compared_follows_the_evidence() -> None:
 
 
 def test_the_terminal_has_eighty_columns() -> None:
-    from rich.console import Console
-
     long = DomainTable.from_rows("a-domain-with-a-very-long-name", rows())
-    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
+    console = Console(width=80, record=True, file=io.StringIO())
     console.print(terminal_table(run_of(DomainTable.from_rows("urban", rows()), long)))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 80

@@ -53,7 +53,7 @@ def page(project: Project) -> str:
 def test_a_replayed_run_says_how_it_was_recorded(project: Project) -> None:
     text = page(project)
     assert "anthropic: claude, replayed from recorded calls" in text
-    assert "<li>Tokens were not counted</li>" in text
+    assert "<li>Tokens were not counted.</li>" in text
     assert "1 of 1 labelled claims with a disagreement" in text
     assert (project.results.report.parent / "tables/urban-answers.tex").is_file()
 

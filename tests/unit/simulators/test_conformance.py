@@ -14,7 +14,7 @@ from tests.unit.simulators import reservoir
 from tests.unit.simulators.recorded import SETTINGS
 
 DRAW = "        draw = self.demand_m3_per_day"
-FINGERPRINT = "files_fingerprint([Path(__file__)], settings)"
+FINGERPRINT = "files_fingerprint(code_files(Path(__file__).parent), settings)"
 
 SAID = "empty is {{ outputs.days_until_empty }} days."
 OUTPUT = "draw_down.days_until_empty"
@@ -84,7 +84,8 @@ def test_a_data_file_and_a_module_that_are_not_hashed_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = "        Path(__file__).with_name('river.csv').read_text()\n"
-    code = "import own_plugin.more\n" + reservoir.source((DRAW, reads + DRAW))
+    own = (FINGERPRINT, "files_fingerprint([Path(__file__)], settings)")
+    code = "import own_plugin.more\n" + reservoir.source((DRAW, reads + DRAW), own)
     reservoir.install(tmp_path, monkeypatch, code, more_py="A = 1\n", **{"river.csv": "1\n"})
     found = _problems()["fingerprint"]
     assert "more.py" in found

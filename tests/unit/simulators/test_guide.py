@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import re
 from pathlib import Path
 
 import pytest
 
 from simulators.base import ArgumentError, Simulator, handbook_with_guide, validate_call
-
-ROOT = Path(__file__).resolve().parents[3]
+from simulators.registry import load
+from tests.unit.simulators.reservoir import install, source
 
 
 @pytest.fixture
-def reservoir(tmp_path: Path) -> Simulator:
-    page = (ROOT / "docs" / "bring-your-own-simulator.md").read_text(encoding="utf-8")
-    match = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    assert match is not None
-    file = tmp_path / "reservoir.py"
-    file.write_text(match[1])
-    spec = importlib.util.spec_from_file_location("reservoir", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    simulator = module.Reservoir(volume_m3=3e6)
-    assert isinstance(simulator, Simulator)
-    return simulator
+def reservoir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulator:
+    install(tmp_path, monkeypatch, source())
+    return load("reservoir", {"volume_m3": 3e6})
 
 
 def test_it_runs_and_describes_itself(reservoir: Simulator) -> None:

@@ -80,7 +80,7 @@ def test_the_fingerprint_goes_by_the_files_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("{", "b.jsonl:1: this is no JSON"),
+        ("{", "b.jsonl:1: this is not JSON"),
         ("3", "b.jsonl:1: an object is expected, not a number"),
         ('{"text": "a"}', "b.jsonl:1: the question has no 'evidence'"),
         ('\n{"evidence": []}', "b.jsonl:2: 'text' is missing"),

@@ -97,7 +97,7 @@ def test_a_country_without_that_city_lists_what_there_is() -> None:
 
 
 def test_a_region_that_is_no_country_is_told() -> None:
-    with pytest.raises(ArgumentError, match=r"'Narnia' .* is no country.*Paris, FR"):
+    with pytest.raises(ArgumentError, match=r"'Narnia' .* is neither a country.*Paris, FR"):
         find_city("Paris, Narnia")
 
 

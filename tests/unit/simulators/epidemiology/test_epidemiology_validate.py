@@ -77,8 +77,8 @@ def test_the_command_prints_both_tables(tmp_path: Path, capsys: pytest.CaptureFi
         ((HEADER,), "has no rows"),
         (("i,states", "1,Ohio"), "lacks the columns start"),
         ((HEADER, ROWS[0].replace("Jersey", "Jersy")), "line 2: .*New Jersey"),
-        ((HEADER, ROWS[0].replace(",no,", ",some,")), "line 2: season 'some'"),
-        ((HEADER, ROWS[0].replace(",prevalence,", ",deaths,")), "line 2: metric 'deaths'"),
+        ((HEADER, ROWS[0].replace(",no,", ",some,")), "line 2: 'some' is not a season"),
+        ((HEADER, ROWS[0].replace(",prevalence,", ",deaths,")), "line 2: 'deaths' is not a metric"),
     ],
 )
 def test_a_bad_file_is_named_with_its_line(
