@@ -7,45 +7,30 @@ writes. The stage, ``simulrag ask`` and ``simulrag.answer`` call the same three.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
-from simulrag.method.baselines import (
-    FinalWay,
-    baseline_ways,
-    final_texts,
-    first_sample,
-    first_sample_selection,
-    first_sample_way,
-)
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
+from simulrag.method.choosing import choose
 from simulrag.method.concurrency import both, together
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
+from simulrag.method.finals import Line, lines_of, texts_beside, write_line
 from simulrag.method.merging import MergedClaim, merge_claims
-from simulrag.method.reconciliation import uncertainty, vote_confidence
+from simulrag.method.reconciliation import vote_confidence
 from simulrag.method.retrieval import retrieve
 from simulrag.method.selection import (
     DECIDED,
-    Candidates,
-    SubjectCandidates,
-    candidates_of,
-    kappa_from_quantile,
-    keep,
-    select_among,
-    select_subjects,
 )
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.method.statements import VOTES, statements_of, uncovered_claims, write_reconciled
+from simulrag.method.statements import VOTES
 from simulrag.method.subjects import find_subjects
-from simulrag.method.synthesis import synthesize
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
@@ -55,11 +40,11 @@ from simulrag.records import (
     Choice,
     Claim,
     Failure,
-    FinalText,
     Question,
-    Statement,
     Subject,
 )
+
+__all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
 
 
 @dataclass(frozen=True)
@@ -85,106 +70,6 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     return work.answer
 
 
-def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
-    """Step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
-
-    Each draft is looked at once and not kept. By tau there is one choice.
-    """
-    pools: list[Candidates] = []
-    firsts: list[tuple[int, ...]] = []
-    subjects: list[tuple[Subject, ...]] = []
-    topics: list[SubjectCandidates] = []
-    shares: list[Candidates] = []
-    for answer in drafts:
-        pools.append(candidates_of([answer], settings.centrality))
-        firsts.append(() if answer.failure is not None else first_sample(answer))
-        if settings.method == "reconciled":
-            subjects.append(answer.subjects)
-            topics.append(_topics(answer, settings))
-            shares.append(candidates_of([answer], VOTES))
-    budgets = settings.final_budgets_percent
-    taken = budgets if settings.tau is None else budgets[-1:]
-    kappas = {"simulrag": _kappa(pools, settings), "reconciled": _kappa(shares, settings)}
-    chosen = [_by_claims(pools, firsts, budget, kappas["simulrag"], settings) for budget in taken]
-    if settings.method == "reconciled":
-        chosen += [
-            _by_subjects(subjects, topics, budget, kappas["reconciled"], settings)
-            for budget in taken
-        ]
-    if settings.without_kappa:
-        chosen = [
-            *([one.model_copy(update={"kappa": 0.0}) for one in column] for column in chosen),
-            *chosen,
-        ]
-    return list(zip(*chosen, strict=True))
-
-
-def _by_claims(
-    pools: Sequence[Candidates],
-    firsts: Sequence[tuple[int, ...]],
-    budget: float,
-    kappa: float,
-    settings: MethodSettings,
-) -> list[Choice]:
-    """The paper's choice in every question."""
-    selected = select_among(
-        pools, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
-    )
-    own = first_sample_selection(
-        pools,
-        firsts,
-        budget_percent=budget,
-        by_question=settings.pool == "question",
-        seed=settings.seed,
-    )
-    named = budget if settings.tau is None else None
-    return [
-        Choice(budget_percent=named, selected=claims, first_sample=first, kappa=kappa)
-        for claims, first in zip(selected, own, strict=True)
-    ]
-
-
-def _by_subjects(
-    subjects: Sequence[tuple[Subject, ...]],
-    topics: Sequence[SubjectCandidates],
-    budget: float,
-    kappa: float,
-    settings: MethodSettings,
-) -> list[Choice]:
-    """The choice of whole subjects in every question."""
-    selected = select_subjects(
-        topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
-    )
-    named = budget if settings.tau is None else None
-    return [
-        Choice(
-            method="reconciled",
-            budget_percent=named,
-            selected=tuple(sorted(claim for at in chosen for claim in own[at].claims)),
-            subjects=chosen,
-            kappa=kappa,
-        )
-        for own, chosen in zip(subjects, selected, strict=True)
-    ]
-
-
-def _topics(answer: Answer, settings: MethodSettings) -> SubjectCandidates:
-    if answer.failure is not None:
-        return SubjectCandidates()
-    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
-    checkable = bool(answer.evidence)
-    return SubjectCandidates(
-        tuple(
-            uncertainty(subject, support, settings.subject_uncertainty)
-            for subject in answer.subjects
-        ),
-        tuple(
-            checkable and any(answer.claims[claim].boundary for claim in subject.claims)
-            for subject in answer.subjects
-        ),
-    )
-
-
 async def conclude(
     question: Question,
     drafted: Answer,
@@ -205,9 +90,10 @@ async def conclude(
         if settings.verify == "selected":
             wanted = sorted({claim for choice in choices for claim in choice.selected})
             await _verify(work, wanted, settings)
-        lines = _lines(work, choices, settings)
+        lines = lines_of(work.answer, choices, settings)
         _, others = await both(
-            _synthesise(work, *lines[-1], settings), _compare(work, lines, settings)
+            _synthesise(work, lines[-1], settings),
+            texts_beside(work.text, work.answer, lines, settings, use.ask),
         )
         work.note(baselines=others)
     return work.answer
@@ -369,109 +255,18 @@ async def _verify(work: _Work, indices: Sequence[int], settings: MethodSettings)
     work.note(claims=tuple(claims))
 
 
-async def _written(
-    work: _Work, about: FinalText, choice: Choice, settings: MethodSettings, ask: Asker
-) -> FinalText:
-    """The final answer of one choice; ``about`` says which."""
-    if about.method == "simulrag":
-        kept = keep(work.answer.claims, choice.selected, choice.kappa, settings.centrality)
-        claims, chosen = work.answer.claims, set(choice.selected)
-        texts = (claims[i].updated_text if i in chosen else claims[i].text for i in kept)
-        text = await synthesize(work.text, tuple(dict.fromkeys(texts)), ask)
-        return about.model_copy(update={"text": text, "kept": kept})
-    statements = statements_of(work.answer, choice)
-    if about.method == "reconciled_complete" and work.context:
-        said = [statement.text for statement in statements]
-        found = await uncovered_claims(work.text, work.context, said, ask)
-        statements += tuple(Statement(text=text, standing="simulated") for text in found)
-    text = await write_reconciled(work.text, statements, ask)
-    kept = tuple(sorted(item.claim for item in statements if item.claim is not None))
-    return about.model_copy(update={"text": text, "kept": kept, "statements": statements})
-
-
-def _lines(
-    work: _Work, choices: Sequence[Choice], settings: MethodSettings
-) -> list[tuple[FinalText, Choice]]:
-    """The final answers that the choices make; the last one is the answer."""
-    lines = [
-        (
-            FinalText(
-                method=choice.method,
-                samples=len(work.answer.closed_book),
-                budget_percent=choice.budget_percent,
-                kappa=choice.kappa,
-                selected=choice.selected,
-            ),
-            choice,
-        )
-        for choice in choices
-    ]
-    about, choice = lines[-1]
-    if settings.complete and about.method == "reconciled":
-        lines.append((about.model_copy(update={"method": "reconciled_complete"}), choice))
-    return lines
-
-
-async def _synthesise(
-    work: _Work, about: FinalText, choice: Choice, settings: MethodSettings
-) -> None:
+async def _synthesise(work: _Work, line: Line, settings: MethodSettings) -> None:
     """The answer itself."""
     with _step("synthesise"):
-        final = await _written(work, about, choice, settings, work.ask)
-    verdicts = (work.answer.claims[i].verdict for i in choice.selected)
+        final = await write_line(work.text, work.answer, line, settings, work.ask)
+    verdicts = (work.answer.claims[i].verdict for i in final.selected)
     work.note(
         method=final.method,
-        budget_percent=choice.budget_percent,
-        selected=choice.selected,
+        budget_percent=final.budget_percent,
+        selected=final.selected,
         kept=final.kept,
-        kappa=choice.kappa,
+        kappa=final.kappa,
         statements=final.statements,
         final=final.text,
         verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
     )
-
-
-async def _compare(
-    work: _Work, lines: Sequence[tuple[FinalText, Choice]], settings: MethodSettings
-) -> tuple[FinalText, ...]:
-    """The other lines' answers and, where asked for, those by one sample and by other methods.
-
-    Their calls are counted in each text, not in the answer's own usage.
-    """
-    ways: list[FinalWay] = []
-    if settings.baselines:
-        ways += baseline_ways(work.text, work.answer, settings)
-        ways += [
-            way
-            for about, choice in reversed(lines)
-            if about.method == "simulrag" and choice.kappa
-            for way in first_sample_way(work.text, work.answer, choice)
-        ]
-    for about, choice in lines[-2::-1]:
-
-        async def written(
-            ask: Asker, about: FinalText = about, choice: Choice = choice
-        ) -> FinalText:
-            return await _written(work, about, choice, settings, ask)
-
-        ways.append(FinalWay(about, written))
-    return await final_texts(ways, work.use.ask)
-
-
-def _kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
-    """The given kappa, or the quantile of confidence over the development questions.
-
-    Those are drawn by the hash of their id, so that adding questions moves nobody; where none
-    falls into the part (one question asked by hand), all questions are.
-    """
-    if settings.kappa is not None:
-        return settings.kappa
-    complete = [claims for claims in pools if len(claims)]
-    part = [claims for claims in complete if _draw(claims.question[0]) < settings.kappa_development]
-    scores = [score for claims in part or complete for score in claims.confidence]
-    return kappa_from_quantile(scores, settings.kappa_quantile) if scores else 0.0
-
-
-def _draw(question_id: str) -> float:
-    digest = hashlib.sha256(f"development {question_id}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
