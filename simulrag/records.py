@@ -221,7 +221,8 @@ class Statement(Record):
 
     ``standing``: checked or corrected by the simulator, simulated (no answer had claimed it),
     unchecked, or outside the simulator's reach. ``claim``: its index; None where the evidence says
-    it and no claim did. ``others``: what other answers said in its place, where nothing settled it.
+    it and no claim did. ``others``: what other answers said in its place, where nothing settled it;
+    of a checked statement, what the evidence finds true as well.
     """
 
     text: str

@@ -36,7 +36,8 @@ class Settled(Record):
     ``kept``: the claims that stay, ``corrected`` the new text of those that were wrong, ``text``
     these texts in one. ``dropped``: the claims that fall away. ``status``: aligned; contradicted
     (something was corrected); indeterminate (the evidence decides nothing, so all claims stay);
-    ambiguous (it finds two alternatives true); error (every verification failed).
+    ambiguous (it finds two alternatives true); error (every verification failed). ``rivals``: what
+    the evidence finds true beside a kept claim, such as a class beside its neighbour at a limit.
     """
 
     kept: tuple[int, ...]
@@ -44,6 +45,7 @@ class Settled(Record):
     dropped: tuple[int, ...]
     status: SettledStatus
     corrected: dict[int, str] = Field(default_factory=dict)
+    rivals: dict[int, tuple[int, ...]] = Field(default_factory=dict)
 
 
 def check_partition(subjects: Sequence[Subject], claims: int) -> None:
@@ -135,7 +137,7 @@ def settle(subject: Subject, verdicts: Mapping[int, Verdict], texts: Sequence[st
     """
     kept: list[int] = []
     corrected: dict[int, str] = {}
-    ambiguous = False
+    rivals: dict[int, tuple[int, ...]] = {}
     undecided: list[Facet] = []
     for facet in subject.facets:
         if not facet.exclusive:
@@ -146,8 +148,9 @@ def settle(subject: Subject, verdicts: Mapping[int, Verdict], texts: Sequence[st
         wrong = _corrections(facet.claims, verdicts)
         if true:
             first = _finest(true, texts)
-            ambiguous = ambiguous or not _agree(true, texts)
             kept.append(first)
+            if not _agree(true, texts):
+                rivals[first] = tuple(claim for claim in true if claim != first)
         elif wrong:
             claim, text = next(iter(wrong.items()))
             kept.append(claim)
@@ -166,8 +169,9 @@ def settle(subject: Subject, verdicts: Mapping[int, Verdict], texts: Sequence[st
         kept=tuple(sorted(kept)),
         text=" ".join(corrected[claim] for claim in sorted(corrected)),
         dropped=tuple(sorted(dropped)),
-        status=_settled_status(subject, verdicts, bool(corrected), ambiguous),
+        status=_settled_status(subject, verdicts, bool(corrected), bool(rivals)),
         corrected=corrected,
+        rivals=rivals,
     )
 
 

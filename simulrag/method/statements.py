@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from simulrag.errors import ModelError
 from simulrag.method.decomposition import distinct_texts
@@ -16,7 +16,16 @@ from simulrag.method.reconciliation import (
 from simulrag.method.selection import DECIDED
 from simulrag.models.base import Asker
 from simulrag.models.replies import Decomposition
-from simulrag.records import Answer, Choice, Claim, Standing, Statement, Subject
+from simulrag.records import (
+    Answer,
+    Choice,
+    Claim,
+    Standing,
+    Statement,
+    Subject,
+    Verdict,
+    claim_hash,
+)
 
 VOTES = "votes"
 """The name of a claim's share of the votes among its confidences."""
@@ -26,7 +35,8 @@ def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
     """The statements of a drafted and verified answer, in the order of its subjects.
 
     A selected subject says what verification left of it; one that was not selected, or that the
-    evidence does not decide, speaks with one answer's voice, from claims of at least kappa.
+    evidence does not decide, speaks with one answer's voice, from claims of at least kappa. Two
+    claims that were corrected to one text are said once.
     """
     verdicts = {
         claim: verdict
@@ -40,15 +50,17 @@ def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
         if any(claim in verdicts for claim in answer.subjects[at].claims)
     }
     fallen = unsupported_judgements(answer.subjects, settled, verdicts)
-    found: list[Statement] = []
+    found: dict[str, Statement] = {}
     for at, subject in enumerate(answer.subjects):
         said = (
-            _checked(answer, at, settled[at])
+            _checked(answer, at, settled[at], verdicts, choice.kappa)
             if at in settled and settled[at].status not in ("indeterminate", "error")
             else _unchecked(answer, at, subject, choice.kappa)
         )
-        found += [statement for statement in said if statement.claim not in fallen]
-    return tuple(found)
+        for statement in said:
+            if statement.claim not in fallen:
+                found.setdefault(claim_hash(statement.text), statement)
+    return tuple(found.values())
 
 
 async def uncovered_claims(
@@ -78,18 +90,31 @@ async def write_reconciled(question: str, statements: Sequence[Statement], ask: 
     return completion.text.strip()
 
 
-def _checked(answer: Answer, at: int, settled: Settled) -> list[Statement]:
-    kept = list(settled.kept)
+def _checked(
+    answer: Answer, at: int, settled: Settled, verdicts: Mapping[int, Verdict], kappa: float
+) -> list[Statement]:
+    """What the evidence decided of a subject; of the rest that stays, one voice a facet."""
+    subject = answer.subjects[at]
     found = []
-    for index in kept:
-        claim = answer.claims[index]
-        if index in settled.corrected:
-            found.append(_statement(settled.corrected[index], "corrected", index, at))
-        elif claim.verdict is not None and claim.verdict.status in DECIDED:
-            found.append(_statement(claim.text, "checked", index, at))
-        else:
-            found.append(_statement(claim.text, _standing(claim), index, at))
-    return found
+    open_facets = []
+    for facet in subject.facets:
+        kept = [claim for claim in facet.claims if claim in settled.kept]
+        decided = [c for c in kept if c in verdicts and verdicts[c].status in DECIDED]
+        for index in decided:
+            text = settled.corrected.get(index)
+            rivals = tuple(answer.claims[rival].text for rival in settled.rivals.get(index, ()))
+            found.append(
+                _statement(answer.claims[index].text, "checked", index, at, rivals)
+                if text is None
+                else _statement(text, "corrected", index, at)
+            )
+        left = tuple(claim for claim in kept if claim not in decided)
+        if left:
+            open_facets.append(facet.model_copy(update={"claims": left}))
+    if open_facets:
+        rest = subject.model_copy(update={"facets": tuple(open_facets)})
+        found += _unchecked(answer, at, rest, kappa)
+    return sorted(found, key=lambda statement: statement.claim or 0)
 
 
 def _unchecked(answer: Answer, at: int, subject: Subject, kappa: float) -> list[Statement]:
