@@ -17,7 +17,7 @@ of which verify as many claims as ``reconciled`` does (``first`` at most as many
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -102,7 +102,8 @@ def drawn(world: World, draws: int) -> list[Drawn]:
 def curve(changed: Literal["misplaced", "correlation"]) -> Iterator[tuple[float, Compared]]:
     """All rules at one budget while one thing of the world goes from 0 to 1."""
     for share in SHARES:
-        world = replace(World(), **{changed: share})
+        misplaced = changed == "misplaced"
+        world = World(misplaced=share) if misplaced else World(correlation=share)
         yield share, compare(drawn(world, CURVE_DRAWS), (CURVE_BUDGET,))[0]
 
 

@@ -19,7 +19,18 @@ from benchmarks.reconciliation import (
     curve,
     drawn,
 )
-from simulrag.report.chart import BLUE, GREY, OCHRE, RED, WIDTH, Axis, Look, Point, Series, lines
+from simulrag.report.chart import (
+    BLUE,
+    GREY,
+    OCHRE,
+    RED,
+    WIDTH,
+    Axis,
+    Look,
+    Point,
+    Series,
+    lines,
+)
 from simulrag.testing.synthetic_answers import World
 
 RULES: tuple[tuple[Rule, str, Look], ...] = (
@@ -35,7 +46,7 @@ CURVES: tuple[tuple[Literal["misplaced", "correlation"], str], ...] = (
 TITLE = (
     "True subjects of reconciled answers and of the paper's, on answers drawn from a known truth"
 )
-_GAP, _TOP = 30, 34
+_GAP, _TOP, _BOTTOM = 30, 34, 8
 _STYLE = (
     "svg{color:#1b1f24}.ground{fill:#fdfdfb}"
     "@media (prefers-color-scheme:dark){svg{color:#e6e9ec}.ground{fill:#15181e}}"
@@ -55,10 +66,8 @@ def picture(found: Sequence[Compared], curves: Sequence[Sequence[tuple[float, Co
         f'fill="currentColor">{escape(title)}</text>{_placed(svg)}</g>'
         for at, (title, svg) in enumerate(panels)
     )
-    wide, high = (
-        len(panels) * (WIDTH + _GAP) - _GAP,
-        _TOP + max(map(_height, (s for _, s in panels))),
-    )
+    wide = len(panels) * (WIDTH + _GAP) - _GAP
+    high = _TOP + max(_height(svg) for _, svg in panels) + _BOTTOM
     font = panels[0][1].partition('font-family="')[2].partition('"')[0]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high:g}" role="img" '

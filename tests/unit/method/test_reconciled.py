@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -461,6 +462,7 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Choice]:
     )
 
 
+@hypothesis.settings(deadline=None)  # a slow machine may be slow
 @given(drafts())
 def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Choice]) -> None:
     answer, choice = case
@@ -477,6 +479,7 @@ def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Choice]) -> None:
             assert item.claim in choice.selected
 
 
+@hypothesis.settings(deadline=None, max_examples=30)
 @given(st.integers(0, 50), st.permutations(range(5)))
 def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -> None:
     answer = draw(World(subjects=5), seed).answer
