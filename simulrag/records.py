@@ -91,7 +91,7 @@ class ReferenceClaim(Record):
 
     @model_serializer(mode="wrap")
     def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        """Without ``source`` where that is evidence, so that earlier benchmarks keep their bytes."""
+        """Without ``source`` where that is evidence: earlier benchmarks keep their bytes."""
         written: dict[str, JsonValue] = plain(self)
         if self.source == "evidence":
             del written["source"]

@@ -130,11 +130,17 @@ def readable_runs(
     return tuple(
         ReadableRun(
             number=number,
-            words=f"{item.call.tool} {json.dumps(item.call.arguments, ensure_ascii=False)}",
+            words=f"{item.call.tool} {_given(item)}",
             outputs=_outputs(tools[item.call.tool], item),
         )
         for number, item in enumerate(evidence, start=1)
     )
+
+
+def _given(evidence: Evidence) -> str:
+    """The arguments of a run that have a value."""
+    values = {name: value for name, value in evidence.call.arguments.items() if value is not None}
+    return json.dumps(values, ensure_ascii=False)
 
 
 def _outputs(tool: Tool, evidence: Evidence) -> tuple[ReadableOutput, ...]:

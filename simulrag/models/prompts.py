@@ -69,6 +69,15 @@ class Prompts:
             Message(role="user", content=user.strip()),
         )
 
+    def rules(self, task: str, **values: object) -> str:
+        """The part of a prompt that all requests of a stage share; "" where the set has none."""
+        try:
+            source, *_ = self._environment.loader.get_source(self._environment, f"{task}{_SUFFIX}")
+        except TemplateNotFound:
+            return ""
+        head, separator, _ = source.partition(SEPARATOR)
+        return self._environment.from_string(head).render(**values) if separator else ""
+
     @property
     def _places(self) -> tuple[Path, ...]:
         return self._folder / self._set, self._folder / COMMON

@@ -167,7 +167,9 @@ def _set_up_templates(said: list[Message]) -> Any:
 
 def _set_up_question(said: list[Message]) -> Any:
     written = _question(said)
-    asked = f"{_part(said, 'set_up')} {written['question']} {' '.join(bullets(_part(said, 'beyond')))}"
+    asked = (
+        f"{_part(said, 'set_up')} {written['question']} {' '.join(bullets(_part(said, 'beyond')))}"
+    )
     return {**written, "question": asked, "open_points": ["Drivers may choose another route."]}
 
 

@@ -78,9 +78,7 @@ async def generate(
             f"{template_count}; see the benchmark section of params.yaml"
         )
     if templates is None:
-        templates = await draw_templates(
-            ask, simulations.simulator, template_count, set_up=set_up
-        )
+        templates = await draw_templates(ask, simulations.simulator, template_count, set_up=set_up)
     by_id = {template.template_id: template for template in templates}
     slots = asyncio.Semaphore(concurrency)
 

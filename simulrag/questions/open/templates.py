@@ -16,7 +16,14 @@ from simulators.base import (
 )
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import Ask, Placeholder, SetUpTemplate, SetUpTemplates, Template, Templates
+from simulrag.models.replies import (
+    Ask,
+    Placeholder,
+    SetUpTemplate,
+    SetUpTemplates,
+    Template,
+    Templates,
+)
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
 
 
@@ -76,7 +83,7 @@ def _set_up_problems(templates: list[Template], handbook: str) -> list[str]:
         if not isinstance(template, SetUpTemplate):
             continue
         problems += [
-            f"{template.template_id}: the set-up says {number.written}, which is not in the handbook"
+            f"{template.template_id}: the set-up says {number.written}, which the handbook does not"
             for number in numbers(template.set_up)
             if not any(number.repeats(other) for other in known)
         ]
