@@ -92,8 +92,8 @@ class StatedRange(Record):
 def stated_range(text: str) -> StatedRange | None:
     """The precision rule of the prompts: what a number, as a claim writes it, holds for.
 
-    Half a unit of the last written digit; with "about" of the last one that is not zero, and at
-    most a tenth of the number; a range or a limit as it says. None without a number, for a date,
+    Half a unit of the last written digit; with "about" of the last one that is not zero (of five
+    units where that is a 5), and at most a tenth of the number; a range or a limit as it says. None without a number, for a date,
     and where there are several numbers that are no range.
     """
     found = numbers(text)
@@ -112,7 +112,7 @@ def stated_range(text: str) -> StatedRange | None:
 
 
 def _about(number: Number) -> float:
-    """Half a unit of the last digit that is not zero, at most a tenth of the number."""
+    """Half a unit of the last digit that is not zero, half of fives, at most a tenth."""
     if not number.value:
         return number.half_unit
     unit = 2 * number.half_unit
@@ -120,7 +120,8 @@ def _about(number: Number) -> float:
     while digits % 10 == 0:
         digits //= 10
         unit *= 10
-    return min(unit / 2, number.value / 10)
+    margin = 2.5 * unit if digits % 10 == 5 else unit / 2
+    return min(margin, number.value / 10)
 
 
 def readable_runs(

@@ -71,12 +71,12 @@ class Prompts:
 
     def rules(self, task: str, **values: object) -> str:
         """The part of a prompt that all requests of a stage share; "" where the set has none."""
-        try:
-            source, *_ = self._environment.loader.get_source(self._environment, f"{task}{_SUFFIX}")
-        except TemplateNotFound:
-            return ""
-        head, separator, _ = source.partition(SEPARATOR)
-        return self._environment.from_string(head).render(**values) if separator else ""
+        for place in self._places:
+            file = place / f"{task}{_SUFFIX}"
+            if file.is_file():
+                head, separator, _ = file.read_text(encoding="utf-8").partition(SEPARATOR)
+                return self._environment.from_string(head).render(**values) if separator else ""
+        return ""
 
     @property
     def _places(self) -> tuple[Path, ...]:
