@@ -93,8 +93,8 @@ def stated_range(text: str) -> StatedRange | None:
     """The precision rule of the prompts: what a number, as a claim writes it, holds for.
 
     Half a unit of the last written digit; with "about" of the last one that is not zero (of five
-    units where that is a 5), and at most a tenth of the number; a range or a limit as it says. None without a number, for a date,
-    and where there are several numbers that are no range.
+    units where that is a 5), and at most a tenth of the number; a range or a limit as it says.
+    None without a number, for a date, and where there are several numbers that are no range.
     """
     found = numbers(text)
     if len(found) == 2:

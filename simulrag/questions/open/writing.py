@@ -115,7 +115,7 @@ def _beside(template: Template, evidence: tuple[Evidence, ...]) -> dict[str, Any
     """What the writer of a question with a set-up is shown besides."""
     if not isinstance(template, SetUpTemplate):
         return {}
-    asked = [_asked(ask.words, asked_value(ask, evidence)) for ask in template.asks]
+    asked = [_asked(asked_value(ask, evidence)) for ask in template.asks]
     return {
         "set_up": template.set_up,
         "beyond": list(template.beyond),
@@ -123,16 +123,18 @@ def _beside(template: Template, evidence: tuple[Evidence, ...]) -> dict[str, Any
     }
 
 
-def _asked(words: str, asked: AskedValue | None) -> str:
+def _asked(asked: AskedValue | None) -> str:
     """A computed value in words; "" where the output is in words itself."""
     if asked is None:
         return ""
-    unit = " percent" if asked.ask.scale == "percent" else ""
+    ask = asked.ask
+    runs = f"run {ask.run} minus run {ask.against}" if ask.against else f"run {ask.run}"
+    unit = f" percent of run {ask.against}" if ask.scale == "percent" else ""
     name = f", {asked.class_name}" if asked.class_name is not None else ""
-    return f"{words}: {shown_value(asked)}{unit}{name}"
+    return f"{ask.words} ({runs}): {_signed(asked)}{unit}{name}"
 
 
-def shown_value(asked: AskedValue) -> str:
+def _signed(asked: AskedValue) -> str:
     """The value of one run as it is; a difference or percentage to two decimals, with its sign."""
     if asked.ask.against:
         return f"{asked.value:+.2f}"
