@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flows.stages.simulators import identity
 from simulators.base import set_up_facts
 from simulators.registry import load
 from simulrag.calls import CallCache
@@ -110,3 +111,6 @@ def test_facts_go_with_the_handbook_that_they_belong_to(corridor: Corridor) -> N
     assert "90 s" in set_up_facts(load("urban"))
     assert "486" in set_up_facts(load("epidemiology"))
     assert set_up_facts(load("climate")) == set_up_facts(corridor) == ""
+    assert identity("d", corridor).keys() ^ identity("d", corridor, set_up=True).keys() == {
+        "set_up_sha256"
+    }
