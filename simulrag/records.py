@@ -5,7 +5,14 @@ from __future__ import annotations
 import hashlib
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 Domain = str
 VerdictStatus = Literal["aligned", "contradicted", "indeterminate", "error"]
@@ -72,10 +79,23 @@ class Evidence(Record):
 
 
 class ReferenceClaim(Record):
-    """An atomic claim of a reference answer."""
+    """An atomic claim of a reference answer.
+
+    ``source``: the simulator's evidence, or open: the writer's own words on a part of the question
+    that no evidence answers, which is no measure of an answer.
+    """
 
     text: str
     kind: Literal["quantitative", "qualitative"]
+    source: Literal["evidence", "open"] = "evidence"
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        """Without ``source`` where that is evidence: earlier benchmarks keep their bytes."""
+        written: dict[str, JsonValue] = plain(self)
+        if self.source == "evidence":
+            del written["source"]
+        return written
 
 
 class Question(Record):

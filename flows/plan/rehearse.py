@@ -166,6 +166,7 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
                 n=wanted.questions,
                 seed=wanted.seed,
                 template_count=wanted.templates,
+                set_up=wanted.set_up,
                 simulator_seed=seed,
             )
             found.questions = found.benchmark.questions

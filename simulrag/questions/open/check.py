@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from simulrag.method.numbers import EXACT, Number, numbers
-from simulrag.models.replies import Ask, Template
+from simulrag.models.replies import Ask, SetUpTemplate, Template
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Record, ReferenceClaim
 
@@ -62,7 +62,7 @@ def check_reference(
     results = [number for item in evidence for number in _output_numbers(item.outputs)]
     results += [item.value for item in asked]
     problems = _unasked(template, asked)
-    problems += _leaks(question_text, asked, set_up)
+    problems += _leaks(question_text, asked, set_up) + _unstated(question_text, template)
     texts = [("reference", reference_answer)]
     texts += [(f"claim {index}", claim.text) for index, claim in enumerate(claims)]
     for where, text in texts:
@@ -101,6 +101,8 @@ def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
     counts = range(max(len(template.runs), len(template.asks)) + 1)
     texts = [scenario.situation, *scenario.words, template.situation]
     texts += [run.words for run in template.runs] + [ask.words for ask in template.asks]
+    if isinstance(template, SetUpTemplate):
+        texts += [template.set_up, *template.beyond]
     values: list[object] = [*counts, *scenario.shown.values()]
     values += [item.value for run in template.runs for item in run.fixed]
     values += [value for call in scenario.calls for value in call.arguments.values()]
@@ -122,6 +124,18 @@ def _unasked(template: Template, asked: Sequence[AskedValue]) -> list[Problem]:
         if any(abs(abs(item.value) - limit) <= EXACT for limit in item.limits)
     ]
     return problems
+
+
+def _unstated(question: str, template: Template) -> list[Problem]:
+    """Numbers of the set-up that the question does not give."""
+    if not isinstance(template, SetUpTemplate):
+        return []
+    said = numbers(question)
+    return [
+        _problem("missing", "question", f"{number.written}, of the set-up")
+        for number in numbers(template.set_up)
+        if not any(one.repeats(number) for one in said)
+    ]
 
 
 def _leaks(question: str, asked: Sequence[AskedValue], given: Sequence[Number]) -> list[Problem]:
