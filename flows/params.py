@@ -253,9 +253,10 @@ def unknown(kind: str, name: str, known: list[str]) -> str:
 
 
 def _problem(item: Any) -> str:
-    if item["type"] == "value_error" and not item["loc"]:  # a rule over several sections, in words
-        return str(item["ctx"]["error"])
-    where = ".".join(str(part) for part in item["loc"]) or "file"
+    where = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "value_error":  # a rule of ours, in words
+        return ": ".join(filter(None, [where, str(item["ctx"]["error"])]))
+    where = where or "file"
     if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
         return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
     renamed = RENAMED.get(where)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
+from pydantic import ValidationError
 
 from simulators.base import Simulator
 from simulators.registry import load
@@ -45,7 +46,10 @@ class Model:
     def __init__(self, name: str, **settings: Any) -> None:
         chosen = model_settings(name)
         if settings:
-            chosen = ModelSettings.model_validate({**chosen.model_dump(), **settings})
+            try:
+                chosen = ModelSettings.model_validate({**chosen.model_dump(), **settings})
+            except ValidationError as error:
+                raise InputError(f"Model('{name}'): {_problem(error)}") from None
         self.settings = chosen
 
     def __repr__(self) -> str:
@@ -75,7 +79,8 @@ def answer(
     ``boundary`` and ``verdict``), ``evidence`` and ``usage``.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
-    ModelError or CacheError; what was paid for before is kept.
+    ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not
+    there; what was paid for before is kept.
     """
     return _run(
         aanswer(
@@ -150,11 +155,19 @@ def default_cache() -> CachePlace:
     """The call cache of the project that the working directory is in, else the user's own."""
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / "params.yaml").is_file() and (folder / "dvc.yaml").is_file():
-            params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-            return parse_place(str(params["operations"]["cache"]), folder)
+        if (folder / "params.yaml").is_file():
+            match yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8")):
+                case {"operations": {"cache": str(place)}}:  # other projects have a params.yaml too
+                    return parse_place(place, folder)
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "simulrag" / "calls"
+
+
+def _problem(error: ValidationError) -> str:
+    """The first thing that is wrong; the input is left out, which may be a key."""
+    first = error.errors(include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return ": ".join(filter(None, [where, first["msg"].removeprefix("Value error, ")]))
 
 
 def _run(work: Coroutine[Any, Any, Result]) -> Result:

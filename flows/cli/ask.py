@@ -52,7 +52,7 @@ def ask(
         answer, source = stored_answer(project, params, known)
         text = known.text
     else:
-        params, source = _with_model(params, model, known)
+        params, source = _with_model(project, params, model, known)
         if domain is None and known is None:
             raise InputError(f"give --domain, one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
@@ -263,7 +263,9 @@ def show(question: str, answer: Answer, source: str, centrality: str) -> None:
         console.print(Text(item.text))
 
 
-def _with_model(params: Params, model: str | None, known: Question | None) -> tuple[Params, str]:
+def _with_model(
+    project: Project, params: Params, model: str | None, known: Question | None
+) -> tuple[Params, str]:
     """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
     from simulrag.errors import InputError
 
@@ -274,11 +276,15 @@ def _with_model(params: Params, model: str | None, known: Question | None) -> tu
         llm = params.llm.model_copy(update={"answer": chosen})
         params = params.model_copy(update={"llm": llm})
     elif params.model("answer").replay and known is None:
+        why = (
+            "this is not a question of the benchmark (`simulrag questions` lists them)"
+            if any(project.results.benchmark(name).is_file() for name in params.domains)
+            else "there is no benchmark yet (`simulrag run` makes it, without a call)"
+        )
         raise InputError(
-            "this is not a question of the benchmark (`simulrag questions` lists them), and "
-            "params.yaml only replays recorded answers. Name a model: --model openai:gpt-5-mini, "
-            "anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf; "
-            "`simulrag use` puts one into params.yaml"
+            f"{why}, and params.yaml only replays recorded answers. Name a model: --model "
+            "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or "
+            "local:FILE.gguf; `simulrag use` puts one into params.yaml"
         )
     settings = params.model("answer")
     return params, f"answered now by {settings.provider}: {settings.model}"

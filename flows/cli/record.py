@@ -141,7 +141,7 @@ async def _made_again(simulator: Simulator, runs: list[_Run]) -> dict[str, _Run]
 
     with tempfile.TemporaryDirectory() as folder:
         place, export = Path(folder) / "cache", Path(folder) / "runs.parquet"
-        with CallCache(place, stage="record") as cache:
+        with CallCache(place, stage=None) as cache:
             simulations = Simulations(simulator, cache)
             made = await together(
                 simulations.run(run.tool, run.arguments, run.seed) for run in runs

@@ -57,7 +57,7 @@ def make_plan(project: Project, params: Params | None = None) -> Plan:
     """The plan of all stages and domains of ``params``, by default those of params.yaml."""
     params = params or load_params(project.params)
     prices = read_prices(project.prices)
-    with StoredCalls(cache_place(project, params.operations), stage="plan", mode="replay") as cache:
+    with StoredCalls(cache_place(project, params.operations), stage=None, mode="replay") as cache:
         account = Account(cache.ledger(), prices, params.operations.budget.since)
         account.update()
         for path in _exports(project, params):

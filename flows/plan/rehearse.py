@@ -30,7 +30,7 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.questions.open.generation import Benchmark, generate
 from simulrag.questions.published import read_questions
-from simulrag.records import Answer, Evidence, Failure, FinalClaims, Label, Question
+from simulrag.records import Answer, Choice, Evidence, Failure, FinalClaims, Label, Question
 
 Stage = Literal["benchmark", "answer", "label"]
 ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
@@ -185,7 +185,9 @@ async def _answer(found: Rehearsed, use: Instruments, params: Params) -> None:
             failure = Failure(step="plan", reason=str(error))
             return Answer(question_id=question.question_id, domain=found.domain, failure=failure)
 
-    async def concluded(question: Question, begun: Answer, chosen: Sequence[Any]) -> Answer | None:
+    async def concluded(
+        question: Question, begun: Answer, chosen: Sequence[Choice]
+    ) -> Answer | None:
         if begun.failure is not None:
             return None
         with suppress(CallsPending):
@@ -198,7 +200,8 @@ async def _answer(found: Rehearsed, use: Instruments, params: Params) -> None:
 
 
 async def _label(found: Rehearsed, question: Question, answer: Answer, params: Params) -> None:
-    judge, finals, complete = found.gates["label"], (), False
+    judge, complete = found.gates["label"], False
+    finals: tuple[FinalClaims, ...] = ()
     with suppress(CallsPending):
         finals = await final_claims(question, answer, judge)
         complete = True

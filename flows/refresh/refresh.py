@@ -89,10 +89,6 @@ def refresh_period(project: Project, period: str, lock: int) -> RefreshRecord:
     )
     if code == 0:
         _write_comparison(project, params, record, base)
-        if _dvc(project, "remote", "list").strip():
-            from dvc.repo import Repo
-
-            Repo(str(project.root)).push(revs=[name])
     _unfinished_file(project).unlink()
     return record
 
@@ -259,9 +255,28 @@ def _write_comparison(
             _git(work, "add", "-f", "--", "params.yaml", HISTORY, PAGE)
             message = f"{SUBJECT} {record.period}: {record.status}"
             _git(work, *_author(project), "commit", "-q", "--no-verify", "-m", message)
+            _push(project, work)
         finally:
             _git(project, "worktree", "remove", "--force", str(work.root))
     write_text(_home(project) / "refresh.md", page(record, differences))
+
+
+def _push(project: Project, work: Project) -> None:
+    """Bring a branch's outs to the project's remotes, where it has any.
+
+    From the branch's files and not by ``revs``: DVC then takes a remote's relative path from /.
+    """
+    from dvc.config import Config
+    from dvc.repo import Repo
+
+    config = Config(str(project.root / ".dvc"))
+    remotes = {name: dict(remote) for name, remote in config["remote"].items()}
+    if not remotes:
+        return
+    cache = config["cache"].get("dir") or project.root / ".dvc" / "cache"
+    own = {"core": {"no_scm": True}, "cache": {"dir": str(cache)}, "remote": remotes}
+    with Repo(str(work.root), config=own) as repo:
+        repo.push()
 
 
 def _author(project: Project) -> list[str]:

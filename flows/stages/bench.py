@@ -93,10 +93,11 @@ async def open_bench(
     cache = CallCache(place, stage=stage, mode=operations.mode)
     pending: PendingCalls | None = None
     try:
-        if export is not None:
-            _import(cache, project.recorded / f"{stage}.parquet")
-            _import(cache, export)
         settings = located(project, params.model(role))
+        if export is not None:
+            if settings.replay:
+                _import(cache, project.recorded / f"{stage}.parquet")
+            _import(cache, export)
         provider = make_provider(settings)
         budget = open_budget(
             operations.budget, settings, provider, cache, read_prices(project.prices)

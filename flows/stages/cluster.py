@@ -4,7 +4,7 @@ A chunk goes to a worker with what it needs to open the stage's bench: the call 
 the simulator are the worker's own, for that chunk. Records come back, with the keys of the calls
 that were used, so that the stage's export and its figures are those of one process.
 
-Dask itself and not prefect-dask: docs/decisions/0005-dask-without-prefect.md.
+Dask itself and not prefect-dask: docs/decisions/0008-dask-without-prefect.md.
 """
 
 from __future__ import annotations

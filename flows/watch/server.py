@@ -25,7 +25,7 @@ from simulrag.errors import EnvironmentFault, InputError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-START_S = 60.0
+START_S = 120.0
 HERE = ("127.0.0.1", "localhost")
 
 

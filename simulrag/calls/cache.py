@@ -70,13 +70,15 @@ class CallCache:
     made); "refresh" (each key is called again once in this run, and overwritten); "deferred" (as
     normal here: a caller that postpones its call raises CallsPending, which counts as no miss).
 
+    ``stage`` names the run in ``cache_stats``; None: a look that counts as no run.
+
     A call is made once in a process, however many ask for it. Two processes that ask for the same
     key at the same moment may, at worst, both make the call; the row that is stored first stands.
 
     Raises EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
     """
 
-    def __init__(self, place: CachePlace, *, stage: str, mode: Mode = "normal") -> None:
+    def __init__(self, place: CachePlace, *, stage: str | None, mode: Mode = "normal") -> None:
         self.place = place
         self.stage = stage
         self.mode: Mode = mode
@@ -194,7 +196,8 @@ class CallCache:
         run = StageRun(mode=self.mode, **self.counts())
         try:
             self._keep({CALL + key: text for key, text in self._unsaved.items()})
-            self._store.put({STAGE + self.stage: canonical_json(run.model_dump())})
+            if self.stage is not None:
+                self._store.put({STAGE + self.stage: canonical_json(run.model_dump())})
         except EnvironmentFault as error:
             if not self._unsaved:
                 raise

@@ -325,13 +325,13 @@ class Gateway:
 
         The first of each task is explained, which reads the whole cache.
         """
-        why = "see the first such call of the task"
+        why = "Why is said at the first such call of the task."
         if task not in self._explained:
             self._explained.add(task)
-            why = explain_miss(self._cache.place, key).rstrip(".")
+            why = explain_miss(self._cache.place, key)
         return NotStored(
-            f"the call '{task}' of {self._named()} is not stored and calls are only replayed "
-            f"({why}). Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with "
+            f"the call '{task}' of {self._named()} is not stored and calls are only replayed. "
+            f"{why} Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with "
             "operations.budget, a server of your own (`simulrag use http://HOST:PORT/v1#MODEL`), "
             "or batch files (operations.mode: deferred without replay, then `simulrag batch`)"
         )

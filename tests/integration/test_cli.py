@@ -14,7 +14,10 @@ import pytest
 
 from flows.cli.app import app
 from flows.cli.errors import ended
+from flows.params import load_params
 from simulrag.records import Question
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import question, traffic
 from tests.integration.projects import copy_finished, copy_project, simulrag
 
 OTHER = "What happens to idling when the corridor is closed to lorries at night?"
@@ -267,3 +270,35 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code % heavy], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_model_answers_any_question(terminal: Terminal) -> None:
+    with LoopbackServer(traffic()) as server:
+        named = ("--domain", "urban", "--model", f"{server.url}#stub", "--json")
+        answer = json.loads(terminal("ask", question(3), *named).out)
+        asked = len(server.requests)
+        assert json.loads(terminal("ask", question(3), *named).out) == answer
+        assert len(server.requests) == asked > 0
+    assert answer["source"] == "answered now by openai: stub"
+    assert answer["verified"] is True
+    assert {claim["verdict"] for claim in answer["claims"]} & {"aligned", "contradicted"}
+
+
+def test_use_puts_a_model_into_params_and_says_what_a_run_costs(
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = Terminal(copy_finished(finished, tmp_path / "own"), monkeypatch, capsys)
+    said = own("use", "openai:gpt-5-mini")
+    assert said.code == 0, said.err
+    params = load_params(own.project / "params.yaml")
+    assert (params.llm.answer.model, params.llm.judge.model) == ("gpt-5-mini", "gpt-5-mini")
+    assert params.llm.benchmark.replay
+    assert not params.llm.answer.replay
+    assert "USD" in said.out
+    assert "operations.budget" in said.out
+    wrong = own("use", "gpt-5-mini")
+    assert wrong.code == 2
+    assert "openai:gpt-5-mini" in wrong.err

@@ -70,7 +70,7 @@ def test_a_clone_makes_everything_again_to_the_same_bytes(pushed: Path) -> None:
 def test_another_question_than_the_recorded_is_a_miss_that_explains_itself(pushed: Path) -> None:
     there = clone(pushed, "bare")
     change_params(there, **{"answer.max_claims": 11})
-    done = run(there, sys.executable, "-m", "dvc", "repro", "-s", "answer@urban", check=False)
+    done = run(there, sys.executable, "-m", "dvc", "repro", "answer@urban", check=False)
     assert done.returncode != 0
     assert "decompose" in done.stderr
     assert "simulrag use" in done.stderr

@@ -114,6 +114,14 @@ async def test_without_a_call_nothing_is_made(place: CachePlace, paid: Any) -> N
     assert (counts.missing, counts.simulator_missing, counts.model_missing) == (1, 1, 0)
 
 
+async def test_a_look_without_a_name_counts_as_no_run(place: CachePlace) -> None:
+    with CallCache(place, stage=None) as cache:
+        with pytest.raises(NotStored):
+            await cache.get_or_call("model", REQUEST, None)
+        assert cache.missing == 1
+    assert cache_stats(place).stages == {}
+
+
 async def test_a_postponed_call_is_no_miss(place: CachePlace) -> None:
     async def waits() -> CallResult:
         raise CallsPending("later")

@@ -75,7 +75,7 @@ def test_the_domain_may_be_given(tmp_path: Path) -> None:
     [
         ("questions.json", None, "questions.json does not exist"),
         ("simulator_evidence.json", None, "simulator_evidence.json does not exist"),
-        ("questions.json", "[{", "questions.json is no JSON"),
+        ("questions.json", "[{", "questions.json is not JSON"),
         ("questions.json", "{}", "a list of entries with 'question' and 'reference_answer'"),
         ("questions.json", "[]", "a list of entries"),
         ("questions.json", '["text"]', "questions.json, entry 0: an object"),
