@@ -224,7 +224,7 @@ class Choice(Record):
 
     ``method``: simulrag (the paper's) or reconciled. ``budget_percent`` None: selected by tau.
     ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are
-    all the claims of. ``first_sample``: those that SimulRAG verifies at m = 1. ``kappa``: the
+    claims of. ``first_sample``: those that SimulRAG verifies at m = 1. ``kappa``: the
     confidence below which claims are dropped.
     """
 

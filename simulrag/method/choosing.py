@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from simulrag.method.baselines import first_sample, first_sample_selection
-from simulrag.method.reconciliation import uncertainty
+from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import (
     Candidates,
     SubjectCandidates,
@@ -30,14 +30,14 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
     """
     pools: list[Candidates] = []
     firsts: list[tuple[int, ...]] = []
-    subjects: list[tuple[Subject, ...]] = []
+    sent: list[tuple[tuple[int, ...], ...]] = []
     topics: list[SubjectCandidates] = []
     shares: list[Candidates] = []
     for answer in drafts:
         pools.append(candidates_of([answer], settings.centrality))
         firsts.append(() if answer.failure is not None else first_sample(answer))
         if settings.method == "reconciled":
-            subjects.append(answer.subjects)
+            sent.append(_sent(answer, settings))
             topics.append(_topics(answer, settings))
             shares.append(candidates_of([answer], VOTES))
     budgets = settings.final_budgets_percent
@@ -46,8 +46,7 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
     chosen = [_by_claims(pools, firsts, budget, kappas["simulrag"], settings) for budget in taken]
     if settings.method == "reconciled":
         chosen += [
-            _by_subjects(subjects, topics, budget, kappas["reconciled"], settings)
-            for budget in taken
+            _by_subjects(sent, topics, budget, kappas["reconciled"], settings) for budget in taken
         ]
     if settings.without_kappa:
         chosen = [
@@ -83,13 +82,13 @@ def _by_claims(
 
 
 def _by_subjects(
-    subjects: Sequence[tuple[Subject, ...]],
+    sent: Sequence[tuple[tuple[int, ...], ...]],
     topics: Sequence[SubjectCandidates],
     budget: float,
     kappa: float,
     settings: MethodSettings,
 ) -> list[Choice]:
-    """The choice of whole subjects in every question."""
+    """The choice of subjects in every question. ``sent``: the claims that each would send."""
     selected = select_subjects(
         topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
     )
@@ -98,12 +97,25 @@ def _by_subjects(
         Choice(
             method="reconciled",
             budget_percent=named,
-            selected=tuple(sorted(claim for at in chosen for claim in own[at].claims)),
+            selected=tuple(sorted(claim for at in chosen for claim in own[at])),
             subjects=chosen,
             kappa=kappa,
         )
-        for own, chosen in zip(subjects, selected, strict=True)
+        for own, chosen in zip(sent, selected, strict=True)
     ]
+
+
+def _sent(answer: Answer, settings: MethodSettings) -> tuple[tuple[int, ...], ...]:
+    """For each subject the claims that settle it: all, or those in reach that would speak."""
+    if settings.subject_claims == "all":
+        return tuple(subject.claims for subject in answer.subjects)
+    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
+
+    def speaking(subject: Subject) -> tuple[int, ...]:
+        within = [claim for claim in subject.claims if answer.claims[claim].boundary]
+        return one_voice(subject, support, within)
+
+    return tuple(speaking(subject) for subject in answer.subjects)
 
 
 def _topics(answer: Answer, settings: MethodSettings) -> SubjectCandidates:

@@ -91,6 +91,11 @@ class MethodSettings(BaseModel):
     subject_uncertainty: Literal["largest", "sum"] = Field(
         default="largest", description="a subject's uncertainty from its facets' entropies"
     )
+    subject_claims: Literal["all", "speaking"] = Field(
+        default="all",
+        description="what verifies a selected subject: all of its claims, or those that would "
+        "speak for it",
+    )
     kappa_development: float = Field(
         default=0.2,
         ge=0,

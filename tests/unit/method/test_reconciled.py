@@ -219,6 +219,22 @@ async def test_from_question_to_an_answer_of_one_voice(
     assert sum(call["task"] == "subjects" for call in model.asked) == 1
 
 
+async def test_only_what_would_speak_may_be_sent(simulations: Simulations) -> None:
+    """A claim a facet, all of one answer, settles a subject that the evidence decides."""
+    found, _ = await answered(
+        plan(), simulations, subject_claims="speaking", verify="selected", complete=False
+    )
+    assert found.final == (
+        "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
+        "outside: 8 degrees. [9 degrees.]"
+    )
+    lines = [line for line in found.baselines if line.method == "reconciled"]
+    assert [found.claims[i].text for i in lines[0].selected] == ["10 m deep.", "It is deep."]
+    assert [found.claims[i].text for i in found.selected] == [
+        "10 m deep.", "It is deep.", "2 ha wide.", "Worth a swim.",
+    ]  # fmt: skip
+
+
 async def test_without_evidence_every_subject_still_has_one_voice(
     simulations: Simulations,
 ) -> None:
