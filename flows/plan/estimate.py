@@ -43,6 +43,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "output_rag": (570, 100),
     "final": (490, 115),
     "evaluation_decompose": (410, 220),
+    "evaluation_subjects": (680, 400),
     "label": (430, 20),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim."""
@@ -182,6 +183,7 @@ def label_calls(params: Params) -> dict[str, float]:
     texts = ceil(claims_per_question(method) * (1 + CONTRADICTED) + finals * FINAL_CLAIMS)
     return {
         "evaluation_decompose": finals,
+        **({"evaluation_subjects": finals} if params.label.subjects else {}),
         **_by_claims("label", texts, params.label.claims_per_call),
     }
 

@@ -199,7 +199,7 @@ async def _answer(found: Rehearsed, use: Instruments, params: Params) -> None:
 async def _label(found: Rehearsed, question: Question, answer: Answer, params: Params) -> None:
     judge, finals, complete = found.gates["label"], (), False
     with suppress(CallsPending):
-        finals = await final_claims(question, answer, judge)
+        finals = await final_claims(question, answer, judge, subjects=params.label.subjects)
         complete = True
     with suppress(CallsPending):
         labels = await label_claims(
