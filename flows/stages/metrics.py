@@ -59,14 +59,14 @@ def read_domain(
         answers=record_lines(place.answers(domain), Answer),
         finals=record_lines(place.final_claims(domain), FinalClaims),
         judge=label_lookup(_labels(place.labels(domain))),
-        templates=_templates(place.templates(domain)),
+        templates=read_templates(place.templates(domain)),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
         exported=exported,
         pricing=prices,
     )
 
 
-def _templates(path: Path) -> dict[str, Template]:
+def read_templates(path: Path) -> dict[str, Template]:
     """The templates of generated questions by id; none of published or imported ones."""
     if not path.is_file():
         return {}
