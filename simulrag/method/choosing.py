@@ -50,10 +50,12 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
             for budget in taken
         ]
     if settings.without_kappa:
-        chosen = [
-            *([one.model_copy(update={"kappa": 0.0}) for one in column] for column in chosen),
-            *chosen,
-        ]
+        twins = (  # of a kappa that is 0 the answer is the same
+            [one.model_copy(update={"kappa": 0.0}) for one in column]
+            for column in chosen
+            if any(one.kappa for one in column)
+        )
+        chosen = [*twins, *chosen]
     return list(zip(*chosen, strict=True))
 
 

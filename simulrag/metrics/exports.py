@@ -31,6 +31,7 @@ _TASK_OF_REPLY = {
     "Verification": "verify",
     "VerificationBatch": "verify_batch",
     "SubjectsReply": "subjects",
+    "JointReply": "joint",
 }
 """The task of the answer stage that asks for a reply with this schema title."""
 

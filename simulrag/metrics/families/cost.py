@@ -30,7 +30,7 @@ from simulrag.metrics.plan import Setting, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
 
-_SAMPLED = ("closed_book", "decompose", "merge")
+_SAMPLED = ("closed_book", "decompose", "merge", "joint")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "final")
 _RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "final")
 _OWN = (*_SAMPLED, "entailment", "boundary", "tool_calls")

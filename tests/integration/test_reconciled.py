@@ -1,8 +1,9 @@
-"""``simulrag ask`` with a model on 127.0.0.1: subjects, one voice each, and what was checked."""
+"""Answers by subject with a model on 127.0.0.1: what ``simulrag ask`` shows, and the tables."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 
 from flows.cli.app import app
 from flows.cli.errors import ended
+from flows.project import Project
+from flows.stages import answer, benchmark, label, metrics, report
+from simulrag.metrics.table import read_table, select
 from simulrag.models.base import Message
 from simulrag.testing import LoopbackServer
 from simulrag.testing.sections import numbered, section
@@ -25,14 +29,14 @@ def answers() -> Any:
     """Real volume, the claims grouped by what they name."""
     usual = traffic()
 
-    def answer(body: Body) -> str:
+    def reply(body: Body) -> str:
         said = [Message.model_validate(message) for message in messages(body)]
         if schema_name(body) == "SubjectsReply":
             return json.dumps({"subjects": list(_subjects(numbered(str(section(said, "claims")))))})
         uncovered = section(said, "answer") is None and schema_name(body) == "Decomposition"
         return json.dumps({"claims": []}) if uncovered else usual(body)
 
-    return answer
+    return reply
 
 
 def _subjects(claims: list[str]) -> Iterator[dict[str, Any]]:
@@ -76,3 +80,38 @@ def test_a_question_is_answered_by_subject(capsys: pytest.CaptureFixture[str]) -
     assert "claims sent to the simulator's evidence" in text
     assert "of the votes" in text
     assert (paper["method"], paper["subjects"], paper["statements"]) == ("simulrag", [], [])
+
+
+@pytest.mark.slow
+def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> None:
+    with LoopbackServer(answers()) as server:
+        model = {"provider": "openai", "model": "double", "base_url": server.url}
+        changes = {
+            "answer.method": "reconciled",
+            "answer.pool": "question",
+            "answer.without_kappa": True,
+            "answer.complete": True,
+            "label.subjects": True,
+            "benchmark.questions": 3,
+            "benchmark.templates": 2,
+            **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
+        }
+        made = Project(copy_project(tmp_path / "project", **changes))
+        for stage in (benchmark, answer, label, metrics):
+            stage.run(made, "urban")
+    report.run(made)
+    assert "SimulRAG reconciled, completed" in made.results.report.read_text()
+    table = read_table(made.results.metrics / "urban.csv")
+    finals = select(table, family="answers", undecided="excluded", failures="excluded")
+    lines = select(finals, metric="factuality").select("method", "budget_percent", "samples")
+    counted = Counter(lines.iter_rows())
+    for method in ("SimulRAG", "SimulRAG reconciled"):
+        assert counted[method, 25.0, 5] == counted[method, 100.0, 5] == 2, "with kappa and without"
+    assert counted["SimulRAG reconciled, completed", 100.0, 5] == 1
+    assert counted["Input-layer RAG", None, 5] == 1
+    assert set(select(finals, metric="contradictions")["n"]) == {3}
+    assert select(finals, metric="completeness")["value"].is_not_null().all()
+    # What excludes one another was settled or spoke with one voice; the paper has no such aim.
+    held = select(finals, metric="contradictions", budget_percent=100.0, samples=5)
+    assert {n for method, n in held.select("method", "value").iter_rows() if "rec" in method} == {0}
+    assert "votes" in set(select(table, family="claims")["centrality"])
