@@ -35,6 +35,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "closed_book": (250, 100),
     "decompose": (400, 160),
     "merge": (430, 12),
+    "joint": (2000, 1000),
     "entailment": (420, 20),
     "boundary": (300, 9),
     "verbalized": (260, 5),
@@ -145,6 +146,7 @@ def benchmark_calls(params: BenchmarkParams) -> dict[str, float]:
 def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
     """Calls of one question by task."""
     m, claims = method.samples, claims_per_question(method)
+    joint = method.merging == "joint"  # the answers compared with are merged by the tree
     verified = claims
     if method.verify == "selected" and method.tau is None:
         verified = ceil(claims * max(method.final_budgets_percent) / 100)
@@ -155,8 +157,9 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
         "tool_calls": 0 if oracle else 1,
         "closed_book": m,
         "decompose": m * ways,
-        "merge": (m - 1) * ways,
-        "entailment": m,
+        "merge": (m - 1) * (ways - joint),
+        "joint": joint,
+        "entailment": 0 if joint else m,
         **_by_claims("boundary", claims, sizes["boundary"]),
         **_by_claims("verbalized", claims if method.verbalized else 0, sizes["verbalized"]),
         **_by_claims("verify", verified, sizes["verify"]),

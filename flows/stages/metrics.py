@@ -67,11 +67,18 @@ def read_domain(
 
 
 def read_templates(path: Path) -> dict[str, Template]:
-    """The templates of generated questions by id; none of published or imported ones."""
+    """The templates of generated questions by id; none of published or imported ones.
+
+    What a template holds besides, such as a set-up, is no asked value and is left out.
+    """
     if not path.is_file():
         return {}
+    known = Template.model_fields
     try:
-        found = [Template.model_validate(item) for item in json.loads(path.read_bytes())]
+        found = [
+            Template.model_validate({name: item[name] for name in item if name in known})
+            for item in json.loads(path.read_bytes())
+        ]
     except (ValueError, TypeError) as error:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} is not a file of templates: {first}") from None

@@ -222,7 +222,8 @@ def test_a_template_file_that_is_none_is_named(tmp_path: Any) -> None:
 
     path = tmp_path / "urban-templates.json"
     assert read_templates(path) == {}
-    path.write_text(json.dumps([TEMPLATE.model_dump(mode="json")]))
+    more = {"set_up": "A road of 1000 m."}
+    path.write_text(json.dumps([{**TEMPLATE.model_dump(mode="json"), **more}]))
     assert read_templates(path) == {"t": TEMPLATE}
     path.write_text('[{"template_id": 3}]')
     with pytest.raises(InputError, match=r"urban-templates.json is not a file of templates"):
