@@ -68,6 +68,10 @@ class LabelParams(Section):
     claims_per_call: int = Field(
         default=1, ge=1, le=200, description="claims of one question in one labelling call; 1: each"
     )
+    subjects: bool = Field(
+        default=False,
+        description="ask what each final answer's claims are about, to count its contradictions",
+    )
 
     @model_validator(mode="after")
     def _positive(self) -> LabelParams:

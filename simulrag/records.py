@@ -256,8 +256,9 @@ class FinalText(Record):
     """A final answer to compare with: by another method, by SimulRAG from one sample or budget.
 
     ``samples``: the answers behind it (m). ``budget_percent``: the share of all claims that it may
-    verify; None for a method that verifies none. ``selected`` and ``kept``: the claims of the
-    question's ``Answer`` that it verified, and that it was written from. ``usage``: the calls that
+    verify; None for a method that verifies none. ``kappa``: claims of lower confidence were dropped
+    (0: none; None for other methods). ``selected`` and ``kept``: the claims of the question's
+    ``Answer`` that it verified, and that it was written from. ``usage``: the calls that
     it needed by itself, by task name; what it shares with the question's ``Answer`` is counted
     there. ``failure`` None: complete.
     """
@@ -344,15 +345,36 @@ class HumanLabel(Record):
 class FinalClaims(Record):
     """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt.
 
-    ``samples``: the sampled answers behind it (m). ``budget_percent``: as in ``FinalText``.
+    ``samples``: the sampled answers behind it (m). ``budget_percent`` and ``kappa``: as in
+    ``FinalText``. ``subjects``: what its claims are about (None: not asked, or asked in vain:
+    ``subjects_failure``, which leaves its claims as they are).
     """
 
     question_id: str
     method: FinalMethod
     samples: int = Field(ge=1)
     budget_percent: float | None = None
+    kappa: float | None = None
     claims: tuple[str, ...] = ()
+    subjects: tuple[Subject, ...] | None = None
+    subjects_failure: str | None = None
     failure: str | None = None
+
+
+def final_answers(answer: Answer) -> tuple[FinalText, ...]:
+    """Every final answer of a question: its own, one closed-book sample and the others' texts."""
+    own = FinalText(
+        method=answer.method,
+        samples=max(1, len(answer.closed_book)),
+        budget_percent=answer.budget_percent,
+        kappa=answer.kappa,
+        text=answer.final,
+        selected=answer.selected,
+        kept=answer.kept,
+        statements=answer.statements,
+    )
+    one = (FinalText(method="closed_book", samples=1, text=text) for text in answer.closed_book[:1])
+    return (own, *one, *answer.baselines)
 
 
 def claim_hash(text: str) -> str:

@@ -36,6 +36,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "closed_book": (250, 100),
     "decompose": (400, 160),
     "merge": (430, 12),
+    "joint": (2000, 1000),
     "entailment": (420, 20),
     "boundary": (300, 9),
     "verbalized": (260, 5),
@@ -44,6 +45,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "output_rag": (570, 100),
     "final": (490, 115),
     "evaluation_decompose": (410, 220),
+    "evaluation_subjects": (680, 400),
     "label": (430, 20),
     "subjects": (1500, 800),
     "final_reconciled": (1150, 170),
@@ -153,6 +155,7 @@ def benchmark_calls(params: BenchmarkParams) -> dict[str, float]:
 def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
     """Calls of one question by task."""
     m, claims = method.samples, claims_per_question(method)
+    joint = method.merging == "joint"  # the answers compared with are merged by the tree
     verified = claims
     if method.verify == "selected" and method.tau is None:
         verified = ceil(claims * max(method.final_budgets_percent) / 100)
@@ -164,8 +167,9 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
         "tool_calls": 0 if oracle else 1,
         "closed_book": m,
         "decompose": m * ways,
-        "merge": (m - 1) * ways,
-        "entailment": m,
+        "merge": (m - 1) * (ways - joint),
+        "joint": joint,
+        "entailment": 0 if joint else m,
         **_by_claims("boundary", claims, sizes["boundary"]),
         **_by_claims("verbalized", claims if method.verbalized else 0, sizes["verbalized"]),
         **_by_claims("verify", verified, sizes["verify"]),
@@ -205,6 +209,7 @@ def label_calls(params: Params) -> dict[str, float]:
     texts = ceil(claims_per_question(method) * (1 + CONTRADICTED) + finals * FINAL_CLAIMS)
     return {
         "evaluation_decompose": finals,
+        **({"evaluation_subjects": finals} if params.label.subjects else {}),
         **_by_claims("label", texts, params.label.claims_per_call),
     }
 

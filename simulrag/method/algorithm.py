@@ -21,6 +21,7 @@ from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
 from simulrag.method.finals import Line, lines_of, texts_beside, write_line
+from simulrag.method.joint import Joint, merge_jointly
 from simulrag.method.merging import MergedClaim, merge_claims
 from simulrag.method.reconciliation import vote_confidence
 from simulrag.method.retrieval import retrieve
@@ -173,10 +174,15 @@ async def _claims(work: _Work, settings: MethodSettings) -> None:
             decompose(work.text, text, work.ask, limit=settings.max_claims) for text in texts
         )
     work.note(answer_claims=tuple(sets))
+    joint = None
     with _step("merge"):
-        merged = await merge_claims(tuple(sets), work.ask, settings.merging)
+        if settings.merging == "joint":
+            joint = await merge_jointly(work.text, sets, work.ask)
+            merged = joint.claims
+        else:
+            merged = await merge_claims(tuple(sets), work.ask, settings.merging)
     (rows, subjects), (inside, stated) = await both(
-        both(_support(work, merged), _subjects(work, merged, settings)),
+        _grouped(work, merged, joint, settings),
         both(_boundaries(work, merged, settings), _verbalized(work, merged, settings)),
     )
     scores: dict[str, list[float]] = {name: claim_confidence(rows, name) for name in CENTRALITIES}
@@ -194,6 +200,16 @@ async def _claims(work: _Work, settings: MethodSettings) -> None:
         for at, claim in enumerate(merged)
     ]
     work.note(claims=tuple(claims), subjects=subjects)
+
+
+async def _grouped(
+    work: _Work, merged: Sequence[MergedClaim], joint: Joint | None, settings: MethodSettings
+) -> tuple[list[list[bool]], tuple[Subject, ...]]:
+    """Which answer supports which claim, and what the claims are about."""
+    if joint is None:
+        return await both(_support(work, merged), _subjects(work, merged, settings))
+    subjects = joint.subjects if settings.method == "reconciled" else ()
+    return [list(row) for row in joint.support], subjects
 
 
 async def _subjects(

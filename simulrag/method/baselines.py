@@ -52,7 +52,8 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
     ``answer`` is complete up to verification; its closed-book samples, claims and evidence are used
     again and only further calls are made. At m = 1 the closed book is the first sample itself.
     """
-    given = _Given(question, answer, settings.max_claims, settings.merging)
+    merging: Merging = "tree" if settings.merging == "joint" else settings.merging
+    given = _Given(question, answer, settings.max_claims, merging)
     samples = len(answer.closed_book)
     ways: list[tuple[FinalMethod, int, Write]] = [
         ("input_rag", 1, lambda own: _input_layer(given, 0, own)),

@@ -49,10 +49,12 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
             _by_subjects(sent, topics, budget, kappas["reconciled"], settings) for budget in taken
         ]
     if settings.without_kappa:
-        chosen = [
-            *([one.model_copy(update={"kappa": 0.0}) for one in column] for column in chosen),
-            *chosen,
-        ]
+        twins = (  # of a kappa that is 0 the answer is the same
+            [one.model_copy(update={"kappa": 0.0}) for one in column]
+            for column in chosen
+            if any(one.kappa for one in column)
+        )
+        chosen = [*twins, *chosen]
     return list(zip(*chosen, strict=True))
 
 

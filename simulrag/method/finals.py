@@ -76,10 +76,12 @@ async def texts_beside(
     ways: list[FinalWay] = []
     if settings.baselines:
         ways += baseline_ways(question, answer, settings)
+        published = [line for line in lines if line.about.method == "simulrag"]
+        kappa = max((line.choice.kappa for line in published), default=0.0)
         ways += [
             way
-            for line in reversed(lines)
-            if line.about.method == "simulrag" and (line.choice.kappa or not settings.without_kappa)
+            for line in reversed(published)
+            if line.choice.kappa == kappa  # at m = 1 it drops nothing
             for way in first_sample_way(question, answer, line.choice)
         ]
     for line in lines[-2::-1]:

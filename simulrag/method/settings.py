@@ -49,9 +49,10 @@ class MethodSettings(BaseModel):
     centrality: Centrality = Field(
         default="closeness", description="centrality that scores a claim's confidence"
     )
-    merging: Merging = Field(
+    merging: Merging | Literal["joint"] = Field(
         default="tree",
-        description="chain: claim sets one after another; tree: in pairs, a shorter chain",
+        description="chain: claim sets one after another; tree: in pairs, a shorter chain; joint: "
+        "all at once, with what they support and are about (of baselines: the tree)",
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
     verify: Literal["all", "selected"] = Field(

@@ -134,6 +134,35 @@ class SubjectsReply(Reply):
     subjects: Annotated[list[SubjectEntry], Field(min_length=1)]
 
 
+class JointAlternative(Reply):
+    """Claims that say the same of one side of a subject; answers that agree without saying it."""
+
+    claims: Annotated[list[StrictInt], Field(min_length=1)]
+    answers: list[StrictInt]
+
+
+class JointFacet(Reply):
+    """One side of a subject, and the different things that are said of it."""
+
+    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    exclusive: StrictBool
+    alternatives: Annotated[list[JointAlternative], Field(min_length=1)]
+
+
+class JointSubject(Reply):
+    """One thing that the claims of several answers are about."""
+
+    about: Text
+    facets: Annotated[list[JointFacet], Field(min_length=1)]
+    rests_on: list[StrictInt]
+
+
+class JointReply(Reply):
+    """Reply to ``joint``."""
+
+    subjects: Annotated[list[JointSubject], Field(min_length=1)]
+
+
 class Judgement(Reply):
     """Reply to ``label``."""
 

@@ -128,6 +128,16 @@ def test_choices_spend_each_budget_over_all_questions() -> None:
     assert {choice.kappa for own in choices for choice in own} == {0.4}
 
 
+@pytest.mark.parametrize(("kappa", "kappas"), [(0.4, [0, 0, 0.4, 0.4]), (0.0, [0, 0])])
+def test_each_choice_without_kappa_too_where_that_is_another(
+    kappa: float, kappas: list[float]
+) -> None:
+    more = {"final_budgets_percent": (25.0, 100.0), "without_kappa": True, "kappa": kappa}
+    (choices,) = choose([drafted_claims("a")], SETTINGS.model_copy(update=more))
+    assert [choice.kappa for choice in choices] == kappas
+    assert [choice.budget_percent for choice in choices] == [25, 100] * (len(kappas) // 2)
+
+
 def test_tau_makes_one_choice_without_a_budget() -> None:
     (choices,) = choose([drafted_claims("a")], SETTINGS.model_copy(update={"tau": 0.5}))
     assert [(choice.budget_percent, choice.selected) for choice in choices] == [(None, (1,))]
