@@ -29,7 +29,7 @@ from simulrag.records import Answer, FinalClaims, Question, claim_hash, final_an
 
 def asked_of(question: Question) -> Asked:
     """What is counted of a question."""
-    kinds = [claim.kind for claim in question.reference_claims]
+    kinds = [claim.kind for claim in question.reference_claims if claim.source == "evidence"]
     return Asked(
         question_id=question.question_id,
         scenario_id=question.scenario_id,
