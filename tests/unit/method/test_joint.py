@@ -16,7 +16,8 @@ from simulrag.method.joint import merge_jointly
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.testing import ScriptedModel
-from tests.unit.method.test_algorithm import QUESTION, Lake
+from tests.unit.method.conftest import Lake
+from tests.unit.method.test_algorithm import QUESTION
 
 SETS = (
     ("It falls by 20 %.", "That is good."),
