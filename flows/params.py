@@ -52,6 +52,11 @@ class BenchmarkParams(Section):
     questions: int = Field(ge=1, le=100_000, description="questions to generate for each domain")
     templates: int = Field(ge=1, le=200, description="question templates to ask the model for")
     seed: int = Field(ge=0, description="seed of scenario sampling")
+    set_up: bool = Field(
+        default=False,
+        description="questions state their set-up and may ask beyond the simulator's reach "
+        "(needs prompts: second)",
+    )
 
 
 class LabelParams(Section):
@@ -62,6 +67,10 @@ class LabelParams(Section):
     )
     claims_per_call: int = Field(
         default=1, ge=1, le=200, description="claims of one question in one labelling call; 1: each"
+    )
+    subjects: bool = Field(
+        default=False,
+        description="ask what each final answer's claims are about, to count its contradictions",
     )
 
     @model_validator(mode="after")
@@ -158,6 +167,11 @@ class Params(Section):
                 raise ValueError(f"domain '{domain}' has no entry under simulators{hint}")
         if len(set(self.domains)) != len(self.domains):
             raise ValueError("domains are named twice")
+        if self.benchmark.set_up and self.prompts == "first":
+            raise ValueError(
+                "benchmark.set_up: the prompts of the set 'first' ask for no set-up; name another "
+                "set (prompts: second), or leave it false"
+            )
         return self
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -193,6 +194,23 @@ def handbook_with_guide(simulator: Simulator) -> str:
         return handbook
     prose, heading, tools = handbook.partition(f"{_TOOLS}\n")
     return f"{prose.rstrip()}\n\n{simulator.guide().strip()}\n\n{heading}{tools}"
+
+
+def set_up_facts(simulator: Simulator) -> str:
+    """What an expert has to know of the simulator's world and its handbook does not say; or "".
+
+    A file ``set_up.md`` beside the simulator's module and its ``handbook.md``, for who writes
+    questions that state their set-up. A simulator with another handbook (of a user's own network)
+    has another world. The file decides no result, so the fingerprint leaves it out.
+    """
+    module = sys.modules[type(simulator).__module__]
+    prose, facts = (
+        Path(module.__file__ or "").with_name(name) for name in ("handbook.md", "set_up.md")
+    )
+    if not (facts.is_file() and prose.is_file()):
+        return ""
+    told = simulator.handbook().startswith(prose.read_text(encoding="utf-8").strip())
+    return facts.read_text(encoding="utf-8").strip() if told else ""
 
 
 def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:

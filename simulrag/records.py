@@ -5,7 +5,14 @@ from __future__ import annotations
 import hashlib
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 Domain = str
 VerdictStatus = Literal["aligned", "contradicted", "indeterminate", "error"]
@@ -13,7 +20,10 @@ LabelValue = Literal["true", "false", "undecided"]
 Centrality = Literal[
     "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
 ]
-FinalMethod = Literal["simulrag", "input_rag", "output_rag", "closed_book"]
+FinalMethod = Literal[
+    "simulrag", "reconciled", "reconciled_complete", "input_rag", "output_rag", "closed_book"
+]
+Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 
 
@@ -69,10 +79,23 @@ class Evidence(Record):
 
 
 class ReferenceClaim(Record):
-    """An atomic claim of a reference answer."""
+    """An atomic claim of a reference answer.
+
+    ``source``: the simulator's evidence, or open: the writer's own words on a part of the question
+    that no evidence answers, which is no measure of an answer.
+    """
 
     text: str
     kind: Literal["quantitative", "qualitative"]
+    source: Literal["evidence", "open"] = "evidence"
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        """Without ``source`` where that is evidence: earlier benchmarks keep their bytes."""
+        written: dict[str, JsonValue] = plain(self)
+        if self.source == "evidence":
+            del written["source"]
+        return written
 
 
 class Question(Record):
@@ -140,6 +163,37 @@ class Claim(Record):
         return self.text
 
 
+FacetKind = Literal["number", "direction", "class", "judgement", "reason", "other"]
+
+
+class Facet(Record):
+    """The claims of one subject that speak of one side of it, by their indices.
+
+    ``exclusive``: at most one of them can be true, rewordings and roundings apart.
+    """
+
+    kind: FacetKind
+    exclusive: bool
+    claims: tuple[int, ...] = Field(min_length=1)
+
+
+class Subject(Record):
+    """One thing of one run or case that a reader would settle as a whole.
+
+    ``about`` says what it is. ``rests_on``: for a judgement, the subjects (by their indices) that
+    it follows from.
+    """
+
+    about: str
+    facets: tuple[Facet, ...] = Field(min_length=1)
+    rests_on: tuple[int, ...] = ()
+
+    @property
+    def claims(self) -> tuple[int, ...]:
+        """Its claims, ascending."""
+        return tuple(sorted(claim for facet in self.facets for claim in facet.claims))
+
+
 class Retrieval(Record):
     """The retrieval interface's result.
 
@@ -166,24 +220,45 @@ class Failure(Record):
 
 
 class Choice(Record):
-    """What one budget buys in one question.
+    """What one budget buys in one question, for one way to write the answer.
 
-    ``budget_percent`` None: selected by tau. ``selected``: the claims to verify. ``first_sample``:
-    those that SimulRAG verifies at m = 1. ``kappa``: the confidence below which claims are dropped.
+    ``method``: simulrag (the paper's) or reconciled. ``budget_percent`` None: selected by tau.
+    ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are
+    claims of. ``first_sample``: those that SimulRAG verifies at m = 1. ``kappa``: the
+    confidence below which claims are dropped.
     """
 
+    method: FinalMethod = "simulrag"
     budget_percent: float | None
     selected: tuple[int, ...]
-    first_sample: tuple[int, ...]
+    subjects: tuple[int, ...] = ()
+    first_sample: tuple[int, ...] = ()
     kappa: float
+
+
+class Statement(Record):
+    """One thing that a reconciled answer says, and how far it was checked.
+
+    ``standing``: checked or corrected by the simulator, simulated (no answer had claimed it),
+    unchecked, or outside the simulator's reach. ``claim``: its index; None where the evidence says
+    it and no claim did. ``others``: what other answers said in its place, where nothing settled it;
+    of a checked statement, what the evidence finds true as well.
+    """
+
+    text: str
+    standing: Standing
+    claim: int | None = None
+    subject: int | None = None
+    others: tuple[str, ...] = ()
 
 
 class FinalText(Record):
     """A final answer to compare with: by another method, by SimulRAG from one sample or budget.
 
     ``samples``: the answers behind it (m). ``budget_percent``: the share of all claims that it may
-    verify; None for a method that verifies none. ``selected`` and ``kept``: the claims of the
-    question's ``Answer`` that it verified, and that it was written from. ``usage``: the calls that
+    verify; None for a method that verifies none. ``kappa``: claims of lower confidence were dropped
+    (0: none; None for other methods). ``selected`` and ``kept``: the claims of the question's
+    ``Answer`` that it verified, and that it was written from. ``usage``: the calls that
     it needed by itself, by task name; what it shares with the question's ``Answer`` is counted
     there. ``failure`` None: complete.
     """
@@ -191,9 +266,11 @@ class FinalText(Record):
     method: FinalMethod
     samples: int = Field(ge=1)
     budget_percent: float | None = None
+    kappa: float | None = None
     text: str = ""
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
+    statements: tuple[Statement, ...] = ()
     usage: dict[str, Usage] = {}
     failure: str | None = None
 
@@ -213,10 +290,13 @@ class Answer(Record):
     closed_book: tuple[str, ...] = ()
     answer_claims: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Claim, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    method: FinalMethod = "simulrag"
     budget_percent: float | None = None
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     kappa: float | None = None
+    statements: tuple[Statement, ...] = ()
     final: str = ""
     verified: bool = False
     usage: dict[str, Usage] = {}
@@ -265,15 +345,36 @@ class HumanLabel(Record):
 class FinalClaims(Record):
     """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt.
 
-    ``samples``: the sampled answers behind it (m). ``budget_percent``: as in ``FinalText``.
+    ``samples``: the sampled answers behind it (m). ``budget_percent`` and ``kappa``: as in
+    ``FinalText``. ``subjects``: what its claims are about (None: not asked, or asked in vain:
+    ``subjects_failure``, which leaves its claims as they are).
     """
 
     question_id: str
     method: FinalMethod
     samples: int = Field(ge=1)
     budget_percent: float | None = None
+    kappa: float | None = None
     claims: tuple[str, ...] = ()
+    subjects: tuple[Subject, ...] | None = None
+    subjects_failure: str | None = None
     failure: str | None = None
+
+
+def final_answers(answer: Answer) -> tuple[FinalText, ...]:
+    """Every final answer of a question: its own, one closed-book sample and the others' texts."""
+    own = FinalText(
+        method=answer.method,
+        samples=max(1, len(answer.closed_book)),
+        budget_percent=answer.budget_percent,
+        kappa=answer.kappa,
+        text=answer.final,
+        selected=answer.selected,
+        kept=answer.kept,
+        statements=answer.statements,
+    )
+    one = (FinalText(method="closed_book", samples=1, text=text) for text in answer.closed_book[:1])
+    return (own, *one, *answer.baselines)
 
 
 def claim_hash(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -31,12 +31,18 @@ def ask(
             "http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf."
         ),
     ] = None,
+    method: Annotated[
+        Literal["paper", "reconciled"] | None,
+        typer.Option(help="How: as published, or one voice a subject (default: params.yaml's)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a question's stored answer, or answer it anew.
 
-    A question of the benchmark has one (`simulrag questions`); any other needs --model.
+    A question of the benchmark has one (`simulrag questions`); any other needs --model, and so does
+    another --method than the stored answer's.
     """
+    from flows.cli.answers import answer_json, show
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError
@@ -47,10 +53,13 @@ def ask(
     params = load_params(project.params)
     if domain is not None:
         params.simulator(domain)  # a wrong name is the user's to see
+    if method is not None:
+        chosen = params.answer.model_copy(update={"method": method})
+        params = params.model_copy(update={"answer": chosen})
     known = find_question(project, params, question, domain)
-    if model is None and known is not None:
-        answer, source = stored_answer(project, params, known)
-        text = known.text
+    stored = stored_answer(project, params, known) if model is None and known else None
+    if known and stored and (method is None or (method == "paper") == _as_published(stored[0])):
+        (answer, source), text = stored, known.text
     else:
         params, source = _with_model(project, params, model, known)
         if domain is None and known is None:
@@ -61,6 +70,10 @@ def ask(
         print_json({"source": source, **answer_json(text, answer)})
     else:
         show(text, answer, source, params.answer.centrality)
+
+
+def _as_published(answer: Answer) -> bool:
+    return answer.method == "simulrag"
 
 
 def questions(domain: Domain = None, as_json: Json = False) -> None:
@@ -199,68 +212,6 @@ def simulate_tool(
         simulations = Simulations(simulator, cache)
         evidence = asyncio.run(simulations.run(tool, arguments, seed))
         return evidence, simulations.runs == 0
-
-
-def answer_json(question: str, answer: Answer) -> dict[str, Any]:
-    """An answer for programs."""
-    selected, kept = set(answer.selected), set(answer.kept)
-    return {
-        "question": question,
-        "answer": answer.final,
-        "verified": answer.verified,
-        "claims": [
-            {
-                "claim": claim.updated_text if i in selected else claim.text,
-                "before": claim.text,
-                "confidence": claim.confidence,
-                "boundary": claim.boundary,
-                "selected": i in selected,
-                "verdict": claim.verdict.status if claim.verdict else None,
-                "kept": i in kept,
-            }
-            for i, claim in enumerate(answer.claims)
-        ],
-        "evidence": [
-            item.model_dump(mode="json")
-            for item in (answer.retrieval.evidence if answer.retrieval else ())
-        ],
-        "usage": {task: usage.model_dump() for task, usage in answer.usage.items()},
-    }
-
-
-def show(question: str, answer: Answer, source: str, centrality: str) -> None:
-    """The answer and why each claim is in it, for people."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    console.print(Text(f"\n{question}\n", style="bold"))
-    console.print(Text(answer.final))
-    console.print(Text(f"\n{source[:1].upper()}{source[1:]}.", style="dim"))
-    if not answer.verified:
-        applies = answer.retrieval is not None and answer.retrieval.evidence
-        why = "no claim was verified" if applies else "no tool applies and nothing was run"
-        console.print(Text(f"\nUnverified: {why}.", style="yellow"))
-    table = Table("claim", "confidence", "in reach", "verdict", "kept", title="Claims")
-    selected, kept = set(answer.selected), set(answer.kept)
-    for i, claim in enumerate(answer.claims):
-        verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
-        shown = Text(claim.updated_text if i in selected else claim.text)
-        if i in selected and claim.updated_text != claim.text:
-            shown.append(f"\nwas: {claim.text}", style="dim")
-        table.add_row(
-            shown,
-            f"{claim.confidence[centrality]:.2f}",
-            {True: "yes", False: "no", None: "-"}[claim.boundary],
-            verdict,
-            "yes" if i in kept else "no",
-        )
-    console.print(table)
-    for item in answer.retrieval.evidence if answer.retrieval else ():
-        call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
-        console.print(Text.assemble(("\nEvidence ", "bold"), call))
-        console.print(Text(item.text))
 
 
 def _with_model(

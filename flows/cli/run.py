@@ -91,7 +91,8 @@ def failed_stages(project: Project, domains: list[str]) -> list[str]:
         finals = project.results.final_claims(domain)
         failed = labels.is_file() and any(x.failure for x in read_table(labels, Label))
         if failed or (
-            finals.is_file() and any(x.failure for x in read_records(finals, FinalClaims))
+            finals.is_file()
+            and any(x.failure or x.subjects_failure for x in read_records(finals, FinalClaims))
         ):
             stages.append(f"label@{domain}")
     return stages

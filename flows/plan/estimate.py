@@ -13,6 +13,7 @@ from math import ceil
 from flows.params import BenchmarkParams, Params
 from flows.plan.rehearse import Length, Rehearsed, Stage, text_tokens
 from simulrag.method.settings import MethodSettings
+from simulrag.models.prompts import packaged_prompts
 from simulrag.records import Answer, FinalText, Record
 
 CLAIMS_PER_ANSWER = 7
@@ -35,6 +36,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "closed_book": (250, 100),
     "decompose": (400, 160),
     "merge": (430, 12),
+    "joint": (2000, 1000),
     "entailment": (420, 20),
     "boundary": (300, 9),
     "verbalized": (260, 5),
@@ -43,9 +45,18 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "output_rag": (570, 100),
     "final": (490, 115),
     "evaluation_decompose": (410, 220),
+    "evaluation_subjects": (680, 400),
     "label": (430, 20),
+    "subjects": (1500, 800),
+    "final_reconciled": (1150, 170),
+    "uncovered": (950, 70),
 }
-"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim."""
+"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
+
+With the rules of the first set of prompts, where it has the task; those of another set are longer.
+"""
+SET_UP_TOKENS = {"benchmark_templates": 1500, "benchmark_question": 180}
+"""Further ones of a reply about a question that states its set-up."""
 WITH_HANDBOOK = ("tool_calls", "boundary")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
 """Hidden tokens a reply, by the effort that is asked for; billed as output."""
@@ -144,44 +155,61 @@ def benchmark_calls(params: BenchmarkParams) -> dict[str, float]:
 def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
     """Calls of one question by task."""
     m, claims = method.samples, claims_per_question(method)
+    joint = method.merging == "joint"  # the answers compared with are merged by the tree
     verified = claims
     if method.verify == "selected" and method.tau is None:
         verified = ceil(claims * max(method.final_budgets_percent) / 100)
     sizes = method.claims_per_call.model_dump()
     # Input-layer and output-layer RAG write their m texts, and make one answer of them as we do.
     ways = 3 if method.baselines and m > 1 else 1
+    reconciled = method.method == "reconciled"
     calls: dict[str, float] = {
         "tool_calls": 0 if oracle else 1,
         "closed_book": m,
         "decompose": m * ways,
-        "merge": (m - 1) * ways,
-        "entailment": m,
+        "merge": (m - 1) * (ways - joint),
+        "joint": joint,
+        "entailment": 0 if joint else m,
         **_by_claims("boundary", claims, sizes["boundary"]),
         **_by_claims("verbalized", claims if method.verbalized else 0, sizes["verbalized"]),
         **_by_claims("verify", verified, sizes["verify"]),
         "input_rag": m * method.baselines,
         "output_rag": m * method.baselines,
         "final": written_answers(method),
+        "subjects": reconciled,
+        "final_reconciled": reconciled_answers(method),
+        "uncovered": reconciled and method.complete,
     }
     return {task: count for task, count in calls.items() if count}
 
 
 def written_answers(method: MethodSettings) -> int:
     """Final answers of one question that are written from claims."""
-    budgets = len(method.final_budgets_percent) if method.tau is None else 1
     several = method.baselines and method.samples > 1
-    first_samples = budgets if several and method.verify == "all" else 0
-    return budgets + 3 * several + first_samples
+    first_samples = _budgets(method) if several and method.verify == "all" else 0
+    return _budgets(method) * (1 + method.without_kappa) + 3 * several + first_samples
+
+
+def reconciled_answers(method: MethodSettings) -> int:
+    """Final answers of one question that are written from statements of subjects."""
+    if method.method != "reconciled":
+        return 0
+    return _budgets(method) * (1 + method.without_kappa) + method.complete
+
+
+def _budgets(method: MethodSettings) -> int:
+    return len(method.final_budgets_percent) if method.tau is None else 1
 
 
 def label_calls(params: Params) -> dict[str, float]:
     """Calls of one question by task."""
     method = params.answer
     # A sample by itself, and where others are compared, both RAGs of one sample.
-    finals = written_answers(method) + 1 + 2 * method.baselines
+    finals = written_answers(method) + reconciled_answers(method) + 1 + 2 * method.baselines
     texts = ceil(claims_per_question(method) * (1 + CONTRADICTED) + finals * FINAL_CLAIMS)
     return {
         "evaluation_decompose": finals,
+        **({"evaluation_subjects": finals} if params.label.subjects else {}),
         **_by_claims("label", texts, params.label.claims_per_call),
     }
 
@@ -196,6 +224,9 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
     """The length of a call of which none is stored."""
     name = task.removesuffix("_batch")
     tokens_in, tokens_out = TOKENS.get(name, (500, 200))
+    tokens_in += _longer_rules(task, name, params)
+    if params.benchmark.set_up:
+        tokens_out += SET_UP_TOKENS.get(task, 0)
     if name in WITH_HANDBOOK:
         tokens_in += text_tokens(handbook)
     if name != task:
@@ -206,6 +237,16 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
         claims = min(sizes.get(name, REFERENCE_CLAIMS), claims_per_question(params.answer))
         tokens_in, tokens_out = tokens_in + (claims - 1) * CLAIM_TOKENS, tokens_out * claims
     return Length(tokens_in, tokens_out + REASONING_TOKENS.get(effort or "none", 1000))
+
+
+def _longer_rules(task: str, name: str, params: Params) -> int:
+    """Tokens by which the rules of a task are longer than those that TOKENS were taken with."""
+    values: dict[str, object] = {"handbook": "", "tolerance": params.label.tolerance}
+    if params.benchmark.set_up:
+        values |= {"set_up": True, "asked": []}
+    own = packaged_prompts(params.prompts).rules(task, **values)
+    first = packaged_prompts("first").rules(name, **values) if name in TOKENS else ""
+    return text_tokens(own) - text_tokens(first) if own and first else 0
 
 
 def _mean_calls(answers: Iterable[Answer]) -> dict[str, float]:

@@ -166,6 +166,7 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
                 n=wanted.questions,
                 seed=wanted.seed,
                 template_count=wanted.templates,
+                set_up=wanted.set_up,
                 simulator_seed=seed,
             )
             found.questions = found.benchmark.questions
@@ -202,7 +203,7 @@ async def _label(found: Rehearsed, question: Question, answer: Answer, params: P
     judge, complete = found.gates["label"], False
     finals: tuple[FinalClaims, ...] = ()
     with suppress(CallsPending):
-        finals = await final_claims(question, answer, judge)
+        finals = await final_claims(question, answer, judge, subjects=params.label.subjects)
         complete = True
     with suppress(CallsPending):
         labels = await label_claims(

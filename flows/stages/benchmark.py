@@ -56,6 +56,7 @@ def _generate(project: Project, params: Params, domain: str, simulator: Simulato
                     n=wanted.questions,
                     seed=wanted.seed,
                     template_count=wanted.templates,
+                    set_up=wanted.set_up,
                     concurrency=params.operations.concurrency,
                     simulator_seed=params.simulator(domain).seed,
                     accepted=tracker.advance,

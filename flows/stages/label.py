@@ -93,8 +93,9 @@ def run(
         await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
         console.print(stage_table(domain, labels, finals), markup=False)
         results: list[Label | FinalClaims] = [*labels, *finals]
-        reasons = sorted({item.failure for item in results if item.failure})
-        done = sum(item.failure is None for item in results)
+        failures = [_failure(item) for item in results]
+        reasons = sorted({failure for failure in failures if failure})
+        done = failures.count(None)
         check_coverage(name, done, len(results), params.operations, "; ".join(reasons[:2]))
 
     tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
@@ -102,7 +103,9 @@ def run(
 
 
 async def _label(bench: Bench, pair: Pair, settings: LabelParams) -> Labelled:
-    finals = await final_claims(pair.question, pair.answer, bench.gateway)
+    finals = await final_claims(
+        pair.question, pair.answer, bench.gateway, subjects=settings.subjects
+    )
     labels = await label_claims(
         pair.question,
         texts_to_label(pair.answer, finals),
@@ -111,6 +114,13 @@ async def _label(bench: Bench, pair: Pair, settings: LabelParams) -> Labelled:
         claims_per_call=settings.claims_per_call,
     )
     return Labelled(finals, labels)
+
+
+def _failure(item: Label | FinalClaims) -> str | None:
+    """Why a record is not whole."""
+    if isinstance(item, FinalClaims):
+        return item.failure or item.subjects_failure
+    return item.failure
 
 
 def _check_known(answer: Answer, questions: dict[str, Question], source: Path) -> None:
@@ -131,5 +141,10 @@ def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> 
     ]
     failed = [(item.question_id, "label", item.failure) for item in labels if item.failure]
     failed += [(item.question_id, "decompose", item.failure) for item in finals if item.failure]
+    failed += [
+        (item.question_id, "group", item.subjects_failure)
+        for item in finals
+        if item.subjects_failure
+    ]
     lines += failure_lines(failed)
     return "\n".join(lines)

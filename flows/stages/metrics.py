@@ -19,6 +19,7 @@ from simulrag.metrics.pool import LabelRow, label_lookup
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
+from simulrag.models.replies import Template
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 
 if TYPE_CHECKING:
@@ -58,10 +59,30 @@ def read_domain(
         answers=record_lines(place.answers(domain), Answer),
         finals=record_lines(place.final_claims(domain), FinalClaims),
         judge=label_lookup(_labels(place.labels(domain))),
+        templates=read_templates(place.templates(domain)),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
         exported=exported,
         pricing=prices,
     )
+
+
+def read_templates(path: Path) -> dict[str, Template]:
+    """The templates of generated questions by id; none of published or imported ones.
+
+    What a template holds besides, such as a set-up, is no asked value and is left out.
+    """
+    if not path.is_file():
+        return {}
+    known = Template.model_fields
+    try:
+        found = [
+            Template.model_validate({name: item[name] for name in item if name in known})
+            for item in json.loads(path.read_bytes())
+        ]
+    except (ValueError, TypeError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} is not a file of templates: {first}") from None
+    return {template.template_id: template for template in found}
 
 
 def _labels(path: Path) -> Iterator[LabelRow]:

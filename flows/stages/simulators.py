@@ -14,7 +14,7 @@ import json
 from flows.files import write_text
 from flows.params import load_params
 from flows.project import Project
-from simulators.base import Simulator, handbook_with_guide
+from simulators.base import Simulator, handbook_with_guide, set_up_facts
 from simulators.registry import load
 
 
@@ -23,12 +23,23 @@ def run(project: Project) -> None:
     params = load_params(project.params)
     for domain in params.domains:
         simulator = load(*params.chosen(domain, project.root))
-        text = json.dumps(identity(domain, simulator), indent=2, sort_keys=True) + "\n"
+        text = (
+            json.dumps(
+                identity(domain, simulator, set_up=params.benchmark.set_up),
+                indent=2,
+                sort_keys=True,
+            )
+            + "\n"
+        )
         write_text(project.results.simulator(domain), text)
 
 
-def identity(domain: str, simulator: Simulator) -> dict[str, object]:
-    """What changes when the simulator's results, handbook or texts may have changed."""
+def identity(domain: str, simulator: Simulator, *, set_up: bool = False) -> dict[str, object]:
+    """What changes when the simulator's results, handbook or texts may have changed.
+
+    With ``set_up`` the facts count that a question's set-up is written from.
+    """
+    facts = {"set_up_sha256": hashlib.sha256(set_up_facts(simulator).encode()).hexdigest()}
     templates = "\0".join(tool.template for tool in simulator.tools.values())
     return {
         "domain": domain,
@@ -38,4 +49,5 @@ def identity(domain: str, simulator: Simulator) -> dict[str, object]:
         "fingerprint": simulator.fingerprint(),
         "handbook_sha256": hashlib.sha256(handbook_with_guide(simulator).encode()).hexdigest(),
         "templates_sha256": hashlib.sha256(templates.encode()).hexdigest(),
+        **(facts if set_up else {}),
     }

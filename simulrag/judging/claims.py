@@ -12,46 +12,60 @@ from simulrag.errors import ModelError
 from simulrag.method.batches import ask_in_batches, batches
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
+from simulrag.method.subjects import find_subjects
 from simulrag.models.base import Asker
 from simulrag.models.replies import Judgement, JudgementBatch
-from simulrag.records import Answer, FinalClaims, FinalText, Label, Question, claim_hash
+from simulrag.records import (
+    Answer,
+    FinalClaims,
+    FinalText,
+    Label,
+    Question,
+    claim_hash,
+    final_answers,
+)
 
 
-async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[FinalClaims, ...]:
-    """Every final answer as claims: SimulRAG's, one closed-book sample's and the baselines'.
+async def final_claims(
+    question: Question, answer: Answer, ask: Asker, *, subjects: bool = False
+) -> tuple[FinalClaims, ...]:
+    """Every final answer as claims: the answer's own, one closed-book sample's and the baselines'.
 
     All go through the same prompt. A text that failed stays failed and is asked nothing.
+    ``subjects``: ask as well what the claims are about, to find contradictions.
     """
-    own = FinalText(
-        method="simulrag",
-        samples=max(1, len(answer.closed_book)),
-        budget_percent=answer.budget_percent,
-        text=answer.final,
-    )
-    texts = [
-        own,
-        *(FinalText(method="closed_book", samples=1, text=text) for text in answer.closed_book[:1]),
-        *answer.baselines,
-    ]
-
-    async def one(final: FinalText) -> FinalClaims:
-        claims: tuple[str, ...] = ()
-        failure = final.failure
-        if failure is None:
-            try:
-                claims = await decompose_final(question.text, final.text, ask)
-            except ModelError as error:
-                failure = str(error)
-        return FinalClaims(
-            question_id=question.question_id,
-            method=final.method,
-            samples=final.samples,
-            budget_percent=final.budget_percent,
-            claims=claims,
-            failure=failure,
+    return tuple(
+        await together(
+            _final_claims(question, final, ask, subjects) for final in final_answers(answer)
         )
+    )
 
-    return tuple(await together(one(final) for final in texts))
+
+async def _final_claims(
+    question: Question, final: FinalText, ask: Asker, subjects: bool
+) -> FinalClaims:
+    found = FinalClaims(
+        question_id=question.question_id,
+        method=final.method,
+        samples=final.samples,
+        budget_percent=final.budget_percent,
+        kappa=final.kappa,
+        failure=final.failure,
+    )
+    if final.failure is not None:
+        return found
+    try:
+        claims = await decompose_final(question.text, final.text, ask)
+    except ModelError as error:
+        return found.model_copy(update={"failure": str(error)})
+    found = found.model_copy(update={"claims": claims})
+    if not subjects:
+        return found
+    try:
+        about = await find_subjects(question.text, claims, ask, task="evaluation_subjects")
+    except ModelError as error:
+        return found.model_copy(update={"subjects_failure": str(error)})
+    return found.model_copy(update={"subjects": about})
 
 
 def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str, ...]:

@@ -7,40 +7,31 @@ writes. The stage, ``simulrag ask`` and ``simulrag.answer`` call the same three.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
-from simulrag.method.baselines import (
-    FinalWay,
-    baseline_ways,
-    final_texts,
-    first_sample,
-    first_sample_selection,
-    first_sample_way,
-)
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
+from simulrag.method.choosing import choose
 from simulrag.method.concurrency import both, together
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
+from simulrag.method.finals import Line, lines_of, texts_beside, write_line
+from simulrag.method.joint import Joint, merge_jointly
 from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.reconciliation import vote_confidence
 from simulrag.method.retrieval import retrieve
 from simulrag.method.selection import (
     DECIDED,
-    Candidates,
-    candidates_of,
-    kappa_from_quantile,
-    keep,
-    select_among,
 )
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.method.synthesis import synthesize
+from simulrag.method.statements import VOTES
+from simulrag.method.subjects import find_subjects
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
@@ -50,9 +41,11 @@ from simulrag.records import (
     Choice,
     Claim,
     Failure,
-    FinalText,
     Question,
+    Subject,
 )
+
+__all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
 
 
 @dataclass(frozen=True)
@@ -78,40 +71,6 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     return work.answer
 
 
-def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
-    """Step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
-
-    Each draft is looked at once and not kept. By tau there is one choice.
-    """
-    pools: list[Candidates] = []
-    firsts: list[tuple[int, ...]] = []
-    for answer in drafts:
-        pools.append(candidates_of([answer], settings.centrality))
-        firsts.append(() if answer.failure is not None else first_sample(answer))
-    kappa = _kappa(pools, settings)
-    budgets = settings.final_budgets_percent
-    by_budget = []
-    for budget in budgets if settings.tau is None else budgets[-1:]:
-        selected = select_among(
-            pools, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
-        )
-        own = first_sample_selection(
-            pools,
-            firsts,
-            budget_percent=budget,
-            by_question=settings.pool == "question",
-            seed=settings.seed,
-        )
-        named = budget if settings.tau is None else None
-        by_budget.append(
-            [
-                Choice(budget_percent=named, selected=claims, first_sample=first, kappa=kappa)
-                for claims, first in zip(selected, own, strict=True)
-            ]
-        )
-    return list(zip(*by_budget, strict=True))
-
-
 async def conclude(
     question: Question,
     drafted: Answer,
@@ -132,8 +91,10 @@ async def conclude(
         if settings.verify == "selected":
             wanted = sorted({claim for choice in choices for claim in choice.selected})
             await _verify(work, wanted, settings)
+        lines = lines_of(work.answer, choices, settings)
         _, others = await both(
-            _synthesise(work, choices[-1], settings), _compare(work, choices, settings)
+            _synthesise(work, lines[-1], settings),
+            texts_beside(work.text, work.answer, lines, settings, use.ask),
         )
         work.note(baselines=others)
     return work.answer
@@ -213,25 +174,51 @@ async def _claims(work: _Work, settings: MethodSettings) -> None:
             decompose(work.text, text, work.ask, limit=settings.max_claims) for text in texts
         )
     work.note(answer_claims=tuple(sets))
+    joint = None
     with _step("merge"):
-        merged = await merge_claims(tuple(sets), work.ask, settings.merging)
-    rows, (inside, stated) = await both(
-        _support(work, merged),
+        if settings.merging == "joint":
+            joint = await merge_jointly(work.text, sets, work.ask)
+            merged = joint.claims
+        else:
+            merged = await merge_claims(tuple(sets), work.ask, settings.merging)
+    (rows, subjects), (inside, stated) = await both(
+        _grouped(work, merged, joint, settings),
         both(_boundaries(work, merged, settings), _verbalized(work, merged, settings)),
     )
-    scores = {name: claim_confidence(rows, name) for name in CENTRALITIES}
+    scores: dict[str, list[float]] = {name: claim_confidence(rows, name) for name in CENTRALITIES}
+    if settings.method == "reconciled":
+        scores[VOTES] = vote_confidence(subjects, rows, len(merged))
     claims = [
         Claim(
             text=claim.text,
             sources=claim.sources,
             support=tuple(row[at] for row in rows),
-            confidence={name: round(scores[name][at], 12) for name in CENTRALITIES},
+            confidence={name: round(score[at], 12) for name, score in scores.items()},
             verbalized=stated[at] if stated else None,
             boundary=inside[at],
         )
         for at, claim in enumerate(merged)
     ]
-    work.note(claims=tuple(claims))
+    work.note(claims=tuple(claims), subjects=subjects)
+
+
+async def _grouped(
+    work: _Work, merged: Sequence[MergedClaim], joint: Joint | None, settings: MethodSettings
+) -> tuple[list[list[bool]], tuple[Subject, ...]]:
+    """Which answer supports which claim, and what the claims are about."""
+    if joint is None:
+        return await both(_support(work, merged), _subjects(work, merged, settings))
+    subjects = joint.subjects if settings.method == "reconciled" else ()
+    return [list(row) for row in joint.support], subjects
+
+
+async def _subjects(
+    work: _Work, merged: Sequence[MergedClaim], settings: MethodSettings
+) -> tuple[Subject, ...]:
+    if settings.method == "paper":
+        return ()
+    with _step("group"):
+        return await find_subjects(work.text, [claim.text for claim in merged], work.ask)
 
 
 async def _support(work: _Work, merged: Sequence[MergedClaim]) -> list[list[bool]]:
@@ -284,79 +271,18 @@ async def _verify(work: _Work, indices: Sequence[int], settings: MethodSettings)
     work.note(claims=tuple(claims))
 
 
-def _kept(work: _Work, choice: Choice, settings: MethodSettings) -> tuple[int, ...]:
-    return keep(work.answer.claims, choice.selected, choice.kappa, settings.centrality)
-
-
-async def _written(work: _Work, kept: Sequence[int], selected: Sequence[int], ask: Asker) -> str:
-    """The final answer from the kept claims, corrected where a selected one was contradicted."""
-    claims, chosen = work.answer.claims, set(selected)
-    texts = (claims[i].updated_text if i in chosen else claims[i].text for i in kept)
-    return await synthesize(work.text, tuple(dict.fromkeys(texts)), ask)
-
-
-async def _synthesise(work: _Work, choice: Choice, settings: MethodSettings) -> None:
-    """The answer at the largest budget."""
-    kept = _kept(work, choice, settings)
-    work.note(
-        budget_percent=choice.budget_percent,
-        selected=choice.selected,
-        kept=kept,
-        kappa=choice.kappa,
-    )
-    verdicts = (work.answer.claims[i].verdict for i in choice.selected)
+async def _synthesise(work: _Work, line: Line, settings: MethodSettings) -> None:
+    """The answer itself."""
     with _step("synthesise"):
-        final = await _written(work, kept, choice.selected, work.ask)
-    verified = any(verdict is not None and verdict.status in DECIDED for verdict in verdicts)
-    work.note(final=final, verified=verified)
-
-
-async def _compare(
-    work: _Work, choices: Sequence[Choice], settings: MethodSettings
-) -> tuple[FinalText, ...]:
-    """Answers at the smaller budgets and, where asked for, by one sample and by other methods.
-
-    Their calls are counted in each text, not in the answer's own usage.
-    """
-    ways: list[FinalWay] = []
-    if settings.baselines:
-        ways += baseline_ways(work.text, work.answer, settings)
-        ways += [
-            way
-            for choice in reversed(choices)
-            for way in first_sample_way(work.text, work.answer, choice)
-        ]
-    for choice in choices[-2::-1]:
-        kept = _kept(work, choice, settings)
-
-        async def written(ask: Asker, kept: tuple[int, ...] = kept, choice: Choice = choice) -> str:
-            return await _written(work, kept, choice.selected, ask)
-
-        about = FinalText(
-            method="simulrag",
-            samples=len(work.answer.closed_book),
-            budget_percent=choice.budget_percent,
-            selected=choice.selected,
-            kept=kept,
-        )
-        ways.append(FinalWay(about, written))
-    return await final_texts(ways, work.use.ask)
-
-
-def _kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
-    """The given kappa, or the quantile of confidence over the development questions.
-
-    Those are drawn by the hash of their id, so that adding questions moves nobody; where none
-    falls into the part (one question asked by hand), all questions are.
-    """
-    if settings.kappa is not None:
-        return settings.kappa
-    complete = [claims for claims in pools if len(claims)]
-    part = [claims for claims in complete if _draw(claims.question[0]) < settings.kappa_development]
-    scores = [score for claims in part or complete for score in claims.confidence]
-    return kappa_from_quantile(scores, settings.kappa_quantile) if scores else 0.0
-
-
-def _draw(question_id: str) -> float:
-    digest = hashlib.sha256(f"development {question_id}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
+        final = await write_line(work.text, work.answer, line, settings, work.ask)
+    verdicts = (work.answer.claims[i].verdict for i in final.selected)
+    work.note(
+        method=final.method,
+        budget_percent=final.budget_percent,
+        selected=final.selected,
+        kept=final.kept,
+        kappa=final.kappa,
+        statements=final.statements,
+        final=final.text,
+        verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
+    )

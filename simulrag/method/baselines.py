@@ -26,10 +26,19 @@ Write = Callable[[Asker], Awaitable[str]]
 
 @dataclass(frozen=True)
 class FinalWay:
-    """A final answer that is to be written: what is known of it, and how it is written."""
+    """A final answer that is to be written: what is known of it, and how it becomes whole."""
 
     about: FinalText
-    write: Write
+    write: Callable[[Asker], Awaitable[FinalText]]
+
+
+def by_text(about: FinalText, write: Write) -> FinalWay:
+    """A way that makes nothing but the text."""
+
+    async def whole(ask: Asker) -> FinalText:
+        return about.model_copy(update={"text": await write(ask)})
+
+    return FinalWay(about, whole)
 
 
 async def final_texts(ways: Sequence[FinalWay], ask: Asker) -> tuple[FinalText, ...]:
@@ -43,7 +52,8 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
     ``answer`` is complete up to verification; its closed-book samples, claims and evidence are used
     again and only further calls are made. At m = 1 the closed book is the first sample itself.
     """
-    given = _Given(question, answer, settings.max_claims, settings.merging)
+    merging: Merging = "tree" if settings.merging == "joint" else settings.merging
+    given = _Given(question, answer, settings.max_claims, merging)
     samples = len(answer.closed_book)
     ways: list[tuple[FinalMethod, int, Write]] = [
         ("input_rag", 1, lambda own: _input_layer(given, 0, own)),
@@ -55,7 +65,7 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
             ("input_rag", samples, lambda own: _several(given, _input_layer, own)),
             ("output_rag", samples, lambda own: _several(given, _output_layer, own)),
         ]
-    return [FinalWay(FinalText(method=method, samples=m), write) for method, m, write in ways]
+    return [by_text(FinalText(method=method, samples=m), write) for method, m, write in ways]
 
 
 def first_sample_way(question: str, answer: Answer, choice: Choice) -> list[FinalWay]:
@@ -72,9 +82,13 @@ def first_sample_way(question: str, answer: Answer, choice: Choice) -> list[Fina
         return await synthesize(question, tuple(dict.fromkeys(texts)), ask)
 
     about = FinalText(
-        method="simulrag", samples=1, budget_percent=choice.budget_percent, selected=chosen
+        method="simulrag",
+        samples=1,
+        budget_percent=choice.budget_percent,
+        kappa=choice.kappa,
+        selected=chosen,
     )
-    return [FinalWay(about, write)]
+    return [by_text(about, write)]
 
 
 @dataclass(frozen=True)
@@ -129,13 +143,11 @@ def first_sample_selection(
 
 async def _final_text(way: FinalWay, ask: Asker) -> FinalText:
     own = Counted(ask)
-    text, failure = "", None
     try:
-        text = await way.write(own)
+        final = await way.write(own)
     except ModelError as error:
-        failure = str(error)
-    usage = dict(sorted(own.usage.items()))
-    return way.about.model_copy(update={"text": text, "usage": usage, "failure": failure})
+        final = way.about.model_copy(update={"failure": str(error)})
+    return final.model_copy(update={"usage": dict(sorted(own.usage.items()))})
 
 
 async def _input_layer(given: _Given, sample: int, ask: Asker) -> str:

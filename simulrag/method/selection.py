@@ -117,6 +117,54 @@ def select_among(
     return selected
 
 
+@dataclass(frozen=True)
+class SubjectCandidates:
+    """The subjects of one question: each one's uncertainty in nats, and whether it may be selected.
+
+    ``within_reach``: the question has evidence, and the simulator could check one of its claims.
+    """
+
+    uncertainty: tuple[float, ...] = ()
+    within_reach: tuple[bool, ...] = ()
+
+
+def select_subjects(
+    questions: Sequence[SubjectCandidates],
+    *,
+    budget_percent: float,
+    pool: Literal["domain", "question"] = "question",
+    tau: float | None = None,
+    seed: int,
+) -> list[tuple[int, ...]]:
+    """UE+SBA by subjects: for every question the most uncertain ones within reach, ascending.
+
+    The budget is a share of each question's subjects, or of all of them; ``tau`` takes those of a
+    greater uncertainty in its place. Ties are broken by a shuffle that ``seed`` fixes.
+    """
+    flat = [(q, s) for q, own in enumerate(questions) for s in range(len(own.uncertainty))]
+    eligible = [
+        flat[place]
+        for place in _shuffled(len(flat), seed).tolist()
+        if questions[flat[place][0]].within_reach[flat[place][1]]
+    ]
+    eligible.sort(key=lambda item: -round(questions[item[0]].uncertainty[item[1]], 9))
+    chosen: list[list[int]] = [[] for _ in questions]
+    if tau is not None:
+        for question, subject in eligible:
+            if questions[question].uncertainty[subject] > tau:
+                chosen[question].append(subject)
+    elif pool == "domain":
+        for question, subject in eligible[: budget_count(budget_percent, len(flat))]:
+            chosen[question].append(subject)
+    else:
+        for question, subject in eligible:
+            if len(chosen[question]) < budget_count(
+                budget_percent, len(questions[question].uncertainty)
+            ):
+                chosen[question].append(subject)
+    return [tuple(sorted(subjects)) for subjects in chosen]
+
+
 def confidence_before(claim: Claim, centrality: str = "closeness") -> float:
     """The claim's confidence before verification. Raises InputError where it was not computed."""
     if centrality not in claim.confidence:

@@ -34,6 +34,11 @@ class MethodSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
+    method: Literal["paper", "reconciled"] = Field(
+        default="paper",
+        description="paper: as published; reconciled: claims grouped by what they are about, one "
+        "voice each (the paper's answers are then written beside it)",
+    )
     samples: int = Field(
         default=5, ge=1, le=100, description="m, closed-book answers drawn for each question"
     )
@@ -44,9 +49,10 @@ class MethodSettings(BaseModel):
     centrality: Centrality = Field(
         default="closeness", description="centrality that scores a claim's confidence"
     )
-    merging: Merging = Field(
+    merging: Merging | Literal["joint"] = Field(
         default="tree",
-        description="chain: claim sets one after another; tree: in pairs, a shorter chain",
+        description="chain: claim sets one after another; tree: in pairs, a shorter chain; joint: "
+        "all at once, with what they support and are about (of baselines: the tree)",
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
     verify: Literal["all", "selected"] = Field(
@@ -74,6 +80,22 @@ class MethodSettings(BaseModel):
     )
     kappa: float | None = Field(
         default=None, ge=0, description="keep claims of at least this confidence; else by quantile"
+    )
+    without_kappa: bool = Field(
+        default=False, description="write each final answer without kappa as well, to compare"
+    )
+    complete: bool = Field(
+        default=False,
+        description="reconciled: say too what the question asks for, the evidence says and no "
+        "answer claimed; a line of its own",
+    )
+    subject_uncertainty: Literal["largest", "sum"] = Field(
+        default="largest", description="a subject's uncertainty from its facets' entropies"
+    )
+    subject_claims: Literal["all", "speaking"] = Field(
+        default="all",
+        description="what verifies a selected subject: all of its claims, or those that would "
+        "speak for it",
     )
     kappa_development: float = Field(
         default=0.2,
@@ -108,5 +130,7 @@ class MethodSettings(BaseModel):
                 "verbalized": False,
                 "baselines": False,
                 "final_budgets_percent": (100.0,),
+                "without_kappa": False,
+                "complete": self.method == "reconciled",
             }
         )

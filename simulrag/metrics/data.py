@@ -6,9 +6,10 @@ question remains what is counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.names import FINAL, SIMULRAG
 from simulrag.metrics.pool import ClaimPool, LabelLookup
 from simulrag.metrics.settings import MetricSettings
-from simulrag.records import FinalMethod, ToolCall, Usage
+from simulrag.records import FinalClaims, FinalMethod, FinalText, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,20 @@ class Answered:
 
 @dataclass(frozen=True, order=True)
 class FinalLine:
-    """A kind of final answer: a method, m, and the share of claims it may verify."""
+    """A kind of final answer: a method, m, the share of claims it may verify, and its kappa.
+
+    ``kappa`` 0: written without it; None: the method has none.
+    """
 
     method: FinalMethod
     samples: int
     budget_percent: float | None = None
+    kappa: float | None = None
+
+    @classmethod
+    def of(cls, final: FinalText | FinalClaims) -> FinalLine:
+        """The line that a final answer belongs to."""
+        return cls(final.method, final.samples, final.budget_percent, final.kappa)
 
     @property
     def name(self) -> str:
@@ -94,15 +104,20 @@ class FinalLine:
         return FINAL[self.method]
 
     @property
-    def order(self) -> tuple[int, int, float]:
-        """SimulRAG first, of one method the largest m and budget first."""
-        return list(FINAL).index(self.method), -self.samples, -(self.budget_percent or 0.0)
+    def order(self) -> tuple[int, int, float, float]:
+        """SimulRAG first, of one method the largest m, budget and kappa first."""
+        place = list(FINAL).index(self.method)
+        return place, -self.samples, -(self.budget_percent or 0.0), -(self.kappa or 0.0)
 
 
 @dataclass(frozen=True)
 class FinalCounts:
-    """Unique claims of a line's final answers by label, and whether all is known, a question each.
+    """What is counted of a line's final answers, a question each.
 
+    ``true``, ``false`` and ``undecided``: unique claims by label; ``complete``: whether all labels
+    are known. ``words`` of the text; ``sent``: claims sent to verification. ``asked``: values that
+    the question asks for, ``stated``: those that a true claim states. ``grouped``: whether it is
+    known what the claims are about, ``contradictions``: how many there are then.
     One entry an answer of the domain, in order; float arrays, so that resamples weigh them.
     """
 
@@ -110,6 +125,33 @@ class FinalCounts:
     false: Floats
     undecided: Floats
     complete: Floats
+    words: Floats
+    sent: Floats
+    asked: Floats
+    stated: Floats
+    grouped: Floats
+    contradictions: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Counted]) -> FinalCounts:
+        """From an entry a question."""
+        table = np.array(rows, dtype=float).reshape(len(rows), len(Counted._fields))
+        return cls(*table.T)
+
+
+class Counted(NamedTuple):
+    """One question's entries of ``FinalCounts``; by default nothing is complete."""
+
+    true: float = 0
+    false: float = 0
+    undecided: float = 0
+    complete: float = 0
+    words: float = 0
+    sent: float = 0
+    asked: float = 0
+    stated: float = 0
+    grouped: float = 0
+    contradictions: float = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,5 +214,4 @@ class DomainData:
 
     def counts(self, line: FinalLine) -> FinalCounts:
         """A line's counts; of a line that nobody wrote, nothing is complete."""
-        empty = np.zeros(len(self.answers))
-        return self.finals.get(line, FinalCounts(empty, empty, empty, empty))
+        return self.finals.get(line) or FinalCounts.of([Counted()] * len(self.answers))

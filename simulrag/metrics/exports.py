@@ -30,8 +30,17 @@ _TASK_OF_REPLY = {
     "BoundaryBatch": "boundary_batch",
     "Verification": "verify",
     "VerificationBatch": "verify_batch",
+    "SubjectsReply": "subjects",
+    "JointReply": "joint",
 }
 """The task of the answer stage that asks for a reply with this schema title."""
+
+_WRITER = {
+    "simulrag": "final",
+    "reconciled": "final_reconciled",
+    "reconciled_complete": "final_reconciled",
+}
+"""The task that writes a method's answer from claims."""
 
 _NAMES = ("provider", "endpoint", "model")
 
@@ -94,9 +103,8 @@ class TextTasks:
         for text in answer.closed_book:
             self.tasks.setdefault(text, "closed_book")
         for baseline in answer.baselines:
-            task = "final" if baseline.method == "simulrag" else baseline.method
-            self.tasks.setdefault(baseline.text, task)
-        self.tasks.setdefault(answer.final, "final")
+            self.tasks.setdefault(baseline.text, _WRITER.get(baseline.method, baseline.method))
+        self.tasks.setdefault(answer.final, _WRITER[answer.method])
 
 
 def read_export(path: Path, texts: TextTasks | None = None) -> Exported:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-
-import numpy as np
+from dataclasses import replace
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
+from simulrag.metrics.asked import Asks, asks_of, stated
+from simulrag.metrics.consistency import contradictions
 from simulrag.metrics.data import (
     Answered,
     Asked,
+    Counted,
     DomainData,
     FinalCounts,
     FinalLine,
@@ -21,12 +23,13 @@ from simulrag.metrics.exports import Exported, TextTasks
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import LabelLookup, PoolBuilder
 from simulrag.metrics.settings import MetricSettings
-from simulrag.records import Answer, FinalClaims, Question, claim_hash
+from simulrag.models.replies import Template
+from simulrag.records import Answer, FinalClaims, Question, claim_hash, final_answers
 
 
 def asked_of(question: Question) -> Asked:
     """What is counted of a question."""
-    kinds = [claim.kind for claim in question.reference_claims]
+    kinds = [claim.kind for claim in question.reference_claims if claim.source == "evidence"]
     return Asked(
         question_id=question.question_id,
         scenario_id=question.scenario_id,
@@ -46,22 +49,30 @@ def collect(
     answers: Iterable[Answer],
     finals: Iterable[FinalClaims],
     judge: LabelLookup,
+    templates: Mapping[str, Template] | None = None,
     settled: Mapping[Key, Settled] | None = None,
     exported: Callable[[TextTasks], Mapping[str, Exported]] | None = None,
     pricing: Pricing = no_prices,
 ) -> DomainData:
     """A domain's data from its records, each read once and let go.
 
+    ``templates`` of the questions, by id: without them nobody knows which values are asked.
     ``settled``: labels by people, which override the judge's; those of other questions count
     nowhere. ``exported`` reads the exports of calls, by stage, once the answers' texts were seen.
     Raises InputError for records that contradict each other or do not belong together.
     """
-    asked = tuple(asked_of(question) for question in questions)
+    asks: dict[str, Asks] = {}
+
+    def known(question: Question) -> Asked:
+        asks[question.question_id] = asks_of(question, templates or {})
+        return asked_of(question)
+
+    asked = tuple(map(known, questions))
     ids = {one.question_id for one in asked}
     people = {key: one for key, one in (settled or {}).items() if key[0] in ids}
     labels = {**judge, **{key: one.label for key, one in people.items()}}
     texts = TextTasks()
-    gathering = _Gathering(asked, labels, PoolBuilder(settings.centralities))
+    gathering = _Gathering(asked, asks, labels, PoolBuilder(settings.centralities))
     for answer in answers:
         gathering.add(answer)
         texts.see(answer)
@@ -70,7 +81,7 @@ def collect(
             raise InputError(_stranger("labels", question))
     for final in finals:
         gathering.add_final(final)
-    wanted, known = gathering.wanted, gathering.wanted | gathering.failed_texts
+    wanted, seen = gathering.wanted, gathering.wanted | gathering.failed_texts
     return DomainData(
         domain=domain,
         settings=settings,
@@ -82,7 +93,7 @@ def collect(
         judge=judge,
         settled=people,
         labels_missing=sum(labels.get(key) is None for key in wanted),
-        labels_unknown=sum(key[0] in gathering.place and key not in known for key in labels),
+        labels_unknown=sum(key[0] in gathering.place and key not in seen for key in labels),
         exported=exported(texts) if exported is not None else {},
         pricing=pricing,
     )
@@ -91,8 +102,15 @@ def collect(
 class _Gathering:
     """What has been seen of a domain so far."""
 
-    def __init__(self, asked: tuple[Asked, ...], labels: LabelLookup, pool: PoolBuilder) -> None:
+    def __init__(
+        self,
+        asked: tuple[Asked, ...],
+        asks: Mapping[str, Asks],
+        labels: LabelLookup,
+        pool: PoolBuilder,
+    ) -> None:
         self.scenario_of = {one.question_id: one.scenario_id for one in asked}
+        self.asks = asks
         self.labels = labels
         self.pool = pool
         self.answers: list[Answered] = []
@@ -100,7 +118,8 @@ class _Gathering:
         self.scenarios: dict[str, int] = {}
         self.wanted: set[Key] = set()
         self.failed_texts: set[Key] = set()
-        self._finals: dict[FinalLine, dict[int, tuple[int, int, int, bool]]] = {}
+        self._written: list[dict[FinalLine, tuple[int, int]]] = []
+        self._finals: dict[FinalLine, dict[int, Counted]] = {}
 
     def add(self, answer: Answer) -> None:
         name = answer.question_id
@@ -119,6 +138,15 @@ class _Gathering:
         if answer.failure is None:
             self.pool.add(answer, self.labels, place, scenario)
         self.answers.append(_answered(answer, scenario))
+        self._written.append(
+            {
+                FinalLine.of(final): (
+                    len(final.text.split()),
+                    sum(answer.claims[index].verdict is not None for index in final.selected),
+                )
+                for final in final_answers(answer)
+            }
+        )
 
     def add_final(self, final: FinalClaims) -> None:
         """Count one final answer's distinct claims."""
@@ -126,30 +154,48 @@ class _Gathering:
         if name not in self.place:
             raise InputError(_stranger("final claims", name))
         place = self.place[name]
-        line = FinalLine(final.method, final.samples, final.budget_percent)
+        line = self._line(final, place)
         of_line = self._finals.setdefault(line, {})
         if place in of_line:
             raise InputError(
                 f"final claims: question '{name}' is there twice for {final.method} at "
                 f"m = {final.samples}: remove one row"
             )
-        hashes = dict.fromkeys(claim_hash(text) for text in final.claims)
-        self.wanted |= {(name, one) for one in hashes}
-        found = [self.labels.get((name, one)) for one in hashes]
-        done = self.answers[place].completed and final.failure is None and None not in found
-        counts = (found.count("true"), found.count("false"), found.count("undecided"))
-        of_line[place] = (*counts, done)
+        texts = {claim_hash(text): text for text in final.claims}
+        self.wanted |= {(name, one) for one in texts}
+        found = {one: self.labels.get((name, one)) for one in texts}
+        labels = list(found.values())
+        asks = self.asks[name]
+        words, sent = self._written[place].get(line, (0, 0))
+        of_line[place] = Counted(
+            true=labels.count("true"),
+            false=labels.count("false"),
+            undecided=labels.count("undecided"),
+            complete=self.answers[place].completed and final.failure is None and None not in labels,
+            words=words,
+            sent=sent,
+            asked=len(asks.values),
+            stated=stated(asks.values, (texts[one] for one in found if found[one] == "true")),
+            grouped=final.subjects is not None,
+            contradictions=contradictions(final.claims, final.subjects or (), asks.scales),
+        )
+
+    def _line(self, final: FinalClaims, place: int) -> FinalLine:
+        """The line; of claims that were written down without kappa, the answer knows it."""
+        line = FinalLine.of(final)
+        written = self._written[place]
+        if line in written or line.kappa is not None:
+            return line
+        known = [one for one in written if replace(one, kappa=None) == line]
+        return known[0] if len(known) == 1 else line
 
     def final_counts(self) -> dict[FinalLine, FinalCounts]:
         """Arrays over all answers, in order."""
-        missing = (0, 0, 0, False)
+        nothing = [
+            Counted(asked=len(self.asks[answer.question_id].values)) for answer in self.answers
+        ]
         return {
-            line: FinalCounts(
-                *np.array(
-                    [of_line.get(place, missing) for place in range(len(self.answers))],
-                    dtype=float,
-                ).T
-            )
+            line: FinalCounts.of([of_line.get(at, one) for at, one in enumerate(nothing)])
             for line, of_line in self._finals.items()
         }
 
@@ -170,7 +216,7 @@ def _answered(answer: Answer, scenario: int) -> Answered:
         scenario=scenario,
         completed=answer.failure is None,
         samples=samples,
-        line=FinalLine("simulrag", samples, answer.budget_percent),
+        line=FinalLine.of(final_answers(answer)[0]),
         retrieved=None
         if retrieval is None
         else Retrieved(
@@ -183,7 +229,7 @@ def _answered(answer: Answer, scenario: int) -> Answered:
         from_first=first / len(claims) if claims else 0.0,
         baselines=tuple(
             Written(
-                FinalLine(text.method, text.samples, text.budget_percent),
+                FinalLine.of(text),
                 text.usage,
                 share(text.selected),
             )

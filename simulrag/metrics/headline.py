@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.names import FINAL, SIMULRAG, UE_SBA, UNCERTAINTY
+from simulrag.metrics.names import FINAL, RECONCILED, SIMULRAG, UE_SBA, UNCERTAINTY
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 
@@ -18,10 +18,11 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
     """The leading variant of a domain's long table, UE+SBA at the middle budget.
 
     ``informativeness`` and ``factuality`` are SimulRAG's at its largest m and budget, and at its
-    smaller budgets with ``_at_25`` and the like; the factuality of both RAG baselines at their
-    largest m stands beside them. ``kappa`` is the conformal threshold, ``ece`` the expected
-    calibration error, ``retrieval`` the share of questions that made the known calls (None where no
-    tool is called), ``calls`` those a question.
+    smaller budgets with ``_at_25`` and the like, with kappa; ``factuality_reconciled`` is there
+    where that was run. The factuality of both RAG baselines at their largest m stands beside them.
+    ``kappa`` is the conformal threshold, ``ece`` the expected calibration error, ``retrieval`` the
+    share of questions that made the known calls (None where no tool is called), ``calls`` those a
+    question.
     """
     coverage = select(table, family="coverage", metric="questions")
     (count,), (share,) = coverage["value"].to_list(), coverage["coverage"].to_list()
@@ -56,6 +57,9 @@ def _final_answers(answers: pl.DataFrame) -> Headline:
     for method in ("input_rag", "output_rag"):
         lines = _largest_m(answers, FINAL[method], "factuality")
         found[f"factuality_{method}"] = lines[0][1] if lines else None
+    for place, (budget, value) in enumerate(_largest_m(answers, RECONCILED, "factuality")):
+        end = f"_at_{budget:g}" if place else ""
+        found[f"factuality_reconciled{end}"] = value
     return found
 
 
@@ -63,5 +67,7 @@ def _largest_m(answers: pl.DataFrame, method: str, metric: str) -> list[tuple[fl
     """Budget and value of a method's lines at its largest m, the largest budget first."""
     lines = select(answers, method=method, metric=metric)
     lines = lines.filter(lines["samples"].eq_missing(lines["samples"].max()))
+    if not (lines["kappa"].fill_null(1) == 0).all():  # what was written without kappa too
+        lines = lines.filter(lines["kappa"].fill_null(1) != 0)
     pairs = zip(lines["budget_percent"].to_list(), lines["value"].to_list(), strict=True)
     return sorted(((b or 0.0, value) for b, value in pairs), key=lambda pair: -pair[0])

@@ -29,12 +29,18 @@ SELECTION: dict[str, SelectionMethod] = {
 
 FINAL: dict[FinalMethod, str] = {
     "simulrag": "SimulRAG",
+    "reconciled": "SimulRAG reconciled",
+    "reconciled_complete": "SimulRAG reconciled, completed",
     "output_rag": "Output-layer RAG",
     "input_rag": "Input-layer RAG",
     "closed_book": "Closed book",
 }
 """The methods whose final answers are compared, in the order of the tables."""
 SIMULRAG = FINAL["simulrag"]
+RECONCILED = FINAL["reconciled"]
+COMPLETED = FINAL["reconciled_complete"]
+OURS = (SIMULRAG, RECONCILED, COMPLETED)
+"""The published method, and those that build on it."""
 CLOSED_BOOK = FINAL["closed_book"]
 
 PEOPLE = "people"

@@ -57,11 +57,11 @@ def stated_scores(pool: ClaimPool) -> Floats:
 
 @lru_cache(maxsize=1)
 def plans_of(data: DomainData) -> Mapping[str, tuple[Setting, ...]]:
-    """Every line of the table, by centrality."""
+    """Every line of the table, by centrality and, where the answers voted, by votes."""
     shared: dict[tuple[str, int, int], Selection] = {}
     return {
         centrality: tuple(_plan(data.pool, data.settings, centrality, shared))
-        for centrality in data.settings.centralities
+        for centrality in data.pool.confidence
     }
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simulrag.errors import InputError
 from simulrag.method.selection import DECIDED, Candidates, confidence_before
+from simulrag.method.statements import VOTES
 from simulrag.metrics.intervals import Floats, Ints
 from simulrag.records import Answer, Claim, LabelValue, claim_hash
 
@@ -54,7 +55,8 @@ class ClaimPool:
     ``before`` and ``after``: the label of the text before and after its update, NO_LABEL, TRUE,
     FALSE or UNDECIDED. ``decided``: verification said aligned or contradicted; ``verified``: it
     came to an end; ``judged``: it was asked. ``boundary`` is 1, 0 or -1 (not asked), ``verbalized``
-    NaN where it was not asked. ``confidence``: before verification, by centrality.
+    NaN where it was not asked. ``confidence``: before verification, by centrality and where the
+    answers voted, by votes.
     ``question`` and ``scenario``: indices into a domain's answers and scenarios.
     """
 
@@ -133,6 +135,7 @@ class PoolBuilder:
 
     centralities: Sequence[str]
     confidence: list[list[float]] = field(default_factory=list)
+    votes: list[float | None] = field(default_factory=list)
     numbers: list[tuple[float, int, bool, int, int, bool, bool, bool, int, int]] = field(
         default_factory=list
     )
@@ -142,6 +145,7 @@ class PoolBuilder:
         checkable = answer.retrieval is not None and bool(answer.retrieval.evidence)
         for claim in answer.claims:
             self.confidence.append([confidence_before(claim, name) for name in self.centralities])
+            self.votes.append(claim.confidence.get(VOTES))
             before = labels.get((answer.question_id, claim_hash(claim.text)))
             after = labels.get((answer.question_id, claim_hash(claim.updated_text)))
             self.numbers.append(
@@ -159,8 +163,12 @@ class PoolBuilder:
             )
 
     def build(self) -> ClaimPool:
-        """The arrays."""
-        confidence = np.array(self.confidence, dtype=float).reshape(-1, len(self.centralities))
+        """The arrays. Shares of the votes are a confidence where every claim has one."""
+        scores = np.array(self.confidence, dtype=float).reshape(-1, len(self.centralities))
+        confidence = dict(zip(self.centralities, scores.T, strict=True))
+        shares = [share for share in self.votes if share is not None]
+        if shares and len(shares) == len(self.votes):
+            confidence[VOTES] = np.array(shares, dtype=float)
         columns = list(zip(*self.numbers, strict=True)) or [()] * 10
         types = (float, np.int8, bool, np.int8, np.int8, bool, bool, bool, np.int64, np.int64)
         (
@@ -176,7 +184,7 @@ class PoolBuilder:
             scenario,
         ) = (np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True))
         return ClaimPool(
-            confidence=dict(zip(self.centralities, confidence.T, strict=True)),
+            confidence=confidence,
             verbalized=verbalized,
             boundary=boundary,
             checkable=checkable,

@@ -10,15 +10,19 @@ coverage
     questions, completed, claims, labels_missing, labels_unknown, replayed: counts in ``value``.
 claims
     f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
-    method, budget_percent, centrality, undecided.
+    method, budget_percent, centrality (or "votes", where the answers voted), undecided.
 answers
-    informativeness, factuality, factuality_per_question by method, samples (m), budget_percent
-    (of SimulRAG, which verifies a share of all claims), undecided, failures.
+    informativeness, factuality, factuality_per_question, completeness, words and claims_sent (to
+    verification) a question, and where it was asked what the claims are about, contradictions a
+    question and contradicted (the share of answers), by method, samples (m), budget_percent (of
+    SimulRAG, which verifies a share of all claims; reconciled: of all subjects), kappa (0: written
+    without it), undecided, failures.
 comparisons
     A method minus ``baseline``: a row with unit "difference", with p and p_holm, and one with unit
     "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
     budget_percent, centrality, undecided) or "answer" (the metrics of answers by samples,
-    budget_percent, baseline_samples, undecided).
+    budget_percent, kappa, baseline_samples, undecided; a baseline with a budget or kappa has the
+    method's own).
 boundary
     filtered, kept_decided, filtered_decidable.
 calibration
@@ -39,7 +43,7 @@ cost
     "simulator"; the step "all" is their sum.
 method_cost
     The same for what one method needs by itself: level "claim" by method and budget_percent, level
-    "answer" by method, samples and budget_percent.
+    "answer" by method, samples, budget_percent and kappa.
 spending
     calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
 agreement
@@ -77,6 +81,7 @@ class Measurement:
     ``n``: how many claims, questions or scenarios the value was taken over. ``coverage``: the share
     (0 to 1) of what there was to measure that it was taken over. ``budget_percent``: the share of
     all claims that may be verified. ``samples``: the sampled answers behind a final one (m).
+    ``kappa``: the confidence below which a final answer leaves claims out; 0: written without.
     """
 
     family: str
@@ -96,6 +101,7 @@ class Measurement:
     undecided: str = ""
     failures: str = ""
     samples: int | None = None
+    kappa: float | None = None
     baseline: str = ""
     baseline_samples: int | None = None
     p: float | None = None

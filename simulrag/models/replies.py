@@ -112,6 +112,57 @@ class VerbalizedBatch(Reply):
     claims: list[NumberedProbability]
 
 
+class SubjectFacet(Reply):
+    """One side of a subject, and the claims that speak of it."""
+
+    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    exclusive: StrictBool
+    claims: Annotated[list[StrictInt], Field(min_length=1)]
+
+
+class SubjectEntry(Reply):
+    """One thing that claims are about."""
+
+    about: Text
+    facets: Annotated[list[SubjectFacet], Field(min_length=1)]
+    rests_on: list[StrictInt]
+
+
+class SubjectsReply(Reply):
+    """Reply to ``subjects`` and ``evaluation_subjects``."""
+
+    subjects: Annotated[list[SubjectEntry], Field(min_length=1)]
+
+
+class JointAlternative(Reply):
+    """Claims that say the same of one side of a subject; answers that agree without saying it."""
+
+    claims: Annotated[list[StrictInt], Field(min_length=1)]
+    answers: list[StrictInt]
+
+
+class JointFacet(Reply):
+    """One side of a subject, and the different things that are said of it."""
+
+    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    exclusive: StrictBool
+    alternatives: Annotated[list[JointAlternative], Field(min_length=1)]
+
+
+class JointSubject(Reply):
+    """One thing that the claims of several answers are about."""
+
+    about: Text
+    facets: Annotated[list[JointFacet], Field(min_length=1)]
+    rests_on: list[StrictInt]
+
+
+class JointReply(Reply):
+    """Reply to ``joint``."""
+
+    subjects: Annotated[list[JointSubject], Field(min_length=1)]
+
+
 class Judgement(Reply):
     """Reply to ``label``."""
 
@@ -245,3 +296,49 @@ class ReferenceClaims(Reply):
     """Reply to ``reference_claims``."""
 
     claims: Annotated[list[TaggedClaim], Field(min_length=1)]
+
+
+class ReadClaim(Numbered):
+    """What one claim says: of which output of which run, and what."""
+
+    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    output: Text | None
+    run: StrictInt | None
+    against: StrictInt | None
+    value: Text | None
+    unit: Text | None
+    direction: Literal["rises", "falls", "same"] | None
+    class_word: Text | None
+
+
+class ReadClaims(Reply):
+    """Reply to ``read_claims``; each claim's number has to be there exactly once."""
+
+    claims: list[ReadClaim]
+
+
+class SetUpTemplate(Template):
+    """A template whose questions state their set-up and ask beyond the simulator's reach.
+
+    ``set_up``: what an expert has to know of the simulator's world. ``beyond``: questions that no
+    run can answer.
+    """
+
+    set_up: Text
+    beyond: Annotated[list[Text], Field(max_length=2)]
+
+
+class SetUpTemplates(Reply):
+    """Reply to ``benchmark_templates`` where questions state their set-up."""
+
+    templates: Annotated[list[SetUpTemplate], Field(min_length=1)]
+
+
+class SetUpQuestion(BenchmarkQuestion):
+    """Reply to ``benchmark_question`` where questions state their set-up.
+
+    ``open_points``: what the writer would say to the parts that no evidence answers, a sentence
+    each.
+    """
+
+    open_points: list[Text]

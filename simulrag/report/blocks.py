@@ -104,6 +104,17 @@ def budget(row: Measurement) -> str:
     return DASH if row.budget_percent is None else f"{row.budget_percent:g} %"
 
 
+def kappas(rows: Iterable[Measurement]) -> dict[str, Callable[[Measurement], str]]:
+    """The column that tells lines with kappa from those without, where there are any without."""
+    if not any(row.kappa == 0 for row in rows):
+        return {}
+    return {
+        "Kappa": lambda row: (
+            DASH if row.kappa is None else f"{row.kappa:.3f}" if row.kappa else "none"
+        )
+    }
+
+
 def count(number: int | None) -> str:
     """How many; a dash where that is not known."""
     return DASH if number is None else f"{number:,}"

@@ -49,7 +49,8 @@ def paired(found: Sequence[Measurement], heads: Columns, **more: Unpack[Given]) 
     """Differences to baselines, each with its gain in percent of the baseline, p and Holm's p."""
 
     def pair(row: Measurement) -> tuple[object, ...]:
-        return (row.budget_percent, row.samples, row.baseline, row.baseline_samples, row.metric)
+        line = (row.method, row.budget_percent, row.samples, row.kappa)
+        return (*line, row.baseline, row.baseline_samples, row.metric)
 
     gains = {pair(row): row for row in found if row.unit == "percent"}
     columns: Columns = {

@@ -172,11 +172,12 @@
     }
     parts.push(...section("Question", make("p", "block", data.question)));
     parts.push(...section(
-      `Final answer${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
+      `Final answer${data.subjects.length ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
       make("p", "block", data.final || "none"),
     ));
     parts.push(...section("Reference", make("p", "block", data.reference)));
     parts.push(...section("Evidence", ...evidence(data)));
+    if (data.subjects.length) parts.push(...subjects(data));
     if (data.claims.length) parts.push(...graph(data));
     const claims = make("ol", "claims", ...data.claims.map(claim));
     parts.push(...section(`Claims (${data.claims.length})`, data.claims.length ? claims : make("p", "small", "none")));
@@ -187,6 +188,7 @@
       const others = make("details", "", make("summary", "", `Other methods' answers (${data.others.length})`));
       data.others.forEach((other) => others.append(
         make("p", "small", `${other.method}${verified(other.budget)}, m = ${other.samples}`
+          + (other.without_kappa ? ", without kappa" : "")
           + (other.budget === null ? "" : `: verified ${other.verified} claims, written from ${other.kept}`)),
         make("p", other.failure ? "block is-error" : "block", other.failure || other.text),
       ));
@@ -197,6 +199,46 @@
       view.focus({ preventScroll: true });
       if (matchMedia("(max-width: 46rem)").matches) view.scrollIntoView();
     }
+  }
+
+  const standings = {
+    checked: "checked",
+    corrected: "corrected by the simulator",
+    simulated: "from the simulator; no answer claimed it",
+    unchecked: "not checked",
+    outside: "outside the simulator's reach",
+  };
+
+  function stands(item) {
+    const others = item.others.length ? ` The others: ${item.others.join(" ")}` : "";
+    return make(
+      "li", "kept", make("p", "text", item.text),
+      make("div", "facts-line", fact("stands as", standings[item.standing], "is-" + item.standing), others),
+    );
+  }
+
+  // What the answers said of each subject, what was checked of it, and what stands.
+  function subjects(data) {
+    const said = (item) => make(
+      "li", "",
+      `${item.text} `,
+      fact("votes", item.votes === null ? "—" : `${Math.round(100 * item.votes)} %`), " ",
+      fact("checked", item.verdict || "no", item.verdict ? "is-" + item.verdict : ""),
+    );
+    const entries = data.subjects.map((subject) => make(
+      "div", "block subject",
+      make("p", "", make("b", "", subject.about)),
+      ...subject.facets.flatMap((facet) => [
+        make("p", "small", `What the answers said (${facet.kind})`),
+        make("ul", "", ...facet.said.map(said)),
+      ]),
+      make("p", "small", subject.stands.length ? "What stands" : "Nothing stands of it in the answer."),
+      subject.stands.length ? make("ul", "claims", ...subject.stands.map(stands)) : null,
+    ));
+    const own = data.own.length
+      ? [make("p", "small", "What the evidence says and no answer claimed"), make("ul", "claims", ...data.own.map(stands))]
+      : [];
+    return section(`Subjects (${data.subjects.length})`, ...entries, ...own);
   }
 
   function evidence(data) {

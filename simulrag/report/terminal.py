@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.names import FINAL, NO_RAG, SIMULRAG
+from simulrag.metrics.names import FINAL, NO_RAG, OURS, SIMULRAG
 from simulrag.report.blocks import DASH, interval
 from simulrag.report.run import DomainTable, Run
 from simulrag.report.sections.answers import leading_finals
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _SHORT = {name: name.replace("-layer", "") for name in FINAL.values()}
+_SHORT |= {name: name.removeprefix(f"{SIMULRAG} ") for name in OURS[1:]}
 
 
 def terminal_table(run: Run) -> Table:
@@ -45,24 +46,24 @@ def terminal_table(run: Run) -> Table:
 
 
 def _lines(run: Run, domain: DomainTable) -> list[tuple[str, str, str, str, bool]]:
-    """SimulRAG at each budget from most samples, then every other line."""
+    """Our methods at each budget from most samples, then every other line."""
     finals = leading_finals(run, domain)
     informative = {
-        (row.method, row.budget_percent, row.samples): row
+        (row.method, row.budget_percent, row.samples, row.kappa): row
         for row in leading_finals(run, domain, "informativeness")
     }
     most = max((row.samples or 0 for row in finals), default=0)
     lines = []
     for row in finals:
-        if row.method == SIMULRAG and row.samples != most:
+        if row.method in OURS and row.samples != most:
             continue
         share = "" if row.budget_percent is None else f", {row.budget_percent:g} %"
-        beside = informative.get((row.method, row.budget_percent, row.samples))
+        beside = informative.get((row.method, row.budget_percent, row.samples, row.kappa))
         claims = DASH if beside is None or beside.value is None else f"{beside.value:.1f}"
-        name = _SHORT.get(row.method, row.method) + share
-        lines.append(
-            (name, str(row.samples), claims, interval(row, places=2), row.method == SIMULRAG)
-        )
+        without = ", no kappa" if row.kappa == 0 else ""
+        name = _SHORT.get(row.method, row.method) + share + without
+        factuality = interval(row, places=2)
+        lines.append((name, str(row.samples), claims, factuality, row.method in OURS))
     return lines
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from simulrag.method.statements import VOTES
 from simulrag.metrics.names import FINAL
-from simulrag.records import Answer, Claim, FinalText, Question, claim_hash
+from simulrag.records import Answer, Claim, FinalText, Question, Statement, claim_hash
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,10 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         "claims": [
             _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
+        "subjects": [_subject(answer, at) for at in range(len(answer.subjects))],
+        "own": [_statement(item) for item in answer.statements if item.subject is None],
         "final": answer.final,
+        "method": FINAL[answer.method],
         "budget": answer.budget_percent,
         "others": [_other(text) for text in answer.baselines],
         "verified": answer.verified,
@@ -109,12 +113,42 @@ def _other(text: FinalText) -> dict[str, Any]:
     return {
         "method": FINAL[text.method],
         "budget": text.budget_percent,
+        "without_kappa": text.kappa == 0,
         "samples": text.samples,
         "kept": len(text.kept),
         "verified": len(text.selected),
         "text": text.text,
         "failure": text.failure,
     }
+
+
+def _subject(answer: Answer, at: int) -> dict[str, Any]:
+    """What the answers said of a subject, each with its share of the votes, and what stands."""
+    subject = answer.subjects[at]
+    return {
+        "about": subject.about,
+        "facets": [
+            {"kind": facet.kind, "said": [_said(answer, index) for index in facet.claims]}
+            for facet in subject.facets
+        ],
+        "stands": [_statement(item) for item in answer.statements if item.subject == at],
+    }
+
+
+def _said(answer: Answer, index: int) -> dict[str, Any]:
+    claim = answer.claims[index]
+    checked = index in answer.selected and claim.verdict is not None
+    share = claim.confidence.get(VOTES)
+    return {
+        "claim": index,
+        "text": claim.text,
+        "votes": None if share is None else round(share, 4),
+        "verdict": claim.verdict.status if checked and claim.verdict else None,
+    }
+
+
+def _statement(item: Statement) -> dict[str, Any]:
+    return {"text": item.text, "standing": item.standing, "others": list(item.others)}
 
 
 def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, Any]:

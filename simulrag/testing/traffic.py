@@ -36,6 +36,10 @@ NEAR_POINTS = 5.0
 """A stated percentage this near to the evidence's or the reference's counts as right."""
 _SCHEME = re.compile(r"scheme (\d+)")
 _DECIMAL = re.compile(r"\d+\.\d+")
+_OUTPUT = re.compile(r"^ +- (\w+):", re.M)
+SET_UP = "The corridor is 1000 m long, with two lanes in each direction and a signal in the middle."
+"""As the handbook has it."""
+BEYOND = "What should the city weigh besides?"
 _SENTENCE = re.compile(r"(?<=\.) ")
 
 
@@ -89,6 +93,8 @@ def _part(said: list[Message], tag: str) -> str:
 
 def _prose(said: list[Message], sample: int) -> str:
     """The final answer of claims, else an answer by the evidence, else one from what is known."""
+    if section(said, "statements") is not None:
+        return _from_statements(_part(said, "statements"))
     if section(said, "claims") is not None:
         return " ".join(bullets(_part(said, "claims"))) or "Nothing can be said."
     evidence, answer = section(said, "evidence"), section(said, "answer")
@@ -104,6 +110,19 @@ def _prose(said: list[Message], sample: int) -> str:
     claims = [_claim(scheme, k, sample) for k in range(own)]
     claims += [_claim(scheme, (sample + 3 * k) % CLAIMS_AN_ANSWER, 0) for k in range(9 - own)]
     return " ".join(claims)
+
+
+def _from_statements(text: str) -> str:
+    """Each statement as it stands, with a word on what nobody checked and how others differ."""
+    said = []
+    for item in bullets(text):
+        standing, _, statement = item.partition(": ")
+        statement, _, others = statement.partition(" [others: ")
+        found = [float(number) for number in _DECIMAL.findall(others)]
+        spread = f" (estimates range from {min(found):g} to {max(found):g})" if found else ""
+        unsure = " This is unchecked." if standing in ("unchecked", "outside") else ""
+        said.append(f"{statement.rstrip('.')}{spread}.{unsure}")
+    return " ".join(said)
 
 
 def _claim(scheme: int, subject: int, sample: int) -> str:
@@ -141,12 +160,88 @@ def _reference_claims(said: list[Message]) -> Any:
     return {"claims": [{"claim": text, "kind": kind} for text, kind in claims]}
 
 
+def _set_up_templates(said: list[Message]) -> Any:
+    more = {"set_up": SET_UP, "beyond": [BEYOND]}
+    return {"templates": [{**one, **more} for one in _templates(said)["templates"]]}
+
+
+def _set_up_question(said: list[Message]) -> Any:
+    written = _question(said)
+    asked = (
+        f"{_part(said, 'set_up')} {written['question']} {' '.join(bullets(_part(said, 'beyond')))}"
+    )
+    return {**written, "question": asked, "open_points": ["Drivers may choose another route."]}
+
+
 def _tool_calls(said: list[Message]) -> Any:
     return {"calls": tool_calls(_part(said, "question"), _part(said, "handbook"))}
 
 
 def _decomposition(said: list[Message]) -> Any:
+    if section(said, "evidence") is not None:
+        return _uncovered(said)
     return {"claims": [{"claim": text} for text in _SENTENCE.split(_part(said, "answer"))]}
+
+
+def _uncovered(said: list[Message]) -> Any:
+    """What the evidence says of a subject of the question that no claim speaks of."""
+    claims, asked = numbered(_part(said, "claims")), _part(said, "question")
+    covered = {_subject(claim) for claim in claims}
+    missing = [
+        _states(subject, abs(change))
+        for subject, change in changes(_part(said, "evidence")).items()
+        if subject in asked and subject not in covered
+    ]
+    return {"claims": [{"claim": text} for text in missing]}
+
+
+def _subjects(said: list[Message]) -> Any:
+    """A subject for each thing that claims speak of; claims of nothing known are each their own."""
+    claims = numbered(_part(said, "claims"))
+    groups: dict[str, dict[str, list[int]]] = {}
+    for index, claim in enumerate(claims):
+        about = _subject(claim) or claim
+        groups.setdefault(about, {}).setdefault(_kind(claim), []).append(index)
+    return {
+        "subjects": [
+            {
+                "about": about,
+                "facets": [
+                    {"kind": kind, "exclusive": kind != "other", "claims": indices}
+                    for kind, indices in facets.items()
+                ],
+                "rests_on": [],
+            }
+            for about, facets in groups.items()
+        ]
+    }
+
+
+def _kind(claim: str) -> str:
+    if _subject(claim) is None:
+        return "judgement" if "overall" in claim.lower() else "other"
+    return "number" if _DECIMAL.search(claim) else "class"
+
+
+def _read_claims(said: list[Message]) -> Any:
+    listed = set(_OUTPUT.findall(_part(said, "outputs")))
+
+    def read(claim: str) -> Any:
+        subject, stated = _subject(claim), _DECIMAL.search(claim)
+        output = INSIDE.get(subject or "", ("", ""))[1]
+        known = output in listed
+        return {
+            "kind": _kind(claim),
+            "output": output if known else None,
+            "run": 1 if known else None,
+            "against": None,
+            "value": f"about {stated[0]}" if stated else None,
+            "unit": "percent" if stated else None,
+            "direction": None,
+            "class_word": None,
+        }
+
+    return _each(said, read)
 
 
 def _pairs(said: list[Message]) -> Any:
@@ -234,5 +329,9 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "VerbalizedBatch": lambda said: _each(said, _stated),
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
+    "SubjectsReply": _subjects,
+    "ReadClaims": _read_claims,
+    "SetUpTemplates": _set_up_templates,
+    "SetUpQuestion": _set_up_question,
 }
 """By the name of the schema that is asked for."""

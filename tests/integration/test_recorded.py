@@ -22,6 +22,9 @@ OUTS = ROOT.parent / "shared/recorded"
 AT_25_PERCENT = {"urban": (5.1, 0.70), "climate": (4.0, 0.48), "epidemiology": (3.7, 0.28)}
 """True claims a question and factuality of the final answers (RECORDED.md there)."""
 
+UNRECORDED = {"budget_percent": None, "kappa": None}
+"""What a final answer beside the question's own carries now and did not when it was recorded."""
+
 Kind = TypeVar("Kind", Answer, FinalClaims)
 needs_outs = pytest.mark.skipif(
     not OUTS.is_dir(), reason="the recorded outs are not beside the project (../shared/recorded)"
@@ -121,7 +124,7 @@ def test_the_labels_are_the_recorded_ones(replayed: Replayed, domain: str) -> No
         mine = labels[row["question_id"], row["claim_hash"]]
         assert (mine.label, mine.reason) == (row["label"], row["reason"])
     finals = [
-        item.model_copy(update={"budget_percent": None})
+        item.model_copy(update=UNRECORDED)
         for item in found.finals
         if item.budget_percent in (None, 100)
     ]
@@ -138,7 +141,7 @@ def test_the_table_at_25_percent(replayed: Replayed, domain: str) -> None:
 def _as_recorded(answer: Answer) -> Answer:
     """The answer as code with a single budget, 100 %, wrote it down."""
     baselines = (
-        final.model_copy(update={"budget_percent": None})
+        final.model_copy(update=UNRECORDED)
         for final in answer.baselines
         if final.budget_percent in (None, 100)
     )

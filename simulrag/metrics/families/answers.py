@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +10,34 @@ import numpy as np
 from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.data import DomainData, FinalCounts, FinalLine
 from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.names import SIMULRAG
+from simulrag.metrics.names import OURS, SIMULRAG
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, filled
 
-METRICS = ("informativeness", "factuality", "factuality_per_question")
+METRICS = (
+    "informativeness",
+    "factuality",
+    "factuality_per_question",
+    "completeness",
+    "words",
+    "claims_sent",
+)
+GROUPED = ("contradictions", "contradicted")
+"""Where it was asked what the claims of the final answers are about."""
 FAILURES = ("excluded", "zero")
 
+_UNDEFINED = {
+    "completeness": "undefined: no complete question has values that it asks for",
+    **dict.fromkeys(GROUPED, "undefined: of no complete answer is known what its claims are about"),
+}
 _NOT_POOLED = "undefined: a failed question adds no claims to the pooled share"
+_NO_TEXT = "undefined: a failed question has no answer to look at"
+_NOT_ZERO = {
+    "factuality": _NOT_POOLED,
+    **dict.fromkeys(("words", "claims_sent", *GROUPED), _NO_TEXT),
+}
+"""What failed questions cannot be counted in as zero, and why."""
 
 
 @metric("answers", "comparisons")
@@ -39,10 +58,16 @@ def answers(data: DomainData) -> Iterator[Measurement]:
         for failures in FAILURES:
             for line in data.lines:
                 yield from _rows(data, line, weights, undecided, failures)
-        full = max((line.samples for line in data.lines if line.name == SIMULRAG), default=0)
+        full = max((line.samples for line in data.lines if line.name in OURS), default=0)
         for line in data.lines:
-            if line.name == SIMULRAG:
+            if line.name in OURS:
                 yield from _compare(data, line, full, weights, undecided)
+
+
+def metrics_of(data: DomainData) -> tuple[str, ...]:
+    """What can be measured of a domain's final answers."""
+    grouped = any(counts.grouped.any() for counts in data.finals.values())
+    return METRICS + GROUPED if grouped else METRICS
 
 
 def final_answer_values(
@@ -63,19 +88,38 @@ def _metrics(
     shown = counts.true + counts.false
     if undecided == "false":
         shown = shown + counts.undecided
-    true = counts.true * counts.complete
-    counted = shown * counts.complete
-    asked = np.ones_like(true) if failures == "zero" else counts.complete
+    complete = counts.complete
+    counted = shown * complete
+    asked = np.ones_like(complete) if failures == "zero" else complete
     # A complete answer without a claim that counts has no share of true ones; a failed one has 0.
-    rated = np.where(counts.complete > 0, counted > 0, failures == "zero").astype(float)
-    share = np.divide(true, counted, out=np.zeros_like(true), where=counted > 0)
+    rated = np.where(complete > 0, counted > 0, failures == "zero").astype(float)
+    grouped = complete * counts.grouped
+    tops_and_bottoms = {
+        "informativeness": (counts.true * complete, asked),
+        "factuality": (counts.true * complete, counted),
+        "factuality_per_question": (_share(counts.true * complete, counted), rated),
+        "completeness": (
+            _share(counts.stated, counts.asked) * complete,
+            asked * (counts.asked > 0),
+        ),
+        "words": (counts.words * complete, complete),
+        "claims_sent": (counts.sent * complete, complete),
+        "contradictions": (counts.contradictions * grouped, grouped),
+        "contradicted": ((counts.contradictions > 0) * grouped, grouped),
+    }
     with np.errstate(divide="ignore", invalid="ignore"):
-        pooled = weights @ true / (weights @ counted)
-        return {
-            "informativeness": weights @ true / (weights @ asked),
-            "factuality": np.full_like(pooled, np.nan) if failures == "zero" else pooled,
-            "factuality_per_question": weights @ share / (weights @ rated),
+        values = {
+            name: weights @ top / (weights @ bottom)
+            for name, (top, bottom) in tops_and_bottoms.items()
         }
+    if failures == "zero":
+        values |= {name: np.full(len(weights), np.nan) for name in _NOT_ZERO}
+    return values
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """0 where there is nothing to take a share of."""
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
 def _rows(
@@ -84,11 +128,14 @@ def _rows(
     counts = data.counts(line)
     questions, complete = len(data.answers), int(counts.complete.sum())
     undefined = "undefined: no claim counts" if complete else "undefined: no question completed"
-    reasons = dict.fromkeys(METRICS, undefined)
+    metrics = metrics_of(data)
+    reasons = dict.fromkeys(metrics, undefined) | (_UNDEFINED if complete else {})
     if failures == "zero":
-        reasons["factuality"] = _NOT_POOLED
+        reasons |= _NOT_ZERO
     values = _metrics(counts, weights, undecided, failures)
-    found = estimates([values[name] for name in METRICS], data.scenarios, list(reasons.values()))
+    found = estimates(
+        [values[name] for name in metrics], data.scenarios, [reasons[name] for name in metrics]
+    )
     place = Measurement(
         family="answers",
         domain=data.domain,
@@ -99,21 +146,30 @@ def _rows(
         undecided=undecided,
         failures=failures,
         samples=line.samples,
+        kappa=line.kappa,
     )
-    for name, result in zip(METRICS, found, strict=True):
-        yield filled(place, result, metric=name)
+    taken = np.ones(questions) if failures == "zero" else counts.complete
+    over = {"completeness": taken * (counts.asked > 0)}
+    over |= dict.fromkeys(GROUPED, counts.complete * counts.grouped)
+    for name, result in zip(metrics, found, strict=True):
+        here = place
+        if name in over:
+            n = int(over[name].sum())
+            here = replace(place, n=n, coverage=n / questions if questions else None)
+        yield filled(here, result, metric=name)
 
 
 def _compare(
     data: DomainData, ours: FinalLine, full: int, weights: Floats, undecided: Undecided
 ) -> Iterator[Measurement]:
-    """A line of SimulRAG minus each baseline, on the questions that both completed."""
+    """A line of ours minus each baseline, on the questions that both completed."""
     mine, pairs = data.counts(ours), []
     for line in data.lines:
-        if line.name == SIMULRAG or ours.samples not in (full, line.samples):
+        if not _is_baseline(line, ours) or ours.samples not in (full, line.samples):
             continue
         theirs = data.counts(line)
         common = mine.complete * theirs.complete
+        grouped = mine.grouped * theirs.grouped
         questions = len(data.answers)
         row = Measurement(
             family="comparisons",
@@ -125,16 +181,21 @@ def _compare(
             level="answer",
             undecided=undecided,
             samples=ours.samples,
+            kappa=ours.kappa,
             baseline=line.name,
             baseline_samples=line.samples,
         )
-        sides = [_on(one, common, weights, undecided) for one in (mine, theirs)]
+        sides = [
+            _metrics(replace(one, complete=common, grouped=grouped), weights, undecided, "excluded")
+            for one in (mine, theirs)
+        ]
         pairs.append(Pair(row, sides[0], sides[1]))
-    yield from compared(pairs, METRICS, data.scenarios)
+    yield from compared(pairs, metrics_of(data), data.scenarios)
 
 
-def _on(
-    counts: FinalCounts, questions: Floats, weights: Floats, undecided: Undecided
-) -> Mapping[str, Floats]:
-    """The metrics over some questions only."""
-    return _metrics(replace(counts, complete=questions), weights, undecided, "excluded")
+def _is_baseline(line: FinalLine, ours: FinalLine) -> bool:
+    """Another method; of ours the published one, at the same m and budget, kappa used alike."""
+    if line.name not in OURS:
+        return True
+    same = (line.samples, line.budget_percent) == (ours.samples, ours.budget_percent)
+    return line.name == SIMULRAG != ours.name and same and (line.kappa == 0) == (ours.kappa == 0)

@@ -20,6 +20,7 @@ from simulrag.metrics.names import (
     CLOSED_BOOK,
     FINAL,
     NO_RAG,
+    OURS,
     SIMULRAG,
     UE_SBA,
     VERBALIZED,
@@ -29,11 +30,15 @@ from simulrag.metrics.plan import Setting, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
 
-_SAMPLED = ("closed_book", "decompose", "merge")
+_SAMPLED = ("closed_book", "decompose", "merge", "joint")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "final")
 _RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "final")
 _OWN = (*_SAMPLED, "entailment", "boundary", "tool_calls")
 """The steps that SimulRAG's final answers of one m share, whatever their budget."""
+_BY_SUBJECT = (*_OWN, "subjects")
+"""The same of the methods that group claims by what they are about."""
+_WRITING = ("final", "final_reconciled", "uncovered")
+"""What writes an answer from claims."""
 
 
 def _estimates(data: DomainData) -> Mapping[str, Estimated]:
@@ -80,6 +85,7 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
             budget_percent=line.budget_percent,
             level="answer",
             samples=line.samples,
+            kappa=line.kappa,
         )
         yield from bill.rows(place, len(data.answers))
 
@@ -98,7 +104,7 @@ def _of_selection(data: DomainData, setting: Setting) -> Bill:
 
 
 def _of_answers(data: DomainData) -> dict[FinalLine, Bill]:
-    """SimulRAG's own final answer, one sample by itself, and the baselines'."""
+    """The answer's own final text, one sample by itself, and the baselines'."""
     bills: dict[FinalLine, Bill] = {}
 
     def bill(line: FinalLine) -> Bill:
@@ -106,7 +112,7 @@ def _of_answers(data: DomainData) -> dict[FinalLine, Bill]:
 
     for answer in data.answers:
         ours = bill(answer.line)
-        _charge(ours, answer, (*_OWN, "final"), answer.verified)
+        _charge(ours, answer, (*_shared(answer.line), *_WRITING), answer.verified)
         ours.runs += answer.simulator_runs
         one = bill(FinalLine("closed_book", 1))
         _charge(one, answer, ("closed_book",), 0.0, 1 / answer.samples)
@@ -127,12 +133,17 @@ def _charge_baseline(bill: Bill, answer: Answered, written: Written) -> None:
         _charge(bill, answer, _SAMPLED, 0.0)
     elif name == FINAL["output_rag"]:
         _charge(bill, answer, ("closed_book",), 0.0, part)
-    elif name == SIMULRAG and written.line.samples == answer.samples:
-        _charge(bill, answer, _OWN[:-1], written.verified)
+    elif name in OURS and written.line.samples == answer.samples:
+        shared = (step for step in _shared(written.line) if step != "tool_calls")
+        _charge(bill, answer, tuple(shared), written.verified)
     elif name == SIMULRAG:
         _charge(bill, answer, ("closed_book", "decompose"), 0.0, part)
         _charge(bill, answer, ("boundary",), 0.0, answer.from_first)
         _charge(bill, answer, (), written.verified)
+
+
+def _shared(line: FinalLine) -> tuple[str, ...]:
+    return _OWN if line.name == SIMULRAG else _BY_SUBJECT
 
 
 def _charge(

@@ -8,22 +8,15 @@ verifies an answer's claims.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulrag.models.replies import Ask, Template
+from simulrag.method.numbers import EXACT, Number, numbers
+from simulrag.models.replies import Ask, SetUpTemplate, Template
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Record, ReferenceClaim
-
-_NUMBER = re.compile(
-    r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:[ \u00a0](thousand|million|billion)\b)?"
-)
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
-_EXACT = 1e-9
 
 
 class Problem(Record):
@@ -36,23 +29,6 @@ class Problem(Record):
 
     kind: str
     detail: str
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number as a text writes it: its magnitude, and half a unit of its last digit."""
-
-    written: str
-    value: float
-    half_unit: float
-
-    def states(self, value: float) -> bool:
-        """Whether it is that value at its own rounding; signs are for the claims' verification."""
-        return abs(abs(value) - self.value) <= self.half_unit + _EXACT * max(1.0, abs(value))
-
-    def repeats(self, other: Number) -> bool:
-        """Whether it is the same number, rounded no more coarsely than it was given."""
-        return self.states(other.value)
 
 
 @dataclass(frozen=True)
@@ -86,7 +62,7 @@ def check_reference(
     results = [number for item in evidence for number in _output_numbers(item.outputs)]
     results += [item.value for item in asked]
     problems = _unasked(template, asked)
-    problems += _leaks(question_text, asked, set_up)
+    problems += _leaks(question_text, asked, set_up) + _unstated(question_text, template)
     texts = [("reference", reference_answer)]
     texts += [(f"claim {index}", claim.text) for index, claim in enumerate(claims)]
     for where, text in texts:
@@ -117,18 +93,6 @@ def asked_value(ask: Ask, evidence: Sequence[Evidence]) -> AskedValue | None:
     return AskedValue(ask, result, reached[-1] if reached else None)
 
 
-@lru_cache(maxsize=4096)
-def numbers(text: str) -> tuple[Number, ...]:
-    """The numbers of a text in order, thousands with commas or a word behind them among them."""
-    found = []
-    for match in _NUMBER.finditer(text):
-        whole, decimals, scale = match[1].replace(",", ""), match[2] or "", match[3]
-        unit = _SCALES.get(scale or "", 1.0)
-        value = float(f"{whole}.{decimals or '0'}") * unit
-        found.append(Number(match[0], value, 0.5 * unit * 10.0 ** -len(decimals)))
-    return tuple(found)
-
-
 def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
     """The numbers of the situation and its values, of the template's words and limits.
 
@@ -137,13 +101,15 @@ def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
     counts = range(max(len(template.runs), len(template.asks)) + 1)
     texts = [scenario.situation, *scenario.words, template.situation]
     texts += [run.words for run in template.runs] + [ask.words for ask in template.asks]
+    if isinstance(template, SetUpTemplate):
+        texts += [template.set_up, *template.beyond]
     values: list[object] = [*counts, *scenario.shown.values()]
     values += [item.value for run in template.runs for item in run.fixed]
     values += [value for call in scenario.calls for value in call.arguments.values()]
     values += [item.from_magnitude for ask in template.asks for item in ask.classes]
     found = [number for text in texts for number in numbers(text)]
     plain = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    return found + [Number(f"{value:g}", abs(value), _EXACT) for value in plain]
+    return found + [Number(f"{value:g}", abs(value), EXACT) for value in plain]
 
 
 def _unasked(template: Template, asked: Sequence[AskedValue]) -> list[Problem]:
@@ -155,9 +121,21 @@ def _unasked(template: Template, asked: Sequence[AskedValue]) -> list[Problem]:
     problems += [
         _problem("ambiguous", "evidence", f"{item.ask.output} lies on a limit of its classes")
         for item in asked
-        if any(abs(abs(item.value) - limit) <= _EXACT for limit in item.limits)
+        if any(abs(abs(item.value) - limit) <= EXACT for limit in item.limits)
     ]
     return problems
+
+
+def _unstated(question: str, template: Template) -> list[Problem]:
+    """Numbers of the set-up that the question does not give."""
+    if not isinstance(template, SetUpTemplate):
+        return []
+    said = numbers(question)
+    return [
+        _problem("missing", "question", f"{number.written}, of the set-up")
+        for number in numbers(template.set_up)
+        if not any(one.repeats(number) for one in said)
+    ]
 
 
 def _leaks(question: str, asked: Sequence[AskedValue], given: Sequence[Number]) -> list[Problem]:

@@ -57,6 +57,7 @@ async def generate(
     n: int,
     seed: int,
     template_count: int,
+    set_up: bool = False,
     templates: list[Template] | None = None,
     draws_per_question: int = 3,
     concurrency: int = 16,
@@ -65,7 +66,8 @@ async def generate(
 ) -> Benchmark:
     """``n`` checked questions, or fewer where the summary says why.
 
-    ``templates`` None: the model draws them. Scenarios come from one stream, in batches of what
+    ``templates`` None: the model draws them; with ``set_up`` such that state their set-up and may
+    ask beyond the simulator's reach. Scenarios come from one stream, in batches of what
     is still missing, until ``n`` are accepted or ``draws_per_question`` x ``n`` were drawn; the
     questions are in the stream's order, so a larger ``n`` keeps the smaller one's questions.
     ``accepted`` is called after each question that passed its check.
@@ -76,7 +78,7 @@ async def generate(
             f"{template_count}; see the benchmark section of params.yaml"
         )
     if templates is None:
-        templates = await draw_templates(ask, simulations.simulator, template_count)
+        templates = await draw_templates(ask, simulations.simulator, template_count, set_up=set_up)
     by_id = {template.template_id: template for template in templates}
     slots = asyncio.Semaphore(concurrency)
 

@@ -6,32 +6,56 @@ import string
 from itertools import pairwise
 from typing import Any
 
-from simulators.base import ArgumentError, Simulator, Tool, handbook_with_guide, validate_call
+from simulators.base import (
+    ArgumentError,
+    Simulator,
+    Tool,
+    handbook_with_guide,
+    set_up_facts,
+    validate_call,
+)
+from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import Ask, Placeholder, Template, Templates
+from simulrag.models.replies import (
+    Ask,
+    Placeholder,
+    SetUpTemplate,
+    SetUpTemplates,
+    Template,
+    Templates,
+)
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
 
 
-async def draw_templates(ask: Asker, simulator: Simulator, count: int) -> list[Template]:
+async def draw_templates(
+    ask: Asker, simulator: Simulator, count: int, *, set_up: bool = False
+) -> list[Template]:
     """At most ``count`` templates whose every call the simulator accepts.
 
-    A reply with a problem goes back to the model once, by the gateway; ModelError after that.
+    With ``set_up`` their questions state the set-up, whose numbers are the handbook's. A reply with
+    a problem goes back to the model once, by the gateway; ModelError after that.
     """
+    handbook = handbook_with_guide(simulator)
+    shown: dict[str, Any] = {}
+    if set_up:
+        handbook = f"{handbook.rstrip()}\n\n{set_up_facts(simulator)}".strip()
+        shown["set_up"] = True
 
     def check(reply: Any) -> None:
         problems = template_problems(reply.templates, simulator)
+        problems += _set_up_problems(reply.templates, handbook)
         if problems:
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
         "benchmark_templates",
-        Templates,
+        SetUpTemplates if set_up else Templates,
         check=check,
-        handbook=handbook_with_guide(simulator),
+        handbook=handbook,
         count=count,
+        **shown,
     )
-    reply: Templates = completion.parsed
-    return reply.templates[:count]
+    return list(completion.parsed.templates[:count])
 
 
 def template_problems(templates: list[Template], simulator: Simulator) -> list[str]:
@@ -49,6 +73,26 @@ def template_problems(templates: list[Template], simulator: Simulator) -> list[s
         found += _repeats(asked, "the output", "asked about")
         problems += [f"{template.template_id}: {text}" for text in found]
     return problems
+
+
+def _set_up_problems(templates: list[Template], handbook: str) -> list[str]:
+    """Numbers of a set-up that the handbook does not have, and fields where none is filled."""
+    known = numbers(handbook)
+    problems = []
+    for template in templates:
+        if not isinstance(template, SetUpTemplate):
+            continue
+        problems += [
+            f"{template.template_id}: the set-up says {number.written}, which the handbook does not"
+            for number in numbers(template.set_up)
+            if not any(number.repeats(other) for other in known)
+        ]
+        problems += [
+            f"{template.template_id}: the set-up and the questions beyond hold no {{name}}"
+            for text in (template.set_up, *template.beyond)
+            if "{" in text
+        ]
+    return list(dict.fromkeys(problems))
 
 
 def _situation_problems(template: Template) -> list[str]:

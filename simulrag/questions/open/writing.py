@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Any, Literal
 
 from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.replies import BenchmarkQuestion, ReferenceClaims, Template
-from simulrag.questions.open.check import Problem, check_reference
+from simulrag.models.replies import (
+    BenchmarkQuestion,
+    ReferenceClaims,
+    SetUpQuestion,
+    SetUpTemplate,
+    Template,
+)
+from simulrag.questions.open.check import AskedValue, Problem, asked_value, check_reference
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
 
@@ -42,16 +48,21 @@ async def write_question(
 ) -> Question | Rejection:
     """One checked question, or why there is none.
 
+    A template with a set-up gives a question that states it; the writer is handed the asked values,
+    and its words on what no evidence answers are claims of the source "open", which neither the
+    reference answer nor the check has.
+
     A reply that stays malformed, or that the model refuses, rejects the scenario. A provider that
     cannot be reached raises ModelError: a benchmark must not depend on the network's weather.
     """
     try:
         written = await ask.ask(
             "benchmark_question",
-            BenchmarkQuestion,
+            SetUpQuestion if isinstance(template, SetUpTemplate) else BenchmarkQuestion,
             situation=scenario.situation,
             asks=json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False),
             context=_context(scenario, evidence),
+            **_beside(template, evidence),
         )
         question: BenchmarkQuestion = written.parsed
         tagged = await ask.ask(
@@ -79,6 +90,10 @@ async def write_question(
             return _rejected_by_model(scenario, error)
     if problems:
         return rejection(scenario, "check", *problems)
+    points = question.open_points if isinstance(question, SetUpQuestion) else []
+    claims += tuple(
+        ReferenceClaim(text=point, kind="qualitative", source="open") for point in points
+    )
     # The reference is part of the id: what people said of a claim by another reference is no label
     # of this question, and simulators change their results under the same words.
     content = scenario.scenario_id, question.question, question.reference_answer
@@ -94,6 +109,36 @@ async def write_question(
         source="generated",
         template_id=template.template_id,
     )
+
+
+def _beside(template: Template, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
+    """What the writer of a question with a set-up is shown besides."""
+    if not isinstance(template, SetUpTemplate):
+        return {}
+    asked = [_asked(asked_value(ask, evidence)) for ask in template.asks]
+    return {
+        "set_up": template.set_up,
+        "beyond": list(template.beyond),
+        "asked": [text for text in asked if text],
+    }
+
+
+def _asked(asked: AskedValue | None) -> str:
+    """A computed value in words; "" where the output is in words itself."""
+    if asked is None:
+        return ""
+    ask = asked.ask
+    runs = f"run {ask.run} minus run {ask.against}" if ask.against else f"run {ask.run}"
+    unit = f" percent of run {ask.against}" if ask.scale == "percent" else ""
+    name = f", {asked.class_name}" if asked.class_name is not None else ""
+    return f"{ask.words} ({runs}): {_signed(asked)}{unit}{name}"
+
+
+def _signed(asked: AskedValue) -> str:
+    """The value of one run as it is; a difference or percentage to two decimals, with its sign."""
+    if asked.ask.against:
+        return f"{asked.value:+.2f}"
+    return f"{asked.value:.6f}".rstrip("0").rstrip(".")
 
 
 async def _contradicted(

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from simulrag.metrics.names import CLOSED_BOOK, SIMULRAG
+from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import Block, Figure, Section, Table, Text, budget, count, percent
+from simulrag.report.blocks import (
+    Block,
+    Figure,
+    Section,
+    Table,
+    Text,
+    budget,
+    count,
+    interval,
+    kappas,
+    percent,
+)
 from simulrag.report.build import dot_figure, paired, pivoted
 from simulrag.report.chart import BLUE, GREY, RED
 from simulrag.report.run import DomainTable, Run
 
-METRICS = {
+LABELLED = {
     "informativeness": "Informativeness",
     "factuality": "Factuality",
     "factuality_per_question": "Factuality, mean of questions",
+    "completeness": "Completeness",
 }
+"""What the labels of claims say; it depends on how undecided claims and failures are counted."""
+METRICS = {
+    **LABELLED,
+    "contradictions": "Contradictions",
+    "contradicted": "Answers with any",
+    "words": "Words",
+    "claims_sent": "Claims sent",
+}
+_COUNTED = ("contradictions", "words", "claims_sent")
 LIKE_WITH_LIKE = (
     f"RAG baselines see the whole evidence, so {SIMULRAG} at 100 % (every claim in the simulator's "
     "reach is verified) is the line to compare with them like with like. At a smaller budget it "
@@ -36,8 +57,21 @@ def blocks(run: Run) -> Iterator[Block]:
     yield Text(
         "Each final answer was decomposed by one prompt, its claims labelled. Informativeness: "
         "true claims a question, each counted once. Factuality: true claims by all claims, over "
-        "all questions together. m: sampled answers behind a final one. " + LIKE_WITH_LIKE
+        "all questions together. Completeness: of the values that a generated question asks for, "
+        "the share that a true claim states. Claims sent: to verification, a question. m: sampled "
+        "answers behind a final one. " + LIKE_WITH_LIKE
     )
+    if any(domain.rows("answers", "contradictions") for domain in measured):
+        yield Text(
+            "Contradictions a question: of what a final answer's claims are about, the sides that "
+            "hold two alternatives, and the classes that do not fit their number."
+        )
+    if any(domain.rows("answers", method=(RECONCILED, COMPLETED)) for domain in measured):
+        yield Text(
+            f"{RECONCILED}: claims are grouped by what they are about, each subject speaks with "
+            "one voice, and its budgets are shares of subjects; compare methods at equal claims "
+            f"sent. {COMPLETED}, says too what the evidence says and no sampled answer claimed."
+        )
     for domain in measured:
         yield from _figures(run, domain)
     undecided = run.settings.undecided
@@ -49,14 +83,17 @@ def blocks(run: Run) -> Iterator[Block]:
         yield finals_table(domain, other, "excluded", f"answers-undecided-{other}", fold)
         yield finals_table(domain, undecided, "zero", "answers-failures-zero", fold)
     for domain in measured:
-        yield _gains(run, domain)
+        for method in OURS:
+            found = domain.rows(
+                "comparisons", level="answer", undecided=run.settings.undecided, method=method
+            )
+            if found:
+                yield _gains(domain, method, found)
 
 
-def budgets_of(domain: DomainTable) -> list[float | None]:
-    """The budgets that the domain's final answers of SimulRAG were made at."""
-    return list(
-        dict.fromkeys(row.budget_percent for row in domain.rows("answers", method=SIMULRAG))
-    )
+def budgets_of(domain: DomainTable, method: str = SIMULRAG) -> list[float | None]:
+    """The budgets that a method's final answers were made at."""
+    return list(dict.fromkeys(row.budget_percent for row in domain.rows("answers", method=method)))
 
 
 def leading_finals(run: Run, domain: DomainTable, metric: str = "factuality") -> list[Measurement]:
@@ -67,27 +104,34 @@ def leading_finals(run: Run, domain: DomainTable, metric: str = "factuality") ->
 
 
 def line_name(row: Measurement) -> str:
-    """A final answer's line: "SimulRAG, 25 %, m = 5"."""
+    """A final answer's line: "SimulRAG, 25 %, m = 5"; "without kappa" only where it is so."""
     share = "" if row.budget_percent is None else f", {row.budget_percent:g} %"
-    return f"{row.method}{share}, m = {row.samples}"
+    return f"{row.method}{share}, m = {row.samples}" + (", without kappa" if row.kappa == 0 else "")
 
 
 def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
-    """Every method's final answers by budget and m."""
+    """Every method's final answers by budget and m; a folded one only has what changes in it."""
     found = domain.rows("answers", undecided=undecided, failures=failures)
+    there = {row.metric for row in found}
     one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in found)
     treatment = "left out" if undecided == "excluded" else "counted as false"
     failed = "left out" if failures == "excluded" else "counted as zero"
     return pivoted(
         found,
-        {"Method": lambda row: row.method, "Verified": budget, "m": lambda row: str(row.samples)},
-        METRICS,
+        {
+            "Method": lambda row: row.method,
+            "Verified": budget,
+            **kappas(found),
+            "m": lambda row: str(row.samples),
+        },
+        LABELLED if fold else {name: METRICS[name] for name in METRICS if name in there},
         {"Questions": lambda row: count(row.n), "Coverage": lambda row: percent(row.coverage)},
+        lambda row: interval(row, places=1 if row.metric in _COUNTED else 3),
         name=name,
         caption=f"final answers; undecided claims {treatment}, failed questions {failed}",
         domain=domain.name,
         headers=3,
-        strong=(SIMULRAG,),
+        strong=OURS,
         notes=(_ONE_SAMPLE,) if one_sample else (),
         line=line_name,
         fold=fold,
@@ -95,10 +139,12 @@ def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, 
 
 
 def _figures(run: Run, domain: DomainTable) -> Iterator[Figure]:
-    for metric in ("factuality", "informativeness"):
+    for metric in ("factuality", "informativeness", "completeness"):
         title = METRICS[metric]
         found = leading_finals(run, domain, metric)
-        looks = {SIMULRAG: RED, CLOSED_BOOK: GREY}
+        if metric == "completeness" and all(row.value is None for row in found):
+            continue
+        looks = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
         yield dot_figure(
             domain.name,
             "answers",
@@ -106,25 +152,26 @@ def _figures(run: Run, domain: DomainTable) -> Iterator[Figure]:
             title.lower(),
             caption=f"{title.lower()} of final answers",
             of="questions",
-            highest=1.0 if metric == "factuality" else None,
+            highest=None if metric == "informativeness" else 1.0,
             name=f"answers-{metric}",
             choice=("Final answers by", title),
             leading=metric == "factuality",
         )
 
 
-def _gains(run: Run, domain: DomainTable) -> Table:
+def _gains(domain: DomainTable, method: str, found: Sequence[Measurement]) -> Table:
     return paired(
-        domain.rows("comparisons", level="answer", undecided=run.settings.undecided),
+        found,
         {
             "Verified": budget,
+            **kappas(found),
             "m": lambda row: str(row.samples),
             "Baseline": lambda row: row.baseline,
             "Its m": lambda row: str(row.baseline_samples),
             "Metric": lambda row: METRICS[row.metric],
         },
-        name="gains",
-        caption=f"{SIMULRAG}'s final answers minus each baseline's",
+        name="gains" if method == SIMULRAG else f"gains-{_short(method)}",
+        caption=f"{method}: its final answers minus each baseline's",
         domain=domain.name,
         headers=5,
         notes=(
@@ -134,6 +181,11 @@ def _gains(run: Run, domain: DomainTable) -> Table:
         line=lambda row: f"{row.baseline}, m = {row.baseline_samples}",
         fold="Paired differences",
     )
+
+
+def _short(method: str) -> str:
+    """A method's name in a file's."""
+    return next(name for name, title in FINAL.items() if title == method).replace("_", "-")
 
 
 SECTION = Section("answers", "Final answers", blocks)

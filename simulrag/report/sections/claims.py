@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from simulrag.method.statements import VOTES
 from simulrag.metrics.names import (
     ALL_RAG,
     BUDGETED,
@@ -68,7 +69,7 @@ def blocks(run: Run) -> Iterator[Block]:
         fold = "Other treatments of the same claims"
         name = f"claims-undecided-{other}"
         yield _table(domain, settings.centrality, other, name, fold)
-        for centrality in settings.centralities[1:]:
+        for centrality in _confidences(run, domain)[1:]:
             yield _table(domain, centrality, settings.undecided, f"claims-{centrality}", fold)
     for domain in measured:
         yield _comparisons(run, domain)
@@ -203,9 +204,15 @@ def by_calls(run: Run, domain: DomainTable) -> Iterator[Figure]:
     yield from _of_each_metric(domain, "cost", caption, draw, Axis("model calls a question"))
 
 
+def _confidences(run: Run, domain: DomainTable) -> tuple[str, ...]:
+    """The centralities of params.yaml, and where the answers voted, their votes."""
+    voted = domain.one("claims", centrality=VOTES) is not None
+    return (*run.settings.centralities, *((VOTES,) if voted else ()))
+
+
 def _by_centrality(run: Run, domain: DomainTable) -> Iterator[Figure]:
     settings = run.settings
-    names = settings.centralities
+    names = _confidences(run, domain)
     if len(names) < 2:
         return
     looks = list(LOOKS.values())

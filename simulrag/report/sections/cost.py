@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-from simulrag.metrics.names import SIMULRAG, UE_SBA
+from simulrag.metrics.names import OURS, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
-from simulrag.report.blocks import DASH, Block, Section, Table, budget
+from simulrag.report.blocks import DASH, Block, Section, Table, budget, kappas
 from simulrag.report.build import Columns, Given, pivoted
 from simulrag.report.run import DomainTable, Run
 from simulrag.report.sections.claims import by_calls
@@ -46,13 +46,14 @@ def _by_method(domain: DomainTable, found: Sequence[Measurement]) -> Table:
         {
             "Method": lambda row: row.method,
             "Verified": budget,
+            **kappas(found),
             "m": lambda row: DASH if row.samples is None else str(row.samples),
         },
         name="method-cost",
         caption="cost a question of each method by itself",
         domain=domain.name,
         headers=3,
-        strong=(SIMULRAG, UE_SBA),
+        strong=(*OURS, UE_SBA),
         notes=(
             "Lines without m select claims and write one answer; lines with m are final answers. "
             f"data/metrics/{domain.name}.csv has every step.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from simulrag.metrics.names import CLOSED_BOOK, NO_RAG, SIMULRAG, UE_SBA
+from simulrag.metrics.names import CLOSED_BOOK, NO_RAG, OURS, SIMULRAG, UE_SBA
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import Block, Facts, Section, Table, Text, interval, percent
 from simulrag.report.run import DomainTable, Run
@@ -63,32 +63,38 @@ def _warnings(run: Run) -> Iterator[Text]:
 
 
 def _answer_level(run: Run, domain: DomainTable) -> Iterator[str]:
-    finals = leading_finals(run, domain)
-    for budget in sorted(budgets_of(domain), key=lambda value: -(value or 0)):
-        ours = [r for r in finals if r.method == SIMULRAG and r.budget_percent == budget]
-        line = max(ours, key=lambda row: row.samples or 0)
-        share = "selected by tau" if budget is None else f"{budget:g} % of the claims verified"
-        start = f"Final answers, {share}: "
-        if line.value is None:
-            yield f"{start}the share of true claims is not known ({line.reason})."
-            continue
-        gaps = domain.rows(
-            "comparisons", level="answer", metric="factuality", unit="difference", method=SIMULRAG,
-            budget_percent=budget, samples=line.samples, undecided=run.settings.undecided,
-        )  # fmt: skip
-        known = sorted(
-            (gap for gap in gaps if gap.value is not None), key=lambda gap: gap.value or 0
-        )
-        sentence = f"{start}{interval(line)} of {SIMULRAG}'s claims are true"
-        if not known:
-            yield f"{sentence}; no baseline could be measured."
-            continue
-        least = known[0]
-        sentence += f"; against the best baseline, {_baseline(least)}, that is {_difference(least)}"
-        closed = [gap for gap in known if gap.baseline == CLOSED_BOOK]
-        if closed and closed[0] is not least:
-            sentence += f", and against {_baseline(closed[0])}, {_difference(closed[0])}"
-        yield f"{sentence}."
+    for method in OURS:
+        for budget in sorted(budgets_of(domain, method), key=lambda value: -(value or 0)):
+            yield _final_answers(run, domain, method, budget)
+
+
+def _final_answers(run: Run, domain: DomainTable, method: str, budget: float | None) -> str:
+    ours = [
+        row
+        for row in leading_finals(run, domain)
+        if row.method == method and row.budget_percent == budget
+    ]
+    line = max(ours, key=lambda row: (row.samples or 0, row.kappa or 0))
+    what = "claims" if method == SIMULRAG else "subjects"
+    share = "selected by tau" if budget is None else f"{budget:g} % of the {what} verified"
+    start = f"Final answers, {share}: "
+    if line.value is None:
+        return f"{start}the share of true claims is not known ({line.reason})."
+    gaps = domain.rows(
+        "comparisons", level="answer", metric="factuality", unit="difference", method=method,
+        budget_percent=budget, samples=line.samples, kappa=line.kappa,
+        undecided=run.settings.undecided,
+    )  # fmt: skip
+    known = sorted((gap for gap in gaps if gap.value is not None), key=lambda gap: gap.value or 0)
+    sentence = f"{start}{interval(line)} of {method}'s claims are true"
+    if not known:
+        return f"{sentence}; no baseline could be measured."
+    least = known[0]
+    sentence += f"; against the best baseline, {_baseline(least)}, that is {_difference(least)}"
+    closed = [gap for gap in known if gap.baseline == CLOSED_BOOK]
+    if closed and closed[0] is not least:
+        sentence += f", and against {_baseline(closed[0])}, {_difference(closed[0])}"
+    return f"{sentence}."
 
 
 def _claim_level(run: Run, domain: DomainTable) -> Iterator[str]:

@@ -42,6 +42,37 @@ async def test_every_final_answer_is_decomposed_with_its_budget() -> None:
     assert {call["task"] for call in ask.asked} == {"evaluation_decompose"}
 
 
+async def test_what_final_answers_are_about_is_asked_only_where_it_is_wanted() -> None:
+    facet = {"kind": "other", "exclusive": True, "claims": [0]}
+
+    def reply(task: str, values: dict[str, object]) -> object:
+        if task == "evaluation_decompose":
+            return {"claims": [{"claim": str(values["answer"])}]}
+        if values["claims"] == ["First sample."]:
+            return ModelUnavailable("no reply")
+        return {"subjects": [{"about": "depth", "facets": [facet], "rests_on": []}]}
+
+    ask = ScriptedModel(by_task=reply)
+    finals = await final_claims(QUESTION, answer(), ask, subjects=True)
+    about = [final.subjects and final.subjects[0].about for final in finals]
+    assert about == ["depth", None, "depth", None]
+    # A grouping that failed takes nothing from the claims; a text that failed is not asked about.
+    assert [final.subjects_failure for final in finals] == [None, "no reply", None, None]
+    assert finals[1].claims == ("First sample.",)
+    tasks = [call["task"] for call in ask.asked]
+    assert (tasks.count("evaluation_subjects"), tasks.count("evaluation_decompose")) == (3, 3)
+
+
+async def test_final_answers_carry_their_method_and_kappa() -> None:
+    changed = answer().model_copy(update={"method": "reconciled", "kappa": 0.3})
+    ask = ScriptedModel(by_task=lambda _, values: {"claims": [{"claim": str(values["answer"])}]})
+    finals = await final_claims(QUESTION, changed, ask)
+    assert [(final.method, final.kappa) for final in finals[:2]] == [
+        ("reconciled", 0.3),
+        ("closed_book", None),
+    ]
+
+
 def test_each_text_is_labelled_once() -> None:
     final = FinalClaims(
         question_id="q", method="simulrag", samples=2, claims=("it is  COLD.", "It is blue.")

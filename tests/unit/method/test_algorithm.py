@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-from pydantic import Field
 
-from simulators.base import RunError, Tool, ToolModel
-from simulrag.calls import CallCache
 from simulrag.errors import CallsPending, ModelUnavailable
 from simulrag.method.algorithm import (
     Instruments,
@@ -27,36 +21,6 @@ QUESTION = Question(
     question_id="q", domain="lake", text="How deep is it?", reference_answer="", scenario_id="s"
 )
 SETTINGS = MethodSettings(samples=2, kappa=0.4, verbalized=False, baselines=False)
-
-
-class Where(ToolModel):
-    place: str = Field(description="a place")
-
-
-class Depth(ToolModel):
-    depth_m: float = Field(description="depth", json_schema_extra={"unit": "m"})
-
-
-class Lake:
-    """A simulator with one number in it."""
-
-    name = "lake"
-    oracle = False
-
-    def __init__(self) -> None:
-        text = "It is {{ outputs.depth_m }} m."
-        self.tools = {"sound": Tool("sound", "Sound it.", Where, Depth, text)}
-
-    def handbook(self) -> str:
-        return "# Lake"
-
-    def run(self, tool: str, arguments: ToolModel, seed: int) -> Depth:
-        if arguments.model_dump()["place"] == "dry":
-            raise RunError("no water there")
-        return Depth(depth_m=12.0)
-
-    def fingerprint(self) -> str:
-        return "lake-1"
 
 
 def model(**changes: object) -> ScriptedModel:
@@ -104,12 +68,6 @@ def model(**changes: object) -> ScriptedModel:
         return changes[task] if task in changes else reply(task, values)
 
     return ScriptedModel(by_task=changed)
-
-
-@pytest.fixture
-async def simulations(tmp_path: Path) -> AsyncIterator[Simulations]:
-    with CallCache(tmp_path / "calls", stage="test") as cache:
-        yield Simulations(Lake(), cache)
 
 
 async def test_a_draft_holds_all_that_needs_no_other_question(simulations: Simulations) -> None:
@@ -168,6 +126,16 @@ def test_choices_spend_each_budget_over_all_questions() -> None:
     assert [own[0].selected for own in choices] == [(1,), (), (1,)]
     assert [own[1].selected for own in choices] == [(0, 1), (), (0, 1)]
     assert {choice.kappa for own in choices for choice in own} == {0.4}
+
+
+@pytest.mark.parametrize(("kappa", "kappas"), [(0.4, [0, 0, 0.4, 0.4]), (0.0, [0, 0])])
+def test_each_choice_without_kappa_too_where_that_is_another(
+    kappa: float, kappas: list[float]
+) -> None:
+    more = {"final_budgets_percent": (25.0, 100.0), "without_kappa": True, "kappa": kappa}
+    (choices,) = choose([drafted_claims("a")], SETTINGS.model_copy(update=more))
+    assert [choice.kappa for choice in choices] == kappas
+    assert [choice.budget_percent for choice in choices] == [25, 100] * (len(kappas) // 2)
 
 
 def test_tau_makes_one_choice_without_a_budget() -> None:

@@ -9,7 +9,15 @@ from typing import Any
 from simulrag.metrics.names import ALL_RAG, BUDGETED, FINAL, NO_RAG, UE_SBA
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
-from simulrag.records import FinalMethod, Retrieval, claim_hash
+from simulrag.records import (
+    Facet,
+    FinalMethod,
+    Retrieval,
+    Statement,
+    Subject,
+    Verdict,
+    claim_hash,
+)
 from simulrag.report.page import write_report
 from simulrag.report.run import DomainTable, Run, RunSummary
 from simulrag.report.traces import Judged, Traced
@@ -89,6 +97,36 @@ def hostile_study() -> Study:
         ),
         finals=data.finals,
     )
+
+
+def reconciled_study() -> Study:
+    """Two questions; what the first one's answers said is grouped, with one statement of its own.
+
+    Its first two claims are alternatives of one subject, of which the second was corrected.
+    """
+    data = study(2, failures=0)
+    record = data.answers[0]
+    wrong = Verdict(status="contradicted", updated_claim="It rises by 12.5 percent.")
+    claims = [
+        claim.model_copy(update={"confidence": {**claim.confidence, "votes": 0.5}})
+        for claim in record.claims
+    ]
+    claims[1] = claims[1].model_copy(update={"verdict": wrong})
+    facet = Facet(kind="number", exclusive=True, claims=(0, 1))
+    stands = "It rises by 12.5 percent."
+    changed = record.model_copy(
+        update={
+            "method": "reconciled_complete",
+            "claims": tuple(claims),
+            "selected": (1,),
+            "subjects": (Subject(about="the travel time </script>", facets=(facet,)),),
+            "statements": (
+                Statement(text=stands, standing="corrected", claim=1, subject=0),
+                Statement(text="It is 136 s.", standing="simulated"),
+            ),
+        }
+    )
+    return Study(data.questions, (changed, data.answers[1]), data.labels, data.finals)
 
 
 def written(folder: Path, run: Run, data: Study) -> str:

@@ -12,7 +12,7 @@ from simulrag.report.run import DomainTable
 from simulrag.report.traces import BLOCK
 from tests.servers.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.unit.metrics.synthetic import Study, study
-from tests.unit.report.made import HOSTILE, hostile_study, rows, run_of, written
+from tests.unit.report.made import HOSTILE, hostile_study, reconciled_study, rows, run_of, written
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,6 +47,23 @@ def test_hostile_text_stays_text(tab: Page, tmp_path: Path) -> None:
     assert HOSTILE.replace("\u2028", "") in page.text("#trace").replace("\u2028", "")
     assert page.evaluate("document.querySelectorAll('img').length") == 0
     assert page.text(".graph li .text").startswith("1. </script>")
+    assert page.errors == []
+
+
+def test_subjects_show_what_was_said_checked_and_stands(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, reconciled_study())
+    shown = page.text("#trace .subject")
+    assert shown.startswith("the travel time </script>")
+    assert "What the answers said (number)" in shown
+    assert "votes 50 %" in shown
+    assert "checked contradicted" in shown
+    assert "It rises by 12.5 percent." in shown
+    assert "stands as corrected by the simulator" in shown
+    trace = page.text("#trace")
+    assert "Subjects (1)" in trace
+    assert "Final answer: SimulRAG reconciled, completed" in trace
+    assert "What the evidence says and no answer claimed" in trace
+    assert "It is 136 s." in trace
     assert page.errors == []
 
 

@@ -18,7 +18,15 @@ import pytest
 from simulrag.report.run import DomainTable, RunSummary
 from simulrag.report.traces import BLOCK, word_diff
 from tests.unit.metrics.synthetic import study
-from tests.unit.report.made import HOSTILE, hostile_study, rows, run_of, traced, written
+from tests.unit.report.made import (
+    HOSTILE,
+    hostile_study,
+    reconciled_study,
+    rows,
+    run_of,
+    traced,
+    written,
+)
 
 
 class Page(HTMLParser):
@@ -174,3 +182,15 @@ def test_word_diff() -> None:
     assert "".join(text for kind, text in runs if kind != "removed") == after
     assert ("removed", "10 ") in runs
     assert word_diff("same", "same") == [("same", "same")]
+
+
+def test_a_question_carries_its_subjects(tmp_path: Path) -> None:
+    grouped, plain = Page(written(tmp_path, run_of(), reconciled_study())).traces
+    (subject,) = grouped["subjects"]
+    (facet,) = subject["facets"]
+    said = [(one["claim"], one["votes"], one["verdict"]) for one in facet["said"]]
+    # The first claim has a verdict that the answer did not make use of.
+    assert said == [(0, 0.5, None), (1, 0.5, "contradicted")]
+    assert [item["standing"] for item in subject["stands"]] == ["corrected"]
+    assert [item["standing"] for item in grouped["own"]] == ["simulated"]
+    assert (plain["subjects"], plain["own"]) == ([], [])

@@ -50,6 +50,48 @@ def test_each_budget_is_a_line_of_its_own() -> None:
     assert "like with like" in answers.LIKE_WITH_LIKE
 
 
+def _reconciled() -> DomainTable:
+    """SimulRAG with kappa and without, the same reconciled, and what is counted of each."""
+    plain = [replace(row, kappa=0.4) if row.method == "SimulRAG" else row for row in rows()]
+    ours = [row for row in plain if row.family in ("answers", "comparisons") and row.kappa]
+    without = [replace(row, kappa=0.0, value=0.5) for row in ours]
+    other = [replace(row, method="SimulRAG reconciled", value=0.7) for row in ours]
+    counted = [
+        replace(row, metric=metric, value=value)
+        for row in (*ours, *without, *other)
+        if (row.family, row.metric) == ("answers", "factuality")
+        for metric, value in (("completeness", 0.8), ("words", 93.0), ("contradictions", 1.5))
+    ]
+    return DomainTable.from_rows("urban", [*plain, *without, *other, *counted])
+
+
+def test_methods_and_lines_without_kappa_stay_apart() -> None:
+    run = run_of(_reconciled())
+    table = tables(run, "answers")[0]
+    assert table.columns[:4] == ("Method", "Verified", "Kappa", "m")
+    lines = [row[:4] for row in table.rows]
+    assert len(lines) == len(set(lines))
+    assert ("SimulRAG", "25 %", "0.400", "5") in lines
+    assert ("SimulRAG", "25 %", "none", "5") in lines
+    assert ("SimulRAG reconciled", "25 %", "0.400", "5") in lines
+    assert ("Input-layer RAG", "—", "—", "1") in lines
+    first = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (first["Words"][:4], first["Contradictions"][:3]) == ("93.0", "1.5")
+    gains = [table for table in tables(run, "answers") if table.name.startswith("gains")]
+    assert [table.name for table in gains] == ["gains", "gains-reconciled"]
+    sentences = [one.text for one in overview.findings(run, run.domains[0])]
+    assert any("100 % of the subjects verified: 0.700" in text for text in sentences)
+    shown = io.StringIO()
+    Console(file=shown, width=80).print(terminal_table(run))
+    assert "SimulRAG, 25 %, no kappa" in shown.getvalue()
+    assert "reconciled, 25 %" in shown.getvalue()
+
+
+def test_a_run_with_one_kappa_and_no_grouping_has_no_column_for_them() -> None:
+    table = tables(run_of(), "answers")[0]
+    assert {"Kappa", "Contradictions", "Answers with any"} & set(table.columns) == set()
+
+
 def test_findings_name_the_best_baseline_and_closed_book() -> None:
     run = run_of()
     sentences = [one.text for one in overview.findings(run, run.domains[0])]

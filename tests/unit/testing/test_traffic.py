@@ -19,7 +19,7 @@ from simulrag.models.settings import ModelSettings
 from simulrag.questions.open.generation import generate
 from simulrag.questions.open.templates import draw_templates
 from simulrag.testing import LoopbackServer, traffic
-from simulrag.testing.traffic import _REPLIES
+from simulrag.testing.traffic import _REPLIES, SET_UP
 
 
 def test_every_reply_of_the_prompts_is_answered() -> None:
@@ -31,7 +31,8 @@ def test_every_reply_of_the_prompts_is_answered() -> None:
     assert named == set(_REPLIES)
 
 
-async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path) -> None:
+@pytest.mark.parametrize("set_up", [False, True])
+async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path, set_up: bool) -> None:
     simulator = load("urban")
     with (
         LoopbackServer(traffic()) as server,
@@ -40,9 +41,16 @@ async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path) -> No
         settings = ModelSettings(
             provider="openai", model="m", base_url=server.url, sampling=Sampling(seed=0)
         )
-        gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+        prompts = packaged_prompts("second" if set_up else "first")
+        gateway = Gateway(make_provider(settings), settings, cache, prompts)
         templates, questions, summary = await generate(
-            gateway, Simulations(simulator, cache), "urban", n=3, seed=1, template_count=10
+            gateway,
+            Simulations(simulator, cache),
+            "urban",
+            n=3,
+            seed=1,
+            template_count=10,
+            set_up=set_up,
         )
         with pytest.raises(ReplyInvalid, match="at least 1 item"):
             await draw_templates(gateway, load("climate"), 10)
@@ -50,5 +58,7 @@ async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path) -> No
     assert len(templates) == 3
     assert summary.rejected == 0, summary.rejections
     assert {len(question.calls) for question in questions} == {1, 2}
-    assert all(question.reference_claims for question in questions)
+    sources = {claim.source for question in questions for claim in question.reference_claims}
+    assert sources == ({"evidence", "open"} if set_up else {"evidence"})
+    assert all((SET_UP in question.text) == set_up for question in questions)
     assert gateway.failures == {}

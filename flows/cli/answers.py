@@ -1,0 +1,143 @@
+"""An answer as ``simulrag ask`` shows it: to programs as JSON, to people as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from simulrag.records import Answer, Claim, Statement, Subject
+
+STANDINGS = {
+    "checked": ("checked", "green"),
+    "corrected": ("corrected", "green"),
+    "simulated": ("from the simulator", "green"),
+    "unchecked": ("not checked", "yellow"),
+    "outside": ("outside the simulator's reach", "yellow"),
+}
+"""How a statement's standing reads, and its colour."""
+
+
+def answer_json(question: str, answer: Answer) -> dict[str, Any]:
+    """An answer for programs."""
+    selected, kept = set(answer.selected), set(answer.kept)
+    return {
+        "question": question,
+        "answer": answer.final,
+        "method": answer.method,
+        "verified": answer.verified,
+        "subjects": [subject.model_dump(mode="json") for subject in answer.subjects],
+        "statements": [statement.model_dump(mode="json") for statement in answer.statements],
+        "claims": [
+            {
+                "claim": claim.updated_text if i in selected else claim.text,
+                "before": claim.text,
+                "confidence": claim.confidence,
+                "boundary": claim.boundary,
+                "selected": i in selected,
+                "verdict": claim.verdict.status if claim.verdict else None,
+                "kept": i in kept,
+            }
+            for i, claim in enumerate(answer.claims)
+        ],
+        "evidence": [
+            item.model_dump(mode="json")
+            for item in (answer.retrieval.evidence if answer.retrieval else ())
+        ],
+        "usage": {task: usage.model_dump() for task, usage in answer.usage.items()},
+    }
+
+
+def show(question: str, answer: Answer, source: str, centrality: str) -> None:
+    """The answer and why each claim is in it, for people.
+
+    Where the claims were grouped: each subject with what stands of it, and what was said.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(Text(f"\n{question}\n", style="bold"))
+    console.print(Text(answer.final))
+    console.print(Text(f"\n{source[:1].upper()}{source[1:]}.", style="dim"))
+    if not answer.verified:
+        applies = answer.retrieval is not None and answer.retrieval.evidence
+        why = "no claim was verified" if applies else "no tool applies and nothing was run"
+        console.print(Text(f"\nUnverified: {why}.", style="yellow"))
+    if answer.subjects:
+        _show_subjects(console, answer)
+    else:
+        _show_claims(console, answer, centrality)
+    for item in answer.retrieval.evidence if answer.retrieval else ():
+        call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
+        console.print(Text.assemble(("\nEvidence ", "bold"), call))
+        console.print(Text(item.text))
+
+
+def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("claim", "confidence", "in reach", "verdict", "kept", title="Claims")
+    selected, kept = set(answer.selected), set(answer.kept)
+    for i, claim in enumerate(answer.claims):
+        verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
+        shown = Text(claim.updated_text if i in selected else claim.text)
+        if i in selected and claim.updated_text != claim.text:
+            shown.append(f"\nwas: {claim.text}", style="dim")
+        table.add_row(
+            shown,
+            f"{claim.confidence[centrality]:.2f}",
+            {True: "yes", False: "no", None: "-"}[claim.boundary],
+            verdict,
+            "yes" if i in kept else "no",
+        )
+    console.print(table)
+
+
+def _show_subjects(console: Console, answer: Answer) -> None:
+    from rich.text import Text
+
+    console.print(Text("\nSubjects", style="bold"))
+    for at, subject in enumerate(answer.subjects):
+        console.print(
+            Text.assemble("\n", (subject.about, "bold"), f" ({_checks(answer, subject)})")
+        )
+        stands = [item for item in answer.statements if item.subject == at]
+        for item in stands:
+            console.print(_stands(item))
+        if not stands:
+            console.print(Text("  nothing of it stands in the answer", style="dim"))
+        for claim in subject.claims:
+            console.print(_said(answer.claims[claim]))
+    own = [item for item in answer.statements if item.subject is None]
+    if own:
+        console.print(Text("\nWhat the evidence says and no answer claimed", style="bold"))
+        for item in own:
+            console.print(_stands(item))
+
+
+def _checks(answer: Answer, subject: Subject) -> str:
+    sent = [claim for claim in subject.claims if claim in answer.selected]
+    checked = sum(answer.claims[claim].verdict is not None for claim in sent)
+    return f"{checked} of {len(subject.claims)} claims sent to the simulator's evidence"
+
+
+def _stands(item: Statement) -> Text:
+    from rich.text import Text
+
+    words, colour = STANDINGS[item.standing]
+    return Text.assemble("  = ", item.text, (f"  [{words}]", colour))
+
+
+def _said(claim: Claim) -> Text:
+    """A sampled answer's words with their share of the votes."""
+    from rich.text import Text
+
+    from simulrag.method.statements import VOTES
+
+    share = claim.confidence.get(VOTES)
+    votes = "" if share is None else f"  {share:.0%} of the votes"
+    return Text(f"    said: {claim.text}{votes}", style="dim")

@@ -1,0 +1,115 @@
+"""Merging, support and subjects by one call over all claim sets (``answer.merging: joint``).
+
+It stands in for m - 1 merges, m entailments and the grouping. Whether it finds the same is a
+question for ``simulrag agreement``; the default stays the tree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simulrag.method.merging import MergedClaim
+from simulrag.method.reconciliation import check_partition
+from simulrag.models.base import Asker
+from simulrag.models.replies import JointAlternative, JointReply
+from simulrag.records import Facet, Subject
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The merged claims, ``support[answer][claim]``, and what the claims are about."""
+
+    claims: tuple[MergedClaim, ...] = ()
+    support: tuple[tuple[bool, ...], ...] = ()
+    subjects: tuple[Subject, ...] = ()
+
+
+async def merge_jointly(question: str, answer_claims: Sequence[Sequence[str]], ask: Asker) -> Joint:
+    """All claim sets at once; no call where no answer claims anything.
+
+    The first wording of a claim stays, and claims keep the order of first appearance. An answer
+    supports what one of its claims says, and what the reply says that it agrees with. Raises
+    ModelError where the reply, after one repair, still leaves a claim out or has it twice.
+    """
+    given = [
+        (answer, place, text)
+        for answer, texts in enumerate(answer_claims)
+        for place, text in enumerate(texts)
+    ]
+    if not given:
+        return Joint(support=tuple(() for _ in answer_claims))
+
+    def check(reply: JointReply) -> None:
+        _check(reply, len(given), len(answer_claims))
+
+    completion = await ask.ask(
+        "joint",
+        JointReply,
+        check=check,
+        question=question,
+        claims=[{"answer": answer, "text": text} for answer, _, text in given],
+    )
+    reply: JointReply = completion.parsed
+    ordered = sorted(_alternatives(reply), key=lambda one: min(one.claims))
+    merged = tuple(
+        MergedClaim(given[min(one.claims)][2], tuple(given[at][:2] for at in sorted(one.claims)))
+        for one in ordered
+    )
+    support = tuple(
+        tuple(
+            answer in one.answers or any(answer == source for source, _ in claim.sources)
+            for one, claim in zip(ordered, merged, strict=True)
+        )
+        for answer in range(len(answer_claims))
+    )
+    place = {min(one.claims): at for at, one in enumerate(ordered)}
+    return Joint(merged, support, _subjects(reply, place))
+
+
+def _alternatives(reply: JointReply) -> list[JointAlternative]:
+    return [
+        alternative
+        for subject in reply.subjects
+        for facet in subject.facets
+        for alternative in facet.alternatives
+    ]
+
+
+def _subjects(reply: JointReply, place: dict[int, int]) -> tuple[Subject, ...]:
+    """The subjects over merged claims; ``place``: of an alternative's first claim."""
+    return tuple(
+        Subject(
+            about=" ".join(subject.about.split()),
+            facets=tuple(
+                Facet(
+                    kind=facet.kind,
+                    exclusive=facet.exclusive,
+                    claims=tuple(sorted(place[min(one.claims)] for one in facet.alternatives)),
+                )
+                for facet in subject.facets
+            ),
+            rests_on=tuple(subject.rests_on),
+        )
+        for subject in reply.subjects
+    )
+
+
+def _check(reply: JointReply, claims: int, answers: int) -> None:
+    """Raise ValueError, in words that a model can act on, unless the reply is a partition."""
+    alternatives = _alternatives(reply)
+    # As if each alternative were a facet, which is what the partition is about.
+    flat = [
+        Subject(about="x", facets=(Facet(kind="other", exclusive=False, claims=tuple(one.claims)),))
+        for one in alternatives
+    ]
+    check_partition(flat, claims)
+    named = Counter(answer for one in alternatives for answer in one.answers)
+    unknown = sorted(answer for answer in named if not 0 <= answer < answers)
+    if unknown:
+        raise ValueError(
+            f"answers {', '.join(map(str, unknown))} are unknown: they are 0 to {answers - 1}"
+        )
+    first = {min(one.claims): at for at, one in enumerate(alternatives)}
+    check_partition(_subjects(reply, first), len(alternatives))

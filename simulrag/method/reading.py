@@ -1,0 +1,218 @@
+"""What claims say, read once: which output of which run, and the number, direction or class.
+
+Later steps compare with the outputs by arithmetic, at the precision that the prompts state.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from simulators.base import Tool
+from simulrag.method.batches import batches, in_order
+from simulrag.method.concurrency import together
+from simulrag.method.numbers import EXACT, Number, numbers
+from simulrag.models.base import Asker
+from simulrag.models.replies import ReadClaim, ReadClaims
+from simulrag.records import Evidence, FacetKind, Record
+
+CLAIMS_PER_CALL = 20
+
+_ABOUT = re.compile(r"\b(about|around|roughly|nearly|almost|approximately|some|close to)\b|~", re.I)
+_FROM = re.compile(r"\b(at least|no less than|or more)\b", re.I)
+_ABOVE = re.compile(r"\b(over|above|more than)\b", re.I)
+_UP_TO = re.compile(r"\b(at most|up to|no more than|or less)\b", re.I)
+_BELOW = re.compile(r"\b(under|below|less than|fewer than)\b", re.I)
+
+
+class ReadableOutput(Record):
+    """One output that a claim can be about; its value is not shown."""
+
+    name: str
+    meaning: str
+    unit: str | None = None
+
+
+class ReadableRun(Record):
+    """One run, counted from 1, what it was given and what it returned."""
+
+    number: int
+    words: str
+    outputs: tuple[ReadableOutput, ...]
+
+
+class ClaimReading(Record):
+    """What one claim says, as a model read it; nothing of it is judged.
+
+    ``output`` of ``run`` (counted from 1; ``against`` another one where the claim compares the two)
+    is what it is about, None where that is no listed output. ``value`` is the number as the claim
+    writes it, with "about" or a range, ``unit`` its unit. ``class_word``: the size in words.
+    """
+
+    kind: FacetKind
+    output: str | None = None
+    run: int | None = None
+    against: int | None = None
+    value: str | None = None
+    unit: str | None = None
+    direction: Literal["rises", "falls", "same"] | None = None
+    class_word: str | None = None
+
+    def holds_for(self, value: float) -> bool | None:
+        """Whether the claim's number holds for a magnitude; None where it gives no number.
+
+        In the claim's own unit, signs aside.
+        """
+        if self.value is None:
+            return None
+        stated = stated_range(self.value)
+        return None if stated is None else stated.holds_for(value)
+
+
+class StatedRange(Record):
+    """The magnitudes that a number holds for; ``open_low`` and ``open_high``: without that end."""
+
+    low: float
+    high: float
+    open_low: bool = False
+    open_high: bool = False
+
+    def holds_for(self, value: float) -> bool:
+        """Whether a magnitude lies inside, up to the rounding of floating point."""
+        size = abs(value)
+        slack = EXACT * max(1.0, size)
+        above = size > self.low + slack if self.open_low else size >= self.low - slack
+        below = size < self.high - slack if self.open_high else size <= self.high + slack
+        return above and below
+
+
+def stated_range(text: str) -> StatedRange | None:
+    """The precision rule of the prompts: what a number, as a claim writes it, holds for.
+
+    Half a unit of the last written digit; with "about" of the last one that is not zero (of five
+    units where that is a 5), and at most a tenth of the number; a range or a limit as it says.
+    None without a number, for a date, and where there are several numbers that are no range.
+    """
+    found = numbers(text)
+    if len(found) == 2:
+        low, high = sorted((one.value, one.half_unit) for one in found)
+        return StatedRange(low=low[0], high=high[0])
+    if len(found) != 1 or re.search(r"\d\s*-\s*\d", text):
+        return None
+    number = found[0]
+    if _FROM.search(text) or _ABOVE.search(text):
+        return StatedRange(low=number.value, high=math.inf, open_low=bool(_ABOVE.search(text)))
+    if _UP_TO.search(text) or _BELOW.search(text):
+        return StatedRange(low=0.0, high=number.value, open_high=bool(_BELOW.search(text)))
+    margin = _about(number) if _ABOUT.search(text) else number.half_unit
+    return StatedRange(low=max(0.0, number.value - margin), high=number.value + margin)
+
+
+def _about(number: Number) -> float:
+    """Half a unit of the last digit that is not zero, half of fives, at most a tenth."""
+    if not number.value:
+        return number.half_unit
+    unit = 2 * number.half_unit
+    digits = round(number.value / unit)
+    while digits % 10 == 0:
+        digits //= 10
+        unit *= 10
+    margin = 2.5 * unit if digits % 10 == 5 else unit / 2
+    return min(margin, number.value / 10)
+
+
+def readable_runs(
+    evidence: Sequence[Evidence], tools: Mapping[str, Tool]
+) -> tuple[ReadableRun, ...]:
+    """What claims can be about: the outputs of the runs by name, with no value of them."""
+    return tuple(
+        ReadableRun(
+            number=number,
+            words=f"{item.call.tool} {_given(item)}",
+            outputs=_outputs(tools[item.call.tool], item),
+        )
+        for number, item in enumerate(evidence, start=1)
+    )
+
+
+def _given(evidence: Evidence) -> str:
+    """The arguments of a run that have a value."""
+    values = {name: value for name, value in evidence.call.arguments.items() if value is not None}
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _outputs(tool: Tool, evidence: Evidence) -> tuple[ReadableOutput, ...]:
+    """The outputs that are there and are one number or word."""
+    found = []
+    for name, field in tool.outputs.model_fields.items():
+        if not isinstance(evidence.outputs.get(name), int | float | str):
+            continue
+        extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+        unit = extra.get("unit")
+        found.append(
+            ReadableOutput(
+                name=name, meaning=field.description or name, unit=str(unit) if unit else None
+            )
+        )
+    return tuple(found)
+
+
+async def read_claims(
+    question: str,
+    claims: Sequence[str],
+    runs: Sequence[ReadableRun],
+    ask: Asker,
+    *,
+    claims_per_call: int = CLAIMS_PER_CALL,
+) -> tuple[ClaimReading, ...]:
+    """What each claim says, in order; no call without claims.
+
+    Raises ModelError where a reply, after one repair, leaves a claim out or names an output or a
+    run that is not listed.
+    """
+    shown = [run.model_dump() for run in runs]
+
+    async def one(part: Sequence[str]) -> list[ClaimReading]:
+        def check(reply: ReadClaims) -> None:
+            for item in in_order(reply.claims, len(part)):
+                _check_listed(item, runs)
+
+        completion = await ask.ask(
+            "read_claims",
+            ReadClaims,
+            check=check,
+            question=question,
+            runs=shown,
+            claims=list(part),
+        )
+        return [_reading(item) for item in in_order(completion.parsed.claims, len(part))]
+
+    parts = await together(one(part) for part in batches(claims, claims_per_call))
+    return tuple(reading for part in parts for reading in part)
+
+
+def _check_listed(item: ReadClaim, runs: Sequence[ReadableRun]) -> None:
+    """Raise ValueError, in words that a model can act on, for what is not in the list."""
+    known = {run.number: {output.name for output in run.outputs} for run in runs}
+    where = f"claim {item.index}"
+    if item.output is None:
+        if item.run is not None or item.against is not None:
+            raise ValueError(f"{where}: without an output, run and against are null")
+        return
+    if item.run is None:
+        raise ValueError(f"{where}: name the run of the output '{item.output}'")
+    if item.against == item.run:
+        raise ValueError(f"{where}: a run is not compared with itself")
+    for number in (item.run, item.against):
+        if number is not None and item.output not in known.get(number, ()):
+            listed: Any = ", ".join(sorted(known[number])) if number in known else "no such run"
+            raise ValueError(
+                f"{where}: run {number} has no output '{item.output}' in the list ({listed})"
+            )
+
+
+def _reading(item: ReadClaim) -> ClaimReading:
+    return ClaimReading.model_validate(item.model_dump(exclude={"index"}))

@@ -1,0 +1,149 @@
+"""What a reconciled answer says: one voice for each subject, and how far it was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from simulrag.errors import ModelError
+from simulrag.method.decomposition import distinct_texts
+from simulrag.method.reconciliation import (
+    Settled,
+    one_voice,
+    settle,
+    unsupported_judgements,
+    votes,
+)
+from simulrag.method.selection import DECIDED
+from simulrag.models.base import Asker
+from simulrag.models.replies import Decomposition
+from simulrag.records import (
+    Answer,
+    Choice,
+    Claim,
+    Standing,
+    Statement,
+    Subject,
+    Verdict,
+    claim_hash,
+)
+
+VOTES = "votes"
+"""The name of a claim's share of the votes among its confidences."""
+
+
+def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
+    """The statements of a drafted and verified answer, in the order of its subjects.
+
+    A selected subject says what verification left of it; one that was not selected, or that the
+    evidence does not decide, speaks with one answer's voice, from claims of at least kappa. Two
+    claims that were corrected to one text are said once.
+    """
+    verdicts = {
+        claim: verdict
+        for claim in choice.selected
+        if (verdict := answer.claims[claim].verdict) is not None
+    }
+    texts = [claim.text for claim in answer.claims]
+    settled = {
+        at: settle(answer.subjects[at], verdicts, texts)
+        for at in choice.subjects
+        if any(claim in verdicts for claim in answer.subjects[at].claims)
+    }
+    fallen = unsupported_judgements(answer.subjects, settled, verdicts)
+    found: dict[str, Statement] = {}
+    for at, subject in enumerate(answer.subjects):
+        said = (
+            _checked(answer, at, settled[at], verdicts, choice.kappa)
+            if at in settled and settled[at].status not in ("indeterminate", "error")
+            else _unchecked(answer, at, subject, choice.kappa)
+        )
+        for statement in said:
+            if statement.claim not in fallen:
+                found.setdefault(claim_hash(statement.text), statement)
+    return tuple(found.values())
+
+
+async def uncovered_claims(
+    question: str, context: str, claims: Sequence[str], ask: Asker
+) -> tuple[str, ...]:
+    """What the question asks for and the evidence says, where no claim speaks of it."""
+    completion = await ask.ask(
+        "uncovered", Decomposition, question=question, context=context, claims=list(claims)
+    )
+    return distinct_texts(item.claim for item in completion.parsed.claims)
+
+
+async def write_reconciled(question: str, statements: Sequence[Statement], ask: Asker) -> str:
+    """Connected prose from the statements, which says what was checked and what was not.
+
+    Raises ModelError, and asks nothing, where there is no statement to write from.
+    """
+    if not statements:
+        raise ModelError(
+            "no claim is left to write an answer from: lower answer.kappa or raise the budget"
+        )
+    shown = [
+        {"text": item.text, "standing": item.standing, "others": list(item.others)}
+        for item in statements
+    ]
+    completion = await ask.ask("final_reconciled", question=question, statements=shown)
+    return completion.text.strip()
+
+
+def _checked(
+    answer: Answer, at: int, settled: Settled, verdicts: Mapping[int, Verdict], kappa: float
+) -> list[Statement]:
+    """What the evidence decided of a subject; of the rest that stays, one voice a facet."""
+    subject = answer.subjects[at]
+    found = []
+    open_facets = []
+    for facet in subject.facets:
+        kept = [claim for claim in facet.claims if claim in settled.kept]
+        decided = [c for c in kept if c in verdicts and verdicts[c].status in DECIDED]
+        for index in decided:
+            text = settled.corrected.get(index)
+            rivals = tuple(answer.claims[rival].text for rival in settled.rivals.get(index, ()))
+            found.append(
+                _statement(answer.claims[index].text, "checked", index, at, rivals)
+                if text is None
+                else _statement(text, "corrected", index, at)
+            )
+        left = tuple(claim for claim in kept if claim not in decided)
+        if left:
+            open_facets.append(facet.model_copy(update={"claims": left}))
+    if open_facets:
+        rest = subject.model_copy(update={"facets": tuple(open_facets)})
+        found += _unchecked(answer, at, rest, kappa)
+    return sorted(found, key=lambda statement: statement.claim or 0)
+
+
+def _unchecked(answer: Answer, at: int, subject: Subject, kappa: float) -> list[Statement]:
+    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
+    sure = [
+        claim for claim in subject.claims if answer.claims[claim].confidence.get(VOTES, 1) >= kappa
+    ]
+    voice = one_voice(subject, support, sure)
+    found = []
+    for index in voice:
+        claim = answer.claims[index]
+        facet = next(facet for facet in subject.facets if index in facet.claims)
+        others: tuple[str, ...] = ()
+        if facet.exclusive and facet.kind == "number":
+            shares, _ = votes(support, facet.claims)
+            others = tuple(
+                answer.claims[other].text
+                for other, share in zip(facet.claims, shares, strict=True)
+                if other != index and share > 0
+            )
+        found.append(_statement(claim.text, _standing(claim), index, at, others))
+    return found
+
+
+def _standing(claim: Claim) -> Standing:
+    return "outside" if claim.boundary is False else "unchecked"
+
+
+def _statement(
+    text: str, standing: Standing, claim: int, subject: int, others: tuple[str, ...] = ()
+) -> Statement:
+    return Statement(text=text, standing=standing, claim=claim, subject=subject, others=others)

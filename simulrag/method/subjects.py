@@ -1,0 +1,48 @@
+"""What claims are about: one call a question that puts each claim into a facet of a subject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from simulrag.method.reconciliation import check_partition
+from simulrag.models.base import Asker
+from simulrag.models.replies import SubjectsReply
+from simulrag.records import Facet, Subject
+
+
+async def find_subjects(
+    question: str,
+    claims: Sequence[str],
+    ask: Asker,
+    *,
+    task: Literal["subjects", "evaluation_subjects"] = "subjects",
+) -> tuple[Subject, ...]:
+    """The subjects of the claims, every claim in exactly one facet; no call without claims.
+
+    Raises ModelError where the reply, after one repair, still is not such a partition.
+    """
+    if not claims:
+        return ()
+
+    def check(reply: SubjectsReply) -> None:
+        check_partition(_subjects(reply), len(claims))
+
+    completion = await ask.ask(
+        task, SubjectsReply, check=check, question=question, claims=list(claims)
+    )
+    return _subjects(completion.parsed)
+
+
+def _subjects(reply: SubjectsReply) -> tuple[Subject, ...]:
+    return tuple(
+        Subject(
+            about=" ".join(subject.about.split()),
+            facets=tuple(
+                Facet(kind=facet.kind, exclusive=facet.exclusive, claims=tuple(facet.claims))
+                for facet in subject.facets
+            ),
+            rests_on=tuple(subject.rests_on),
+        )
+        for subject in reply.subjects
+    )

@@ -1,0 +1,117 @@
+"""Answers by subject with a model on 127.0.0.1: what ``simulrag ask`` shows, and the tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.cli.app import app
+from flows.cli.errors import ended
+from flows.project import Project
+from flows.stages import answer, benchmark, label, metrics, report
+from simulrag.metrics.table import read_table, select
+from simulrag.models.base import Message
+from simulrag.testing import LoopbackServer
+from simulrag.testing.sections import numbered, section
+from simulrag.testing.traffic import SUBJECTS, question, traffic
+from simulrag.testing.wires import Body, messages, schema_name
+from tests.integration.projects import copy_project
+
+CHECKED = {"checked", "corrected"}
+
+
+def answers() -> Any:
+    """Real volume, the claims grouped by what they name."""
+    usual = traffic()
+
+    def reply(body: Body) -> str:
+        said = [Message.model_validate(message) for message in messages(body)]
+        if schema_name(body) == "SubjectsReply":
+            return json.dumps({"subjects": list(_subjects(numbered(str(section(said, "claims")))))})
+        uncovered = section(said, "answer") is None and schema_name(body) == "Decomposition"
+        return json.dumps({"claims": []}) if uncovered else usual(body)
+
+    return reply
+
+
+def _subjects(claims: list[str]) -> Iterator[dict[str, Any]]:
+    for name in SUBJECTS:
+        own = [at for at, claim in enumerate(claims) if name in claim]
+        if own:
+            facet = {"kind": "number", "exclusive": True, "claims": own}
+            yield {"about": name, "facets": [facet], "rests_on": []}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = copy_project(tmp_path / "project")
+    monkeypatch.chdir(made)
+    monkeypatch.setenv("COLUMNS", "160")
+    return made
+
+
+@pytest.mark.usefixtures("project")
+def test_a_question_is_answered_by_subject(capsys: pytest.CaptureFixture[str]) -> None:
+    with LoopbackServer(answers()) as server:
+
+        def said(*more: str) -> str:
+            words = ("ask", question(3), "--domain", "urban", "--model", f"{server.url}#a", *more)
+            capsys.readouterr()
+            assert ended(lambda: app(words)) == 0, capsys.readouterr().err
+            return capsys.readouterr().out
+
+        found = json.loads(said("--method", "reconciled", "--json"))
+        text = said("--method", "reconciled")
+        paper = json.loads(said("--method", "paper", "--json"))
+    about = [subject["about"] for subject in found["subjects"]]
+    assert len(about) > 3
+    spoken = [statement["subject"] for statement in found["statements"]]
+    assert len(spoken) == len(set(spoken)), "an exclusive facet has one voice"
+    assert {one["standing"] for one in found["statements"]} & CHECKED
+    for statement in found["statements"]:
+        assert statement["text"] in text
+    for name in about:
+        assert f"{name} (" in text
+    assert "claims sent to the simulator's evidence" in text
+    assert "of the votes" in text
+    assert (paper["method"], paper["subjects"], paper["statements"]) == ("simulrag", [], [])
+
+
+@pytest.mark.slow
+def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> None:
+    with LoopbackServer(answers()) as server:
+        model = {"provider": "openai", "model": "double", "base_url": server.url}
+        changes = {
+            "answer.method": "reconciled",
+            "answer.pool": "question",
+            "answer.without_kappa": True,
+            "answer.complete": True,
+            "label.subjects": True,
+            "benchmark.questions": 3,
+            "benchmark.templates": 2,
+            **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
+        }
+        made = Project(copy_project(tmp_path / "project", **changes))
+        for stage in (benchmark, answer, label, metrics):
+            stage.run(made, "urban")
+    report.run(made)
+    assert "SimulRAG reconciled, completed" in made.results.report.read_text()
+    table = read_table(made.results.metrics / "urban.csv")
+    finals = select(table, family="answers", undecided="excluded", failures="excluded")
+    lines = select(finals, metric="factuality").select("method", "budget_percent", "samples")
+    counted = Counter(lines.iter_rows())
+    for method in ("SimulRAG", "SimulRAG reconciled"):
+        assert counted[method, 25.0, 5] == counted[method, 100.0, 5] == 2, "with kappa and without"
+    assert counted["SimulRAG reconciled, completed", 100.0, 5] == 1
+    assert counted["Input-layer RAG", None, 5] == 1
+    assert set(select(finals, metric="contradictions")["n"]) == {3}
+    assert select(finals, metric="completeness")["value"].is_not_null().all()
+    # What excludes one another was settled or spoke with one voice; the paper has no such aim.
+    held = select(finals, metric="contradictions", budget_percent=100.0, samples=5)
+    assert {n for method, n in held.select("method", "value").iter_rows() if "rec" in method} == {0}
+    assert "votes" in set(select(table, family="claims")["centrality"])

@@ -1,0 +1,525 @@
+"""``method: reconciled`` from question to answer, worked by hand, and bad input on its way."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulrag.calls import CallCache
+from simulrag.errors import ReplyInvalid
+from simulrag.method.algorithm import Instruments, answer_question, choose, conclude, draft
+from simulrag.method.settings import MethodSettings
+from simulrag.method.simulation import Simulations
+from simulrag.method.statements import statements_of
+from simulrag.method.subjects import find_subjects
+from simulrag.models.gateway import Gateway
+from simulrag.models.prompts import packaged_prompts
+from simulrag.models.settings import ModelSettings
+from simulrag.records import (
+    Answer,
+    Choice,
+    Claim,
+    Facet,
+    Question,
+    Statement,
+    Subject,
+    Verdict,
+    claim_hash,
+)
+from simulrag.testing import ScriptedModel
+from simulrag.testing.synthetic_answers import World, draw
+
+QUESTION = Question(
+    question_id="q", domain="lake", text="What is it like?", reference_answer="", scenario_id="s"
+)
+SETTINGS = MethodSettings(
+    method="reconciled",
+    samples=3,
+    pool="question",
+    kappa=0.0,
+    verbalized=False,
+    baselines=False,
+    complete=True,
+)
+Facets = list[tuple[str, bool, list[str]]]
+
+
+@dataclass
+class Plan:
+    """What a model says of one question. Texts stand for themselves.
+
+    ``subjects``: what each is about, its facets (kind, exclusive, texts), what it rests on.
+    ``corrected``: text by text; claims in neither it nor ``aligned`` are not in the evidence.
+    """
+
+    answers: list[list[str]]
+    subjects: list[tuple[str, Facets, list[int]]]
+    corrected: dict[str, str] = field(default_factory=dict)
+    aligned: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    uncovered: list[str] = field(default_factory=list)
+    replies: dict[str, object] = field(default_factory=dict)
+
+    def model(self) -> ScriptedModel:
+        """The model that says so."""
+        return ScriptedModel(by_task=self._reply)
+
+    def _reply(self, task: str, values: dict[str, Any]) -> object:
+        if task in self.replies:
+            return self.replies[task]
+        texts: list[str] = values.get("claims", [])
+        ways: dict[str, Callable[[], object]] = {
+            "tool_calls": lambda: {"calls": [{"tool": "sound", "arguments": {"place": "here"}}]},
+            "closed_book": lambda: f"Answer {values['sample_index']}",
+            "decompose": lambda: _claims(self.answers[int(values["answer"].split()[-1])]),
+            "merge": lambda: _alike(values["existing"], values["new"]),
+            "entailment": lambda: {"supported": [False] * len(texts)},
+            "boundary_batch": lambda: {
+                "claims": [
+                    {"index": i, "tool_confidence": int(text not in self.outside)}
+                    for i, text in enumerate(texts)
+                ]
+            },
+            "verify_batch": lambda: {
+                "claims": [self._verdict(i, text) for i, text in enumerate(texts)]
+            },
+            "subjects": lambda: {"subjects": [self._subject(one, texts) for one in self.subjects]},
+            "uncovered": lambda: _claims(self.uncovered),
+            "final": lambda: " / ".join(texts),
+            "final_reconciled": lambda: " / ".join(_line(item) for item in values["statements"]),
+        }
+        return ways[task]()
+
+    def _verdict(self, index: int, text: str) -> dict[str, object]:
+        return {
+            "index": index,
+            "is_included": text in self.aligned or text in self.corrected,
+            "should_update": text in self.corrected,
+            "updated_claim": self.corrected.get(text, ""),
+        }
+
+    @staticmethod
+    def _subject(one: tuple[str, Facets, list[int]], texts: list[str]) -> dict[str, object]:
+        about, facets, rests_on = one
+        return {
+            "about": about,
+            "facets": [
+                {"kind": kind, "exclusive": only, "claims": [texts.index(text) for text in own]}
+                for kind, only, own in facets
+            ],
+            "rests_on": rests_on,
+        }
+
+
+def _claims(texts: list[str]) -> dict[str, object]:
+    return {"claims": [{"claim": text} for text in texts]}
+
+
+def _alike(existing: list[str], new: list[str]) -> dict[str, object]:
+    return {"pairs": [[existing.index(text), i] for i, text in enumerate(new) if text in existing]}
+
+
+def _line(item: dict[str, Any]) -> str:
+    others = f" [{' | '.join(item['others'])}]" if item["others"] else ""
+    return f"{item['standing']}: {item['text']}{others}"
+
+
+def plan(**changes: Any) -> Plan:
+    """Three answers give three depths; only the depth and the area are the simulator's."""
+    made = Plan(
+        answers=[
+            ["10 m deep.", "It is deep.", "2 ha wide.", "8 degrees.", "Worth a swim."],
+            ["11 m deep.", "It is shallow.", "2 ha wide.", "8 degrees."],
+            ["13 m deep.", "It is deep.", "3 ha wide.", "9 degrees.", "Worth a swim."],
+        ],
+        subjects=[
+            (
+                "its depth",
+                [
+                    ("number", True, ["10 m deep.", "11 m deep.", "13 m deep."]),
+                    ("class", True, ["It is deep.", "It is shallow."]),
+                ],
+                [],
+            ),
+            ("its area", [("number", True, ["2 ha wide.", "3 ha wide."])], []),
+            ("its warmth", [("number", True, ["8 degrees.", "9 degrees."])], []),
+            ("whether to swim", [("judgement", True, ["Worth a swim."])], [0]),
+        ],
+        corrected={
+            **dict.fromkeys(("10 m deep.", "11 m deep.", "13 m deep."), "12 m deep."),
+            "It is shallow.": "It is deep.",
+            "2 ha wide.": "3 ha wide.",
+        },
+        aligned=["It is deep.", "3 ha wide."],
+        outside=["8 degrees.", "9 degrees."],
+        uncovered=["Its bed is mud."],
+    )
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+async def answered(
+    made: Plan, simulations: Simulations, **changes: object
+) -> tuple[Answer, ScriptedModel]:
+    model = made.model()
+    settings = SETTINGS.model_copy(update=changes)
+    return await answer_question(QUESTION, Instruments(model, simulations), settings), model
+
+
+@pytest.mark.parametrize("verify", ["all", "selected"])
+async def test_from_question_to_an_answer_of_one_voice(
+    simulations: Simulations, verify: str
+) -> None:
+    found, model = await answered(plan(), simulations, verify=verify)
+    assert found.failure is None
+    # Of the depth there are three numbers, log 3; of the others two to one, or one silent.
+    votes = [claim.confidence["votes"] for claim in found.claims]
+    assert [claim.text for claim in found.claims[:5]] == plan().answers[0]
+    assert votes[:5] == pytest.approx([1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
+    lines = {(line.method, line.budget_percent): line for line in found.baselines}
+    assert list(lines) == [
+        ("reconciled", 100), ("reconciled", 25), ("simulrag", 100), ("simulrag", 25),
+    ]  # fmt: skip
+    # A quarter of four subjects is one: the depth. Its number is corrected once, its class agrees;
+    # the judgement that rests on it falls, since nothing decides it.
+    assert lines["reconciled", 25].text == (
+        "corrected: 12 m deep. / checked: It is deep. / "
+        "unchecked: 2 ha wide. [3 ha wide.] / outside: 8 degrees. [9 degrees.]"
+    )
+    assert {found.claims[i].text for i in lines["reconciled", 25].selected} == {
+        "10 m deep.", "11 m deep.", "13 m deep.", "It is deep.", "It is shallow.",
+    }  # fmt: skip
+    # Everything in reach: the area too, where the fewer answers were right.
+    assert lines["reconciled", 100].text == (
+        "corrected: 12 m deep. / checked: It is deep. / checked: 3 ha wide. / "
+        "outside: 8 degrees. [9 degrees.]"
+    )
+    assert found.method == "reconciled_complete"
+    assert found.final == lines["reconciled", 100].text + " / simulated: Its bed is mud."
+    assert found.statements[-1] == Statement(text="Its bed is mud.", standing="simulated")
+    assert [found.claims[i].text for i in found.kept] == [
+        "10 m deep.", "It is deep.", "8 degrees.", "3 ha wide.",
+    ]  # fmt: skip
+    assert found.verified
+    # The paper's answer stays beside it as it was: what nobody checked stands side by side.
+    assert "8 degrees. / " in lines["simulrag", 100].text
+    assert "9 degrees." in lines["simulrag", 100].text
+    unasked = [claim.text for claim in found.claims if claim.verdict is None]
+    assert unasked == ([] if verify == "all" else plan().outside)
+    assert sum(call["task"] == "subjects" for call in model.asked) == 1
+
+
+async def test_only_what_would_speak_may_be_sent(simulations: Simulations) -> None:
+    """A claim a facet, all of one answer, settles a subject that the evidence decides."""
+    found, _ = await answered(
+        plan(), simulations, subject_claims="speaking", verify="selected", complete=False
+    )
+    assert found.final == (
+        "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
+        "outside: 8 degrees. [9 degrees.]"
+    )
+    lines = [line for line in found.baselines if line.method == "reconciled"]
+    assert [found.claims[i].text for i in lines[0].selected] == ["10 m deep.", "It is deep."]
+    assert [found.claims[i].text for i in found.selected] == [
+        "10 m deep.", "It is deep.", "2 ha wide.", "Worth a swim.",
+    ]  # fmt: skip
+
+
+async def test_without_evidence_every_subject_still_has_one_voice(
+    simulations: Simulations,
+) -> None:
+    found, _ = await answered(plan(replies={"tool_calls": {"calls": []}}), simulations)
+    assert not found.verified
+    # All numbers of the depth have one vote each; with the class, the first and the third answer
+    # are level, and the claim that comes first decides.
+    assert found.final == (
+        "unchecked: 10 m deep. [11 m deep. | 13 m deep.] / unchecked: It is deep. / "
+        "unchecked: 2 ha wide. [3 ha wide.] / outside: 8 degrees. [9 degrees.] / "
+        "unchecked: Worth a swim."
+    )
+
+
+BAD = [
+    ([("number", True, [0, 1]), ("class", True, [1])], "repeated: 1"),
+    ([("number", True, [0])], "missing: 1"),
+    ([("number", True, [0, 1, 2])], "unknown: 2"),
+]
+
+
+def grouped(facets: list[tuple[str, bool, list[int]]]) -> dict[str, object]:
+    named = [{"kind": kind, "exclusive": only, "claims": own} for kind, only, own in facets]
+    return {"subjects": [{"about": "depth", "facets": named, "rests_on": []}]}
+
+
+@pytest.mark.parametrize(("facets", "problem"), BAD)
+async def test_a_claim_in_two_facets_or_none_fails_the_question_where_it_is_grouped(
+    simulations: Simulations, facets: list[tuple[str, bool, list[int]]], problem: str
+) -> None:
+    made = plan(answers=[["10 m deep.", "It is deep."]] * 3, replies={"subjects": grouped(facets)})
+    found, _ = await answered(made, simulations)
+    assert found.failure is not None
+    assert found.failure.step == "group"
+    assert problem in found.failure.reason
+    assert found.final == ""
+
+
+@pytest.mark.parametrize(("facets", "problem"), BAD)
+async def test_such_a_grouping_is_repaired_once(
+    tmp_path: Path, facets: list[tuple[str, bool, list[int]]], problem: str
+) -> None:
+    good = grouped([("number", True, [0]), ("class", True, [1])])
+    settings = ModelSettings(provider="scripted", model="scripted")
+    texts = ["10 m deep.", "It is deep."]
+    with CallCache(tmp_path, stage="test") as cache:
+        stubborn = ScriptedModel(*[json.dumps(grouped(facets))] * 2)
+        with pytest.raises(ReplyInvalid, match=problem):
+            await find_subjects(
+                "How deep?", texts, Gateway(stubborn, settings, cache, packaged_prompts())
+            )
+        assert len(stubborn.sent) == 2
+        assert problem in stubborn.sent[1][-1].content
+        docile = ScriptedModel(json.dumps(grouped(facets)), json.dumps(good))
+        (subject,) = await find_subjects(
+            "How deep?", texts, Gateway(docile, settings, cache, packaged_prompts())
+        )
+        assert [facet.claims for facet in subject.facets] == [(0,), (1,)]
+
+
+async def test_a_subject_of_forty_claims_is_settled_by_one_verdict(
+    simulations: Simulations,
+) -> None:
+    answers = [[f"{10 * s + i + 1} m deep." for i in range(8)] for s in range(5)]
+    texts = [text for own in answers for text in own]
+    made = Plan(
+        answers=answers,
+        subjects=[("its depth", [("number", True, texts)], [])],
+        corrected=dict.fromkeys(texts, "99 m deep."),
+    )
+    found, model = await answered(made, simulations, samples=5)
+    assert len(found.claims) == 40
+    assert found.final == "corrected: 99 m deep."
+    assert sum(call["task"] == "verify_batch" for call in model.asked) == 2  # 20 claims a call
+    (choice,) = choose([found], SETTINGS.model_copy(update={"tau": 3.68}))[0][1:]
+    assert choice.subjects == (0,)  # log 40 is 3.69: each answer spreads its vote over eight
+
+
+async def test_identical_answers_are_certain_and_said_once(simulations: Simulations) -> None:
+    made = plan(
+        answers=[["10 m deep.", "It is deep."]] * 3,
+        subjects=[
+            ("depth", [("number", True, ["10 m deep."]), ("class", True, ["It is deep."])], [])
+        ],
+        uncovered=[],
+    )
+    found, _ = await answered(made, simulations)
+    assert [claim.confidence["votes"] for claim in found.claims] == [1, 1]
+    assert found.final == "corrected: 12 m deep. / checked: It is deep."
+    sure, _ = await answered(made, simulations, tau=0.0)
+    assert (sure.selected, sure.final) == ((), "unchecked: 10 m deep. / unchecked: It is deep.")
+
+
+async def test_one_sample_has_one_voice(simulations: Simulations) -> None:
+    first = plan().answers[0]
+    subjects = [
+        (about, [(kind, only, [t for t in own if t in first]) for kind, only, own in facets], rests)
+        for about, facets, rests in plan().subjects
+    ]
+    found, _ = await answered(plan(answers=[first], subjects=subjects), simulations, samples=1)
+    assert found.final == (
+        "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
+        "outside: 8 degrees. / simulated: Its bed is mud."
+    )
+
+
+async def test_subjects_that_name_no_quantity(simulations: Simulations) -> None:
+    answers = [["Rain fills it.", "Springs feed it."], ["Rain fills it."], ["It is old."]]
+    made = Plan(
+        answers=answers,
+        subjects=[
+            ("why it is full", [("reason", False, ["Rain fills it.", "Springs feed it."])], []),
+            ("its age", [("other", False, ["It is old."])], []),
+        ],
+        corrected={"Rain fills it.": "Rivers fill it.", "Springs feed it.": "Rivers fill it."},
+    )
+    found, _ = await answered(made, simulations)
+    # Two reasons corrected to one text are one statement.
+    assert found.final == "corrected: Rivers fill it. / unchecked: It is old."
+
+
+async def test_two_classes_that_are_both_true_are_told(simulations: Simulations) -> None:
+    made = Plan(
+        answers=[["It is deep."], ["It is shallow."], ["It is deep."]],
+        subjects=[("its depth", [("class", True, ["It is deep.", "It is shallow."])], [])],
+        aligned=["It is deep.", "It is shallow."],
+    )
+    found, _ = await answered(made, simulations)
+    assert found.final == "checked: It is deep. [It is shallow.]"
+
+
+async def test_of_two_roundings_of_one_number_the_finer_stays(simulations: Simulations) -> None:
+    made = Plan(
+        answers=[["12 m deep."], ["12.3 m deep."], ["12 m deep."]],
+        subjects=[("its depth", [("number", True, ["12 m deep.", "12.3 m deep."])], [])],
+        aligned=["12 m deep.", "12.3 m deep."],
+    )
+    found, _ = await answered(made, simulations)
+    assert found.final == "checked: 12.3 m deep."
+
+
+async def test_an_undecided_facet_beside_a_decided_one_has_one_voice(
+    simulations: Simulations,
+) -> None:
+    """A judgement in a subject whose number was settled: still one, the better supported."""
+    made = Plan(
+        answers=[["10 m deep.", "Good."], ["11 m deep.", "Bad."], ["10 m deep.", "Good."]],
+        subjects=[
+            (
+                "its depth",
+                [
+                    ("number", True, ["10 m deep.", "11 m deep."]),
+                    ("judgement", True, ["Good.", "Bad."]),
+                ],
+                [],
+            )
+        ],
+        corrected={"10 m deep.": "12 m deep."},
+    )
+    found, _ = await answered(made, simulations)
+    assert found.final == "corrected: 12 m deep. / unchecked: Good."
+
+
+async def test_where_nothing_is_kept_the_question_fails_and_says_what_to_do(
+    simulations: Simulations,
+) -> None:
+    made = plan(replies={"tool_calls": {"calls": []}})
+    found, model = await answered(made, simulations, kappa=1.1)
+    assert found.failure is not None
+    assert found.failure.step == "synthesise"
+    assert "lower answer.kappa" in found.failure.reason
+    assert "final_reconciled" not in {call["task"] for call in model.asked}
+
+
+async def test_a_claim_that_was_not_sent_counts_as_unchecked(simulations: Simulations) -> None:
+    """Verdicts are stored for all claims; a choice may use those that it selected only."""
+    found, _ = await answered(plan(), simulations)
+    number = found.subjects[0].facets[0].claims[0]
+    choice = Choice(
+        method="reconciled", budget_percent=10, selected=(number,), subjects=(0,), kappa=0.0
+    )
+    said = [item for item in statements_of(found, choice) if item.subject == 0]
+    # The class is dropped: nothing unchecked stands beside the corrected number.
+    assert [(item.text, item.standing) for item in said] == [("12 m deep.", "corrected")]
+
+
+KINDS = st.sampled_from(["number", "direction", "class", "judgement", "reason", "other"])
+VERDICTS = st.sampled_from(
+    [
+        None,
+        Verdict(status="aligned"),
+        Verdict(status="indeterminate"),
+        Verdict(status="error", reason="no reply"),
+        Verdict(status="contradicted", updated_claim="It is 1."),
+        Verdict(status="contradicted", updated_claim="It is 2."),
+    ]
+)
+
+
+@st.composite
+def drafts(draw: st.DrawFn) -> tuple[Answer, Choice]:
+    """Any verified draft and any choice of whole subjects."""
+    start, subjects = 0, []
+    samples = draw(st.integers(1, 4))
+    for _ in range(draw(st.integers(1, 4))):
+        facets = []
+        for _ in range(draw(st.integers(1, 3))):
+            size = draw(st.integers(1, 3))
+            claims = tuple(range(start, start + size))
+            facets.append(Facet(kind=draw(KINDS), exclusive=draw(st.booleans()), claims=claims))
+            start += size
+        subjects.append(Subject(about="drawn", facets=tuple(facets)))
+    rests = draw(st.lists(st.integers(0, len(subjects) - 1), unique=True, max_size=2))
+    last = subjects[-1].model_copy(update={"rests_on": tuple(rests)})
+    supports = st.lists(st.booleans(), min_size=samples, max_size=samples)
+    made = [
+        Claim(
+            text=f"Claim {at} is {draw(st.sampled_from(['1', '1.2', 'big']))}.",
+            support=tuple(draw(supports)),
+            confidence={"closeness": 0.5, "votes": draw(st.sampled_from([0.2, 0.8]))},
+            boundary=draw(st.booleans()),
+            verdict=draw(VERDICTS),
+        )
+        for at in range(start)
+    ]
+    answer = Answer(
+        question_id="q",
+        domain="d",
+        closed_book=("x",) * samples,
+        claims=tuple(made),
+        subjects=(*subjects[:-1], last),
+    )
+    chosen = draw(st.lists(st.integers(0, len(subjects) - 1), unique=True))
+    selected = sorted(claim for at in chosen for claim in answer.subjects[at].claims)
+    return answer, Choice(
+        method="reconciled",
+        budget_percent=50,
+        selected=tuple(selected),
+        subjects=tuple(sorted(chosen)),
+        kappa=draw(st.sampled_from([0.0, 0.5])),
+    )
+
+
+@hypothesis.settings(deadline=None)  # a slow machine may be slow
+@given(drafts())
+def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Choice]) -> None:
+    answer, choice = case
+    said = statements_of(answer, choice)
+    spoken = [item.claim for item in said]
+    assert len(set(spoken)) == len(spoken)
+    assert len({claim_hash(item.text) for item in said}) == len(said)
+    for facet in itertools.chain.from_iterable(one.facets for one in answer.subjects):
+        if facet.exclusive:
+            assert len(set(facet.claims) & set(spoken)) <= 1
+    for item in said:
+        assert item.claim is not None
+        if item.standing in ("checked", "corrected"):
+            assert item.claim in choice.selected
+
+
+@hypothesis.settings(deadline=None, max_examples=30)
+@given(st.integers(0, 50), st.permutations(range(5)))
+def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -> None:
+    answer = draw(World(subjects=5), seed).answer
+    turned = answer.model_copy(
+        update={
+            "claims": tuple(
+                claim.model_copy(update={"support": tuple(claim.support[at] for at in order)})
+                for claim in answer.claims
+            )
+        }
+    )
+    settings = SETTINGS.model_copy(update={"final_budgets_percent": (20.0, 40.0, 60.0)})
+    for before, after in zip(
+        choose([answer], settings)[0], choose([turned], settings)[0], strict=True
+    ):
+        assert before == after
+        if before.method == "reconciled":
+            assert statements_of(answer, before) == statements_of(turned, after)
+
+
+async def test_a_draft_that_failed_stays_as_it_is(simulations: Simulations) -> None:
+    use = Instruments(plan(replies={"subjects": {"subjects": []}}).model(), simulations)
+    failed = await draft(QUESTION, use, SETTINGS)
+    assert failed.failure is not None
+    (choices,) = choose([failed], SETTINGS)
+    assert all(choice.selected == () for choice in choices)
+    assert await conclude(QUESTION, failed, choices, use, SETTINGS) == failed
