@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from flows.params_file import read_params
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
+from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
 from simulrag.models.budget import BudgetLimits
@@ -78,6 +79,14 @@ class LabelParams(Section):
         if self.tolerance != "rounding" and not 0 <= float(self.tolerance) <= 100:
             raise ValueError("tolerance is 'rounding' or a percentage from 0 to 100")
         return self
+
+
+class AttributionParams(AttributionSettings):
+    """Which evidence supports each claim."""
+
+    domains: list[str] = Field(
+        default=[], description="domains whose claims are held against their evidence; []: none"
+    )
 
 
 class LlmParams(Section):
@@ -155,6 +164,7 @@ class Params(Section):
     benchmark: BenchmarkParams
     answer: MethodSettings
     label: LabelParams
+    attribution: AttributionParams = AttributionParams()
     metrics: MetricSettings
     operations: Operations
 
@@ -171,6 +181,12 @@ class Params(Section):
             raise ValueError(
                 "benchmark.set_up: the prompts of the set 'first' ask for no set-up; name another "
                 "set (prompts: second), or leave it false"
+            )
+        others = [name for name in self.attribution.domains if name not in self.domains]
+        if others:
+            known = ", ".join(self.domains)
+            raise ValueError(
+                f"attribution.domains: '{others[0]}' is not among the domains that run: {known}"
             )
         return self
 

@@ -32,6 +32,9 @@ class Results:
     def answers(self, domain: str) -> Path:
         return self.data / "answers" / f"{domain}.jsonl"
 
+    def attribution(self, domain: str) -> Path:
+        return self.data / "attribution" / f"{domain}.jsonl"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from flows.cli.output import DomainArgument, Json, print_json
+from flows.cli.why import attribution_of, show_why, why_json
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -35,6 +36,9 @@ def ask(
         Literal["paper", "reconciled"] | None,
         typer.Option(help="How: as published, or one voice a subject (default: params.yaml's)."),
     ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say which evidence each claim stands on.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show a question's stored answer, or answer it anew.
@@ -66,10 +70,14 @@ def ask(
             raise InputError(f"give --domain, one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
         answer = answer_anew(project, params, text, domain or (known.domain if known else ""))
+    found = attribution_of(project, params, text, answer) if why else None
     if as_json:
-        print_json({"source": source, **answer_json(text, answer)})
-    else:
-        show(text, answer, source, params.answer.centrality)
+        reasons = {"why": why_json(found)} if found else {}
+        print_json({"source": source, **answer_json(text, answer), **reasons})
+        return
+    show(text, answer, source, params.answer.centrality)
+    if found:
+        show_why(found)
 
 
 def _as_published(answer: Answer) -> bool:

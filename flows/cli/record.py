@@ -67,6 +67,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
     from simulrag.errors import InputError
 
     names = [f"{stage}-{domain}" for domain in params.domains for stage in STAGES]
+    names += [f"attribution-{domain}" for domain in params.attribution.domains]
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
         raise InputError("no stage has exported its calls to data/calls; run `simulrag run` first")
@@ -200,7 +201,7 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in STAGES)
+    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in (*STAGES, "attribution"))
     return [path for path in paths if path.is_file()]
 
 

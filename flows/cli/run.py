@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from configparser import ConfigParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,7 +36,8 @@ def retry() -> None:
     from flows.project import find_project
 
     project = find_project()
-    stages = failed_stages(project, load_params(project.params).domains)
+    params = load_params(project.params)
+    stages = failed_stages(project, params.domains, params.attribution.domains)
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")
         dvc(project, "repro", "--force", "--single-item", "--keep-going", *stages)
@@ -77,7 +79,9 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     return code
 
 
-def failed_stages(project: Project, domains: list[str]) -> list[str]:
+def failed_stages(
+    project: Project, domains: Sequence[str], attributed: Sequence[str] = ()
+) -> list[str]:
     """The names, as DVC has them, of stages with at least one failed question, verdict or label."""
     from flows.files import read_records, read_table
     from simulrag.records import Answer, FinalClaims, Label
@@ -95,7 +99,18 @@ def failed_stages(project: Project, domains: list[str]) -> list[str]:
             and any(x.failure or x.subjects_failure for x in read_records(finals, FinalClaims))
         ):
             stages.append(f"label@{domain}")
-    return stages
+    return [*stages, *(f"attribution@{one}" for one in attributed if _failed(project, one))]
+
+
+def _failed(project: Project, domain: str) -> bool:
+    from flows.files import record_lines
+    from simulrag.method.attribution.attribute import Attribution
+
+    path = project.results.attribution(domain)
+    return path.is_file() and any(
+        one.failure is not None or any(claim.support is None for claim in one.claims)
+        for one in record_lines(path, Attribution)
+    )
 
 
 def holds_failure(answer: Answer) -> bool:
@@ -130,11 +145,9 @@ def dvc(project: Project, *arguments: str) -> int:
 
 
 def _pull_calls(project: Project, params: Params) -> None:
-    exports = [
-        str(project.results.calls(f"{stage}-{domain}").relative_to(project.root))
-        for domain in params.domains
-        for stage in ("benchmark", "answer", "label")
-    ]
+    names = [f"{stage}-{d}" for d in params.domains for stage in ("benchmark", "answer", "label")]
+    names += [f"attribution-{domain}" for domain in params.attribution.domains]
+    exports = [str(project.results.calls(name).relative_to(project.root)) for name in names]
     if dvc(project, "pull", "--allow-missing", *exports) != 0:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
 

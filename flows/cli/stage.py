@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-Name = Literal["simulators", "benchmark", "answer", "label", "metrics", "report"]
+Name = Literal["simulators", "benchmark", "answer", "label", "attribution", "metrics", "report"]
 
 
 def stage(
@@ -46,6 +46,7 @@ def stage(
 TAKES: dict[str, tuple[str, ...]] = {
     "answer": ("benchmark", "out", "simulator"),
     "label": ("benchmark", "out"),
+    "attribution": ("benchmark", "out"),
     "metrics": ("benchmark", "out"),
     "report": ("benchmark", "out"),
 }

@@ -13,6 +13,7 @@ from flows.project import Project, Results
 from flows.stages.bench import run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
+from simulrag.method.attribution.attribute import Attribution
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
@@ -24,8 +25,9 @@ from simulrag.records import Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
-from simulrag.report.run import LabelledByPeople, Run, RunSummary, read_domains
+from simulrag.report.run import Attributed, LabelledByPeople, Run, RunSummary, read_domains
 from simulrag.report.sections.answers import finals_table
+from simulrag.report.sections.attribution import counted
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
 
@@ -87,6 +89,7 @@ def write(
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
+        attribution=_attribution(project, params, place, labels),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -132,6 +135,18 @@ def _by_people(
 ) -> tuple[LabelledByPeople, ...]:
     ids = dict.fromkeys(question for question, _ in settled if question in questions)
     return tuple(one for question in ids for one in labels.by_people(question))
+
+
+def _attribution(
+    project: Project, params: Params, place: Results, labels: Labels
+) -> dict[str, Attributed]:
+    """Of the domains that have it; a file left over from a run that asked for it is passed over."""
+    wanted = params.attribution.domains if place == project.results else list(labels)
+    return {
+        name: counted(record_lines(path, Attribution), labels[name], params.attribution.threshold)
+        for name in labels
+        if name in wanted and (path := place.attribution(name)).is_file()
+    }
 
 
 def _summary(

@@ -342,3 +342,25 @@ class SetUpQuestion(BenchmarkQuestion):
     """
 
     open_points: list[Text]
+
+
+class ReasonedChance(Reply):
+    """Reply to ``chance_given``; at least three reasons on each side."""
+
+    reasons_no: Annotated[list[Text], Field(min_length=3)]
+    reasons_yes: Annotated[list[Text], Field(min_length=3)]
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class JointChance(Reply):
+    """Reply to ``chance_joint``."""
+
+    thoughts: Text
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Relevance(Reply):
+    """Reply to ``relevance``: 1 (irrelevant) to 6."""
+
+    thoughts: Text
+    rating: Annotated[StrictInt, Field(ge=1, le=6)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from simulrag.method.attribution.sources import Support
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, read_table
 
@@ -123,10 +124,29 @@ class LabelledByPeople:
 
 
 @dataclass(frozen=True)
+class Attributed:
+    """Which evidence the claims of a domain stand on, counted.
+
+    ``claims``: by class (None: failed), how many, and how many of those are labelled true and
+    false. ``items``: by tool, the values of its items (None: failed).
+    """
+
+    estimator: str
+    chances: str
+    threshold: float
+    sources: tuple[str, ...]
+    questions: int
+    failed: int
+    claims: Mapping[Support | None, tuple[int, int, int]]
+    items: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
-    ``people``: by domain, the claims that people labelled.
+    ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
+    asked for.
     """
 
     settings: MetricSettings
@@ -134,6 +154,7 @@ class Run:
     summary: RunSummary = field(default_factory=RunSummary)
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
+    attribution: Mapping[str, Attributed] = field(default_factory=dict)
 
     @property
     def leading(self) -> dict[str, str]:

@@ -303,6 +303,36 @@ def _stated(claim: str) -> Any:
     return {"probability": crc32(claim.encode()) % 101 / 100}
 
 
+def _shown(said: list[Message]) -> Any:
+    """Chances of numbered claims: by the evidence where some is shown, else by chance."""
+    evidence = section(said, "evidence")
+
+    def chance(claim: str) -> Any:
+        verdict = _verdict(claim, evidence or "")
+        decided = evidence is not None and verdict["is_included"]
+        if not decided:
+            return _stated(claim)
+        return {"probability": 0.05 if verdict["should_update"] else 0.95}
+
+    return _each(said, chance)
+
+
+def _reasoned(said: list[Message]) -> Any:
+    reasons = [f"A reason ({strength} of 10)." for strength in (2, 5, 8)]
+    return {"reasons_no": reasons, "reasons_yes": reasons, **_stated(said[-1].content)}
+
+
+def _joint(said: list[Message]) -> Any:
+    return {"thoughts": "They may follow from one another.", **_stated(said[-1].content)}
+
+
+def _relevance(said: list[Message]) -> Any:
+    return {
+        "thoughts": "As its text falls.",
+        "rating": crc32(_part(said, "article").encode()) % 6 + 1,
+    }
+
+
 def _by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
     """One claim judged by the text of a tag."""
     return lambda said: judge(_part(said, "claim"), _part(said, tag))
@@ -326,7 +356,10 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "Verification": _by(_verdict, "evidence"),
     "VerificationBatch": _each_by(_verdict, "evidence"),
     "Verbalized": lambda said: _stated(_part(said, "claim")),
-    "VerbalizedBatch": lambda said: _each(said, _stated),
+    "VerbalizedBatch": _shown,
+    "ReasonedChance": _reasoned,
+    "JointChance": _joint,
+    "Relevance": _relevance,
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
     "SubjectsReply": _subjects,

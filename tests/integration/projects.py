@@ -14,7 +14,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", "data/labels/human.jsonl")
+KEPT = ("data/labels/human.jsonl", "data/attribution/.gitkeep")
+FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
 SIMULRAG = (sys.executable, "-m", "flows.cli.app")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from simulrag.report.blocks import Section
 from simulrag.report.sections import (
     answers,
+    attribution,
     benchmark,
     boundary,
     calibration,
@@ -24,6 +25,7 @@ SECTIONS: tuple[Section, ...] = (
     claims.SECTION,
     calibration.SECTION,
     boundary.SECTION,
+    attribution.SECTION,
     benchmark.SECTION,
     cost.SECTION,
     people.SECTION,

@@ -1,0 +1,57 @@
+"""``simulrag ask --why``: which evidence each claim of an answer stands on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
+    from simulrag.method.attribution.attribute import Attribution
+    from simulrag.records import Answer
+
+
+def attribution_of(project: Project, params: Params, question: str, answer: Answer) -> Attribution:
+    """By source, whatever estimator params.yaml names. Raises ModelError where a call failed."""
+    from flows.stages.bench import open_bench
+    from simulrag.errors import ModelError
+    from simulrag.method.attribution.attribute import attribute
+
+    settings = params.attribution.model_copy(update={"estimator": "by_source"})
+    size = params.answer.claims_per_call.verify
+
+    async def found() -> Attribution:
+        async with open_bench(project, params, "ask", "answer") as bench:
+            return await attribute(question, answer, bench.gateway, settings, claims_per_call=size)
+
+    result = asyncio.run(found())
+    if result.failure is not None:
+        raise ModelError(f"step attribution: {result.failure}")
+    return result
+
+
+def why_json(found: Attribution) -> list[dict[str, Any]]:
+    """For programs: one object a claim, in the order of the answer's claims."""
+    fields = {"text", "support", "shares", "conditions", "failure"}
+    return [claim.model_dump(mode="json", include=fields) for claim in found.claims]
+
+
+def show_why(found: Attribution) -> None:
+    """For people: the class of each claim, as it was drafted, and what each source adds."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("claim, as drafted", "stands on", "simulator", "documents", title="Why")
+    for claim in found.claims:
+        shares = claim.shares
+        told = [f"{shares.simulator:+.2f}", f"{shares.documents:+.2f}"] if shares else ["-", "-"]
+        table.add_row(Text(claim.text), claim.support or f"failed: {claim.failure}", *told)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(
+        "What each source adds to the chance that the draft of a claim holds, from -1 to 1; "
+        "'against': the evidence speaks against the draft.",
+        style="dim",
+    )

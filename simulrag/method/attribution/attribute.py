@@ -1,0 +1,227 @@
+"""Which evidence the claims of one question stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from simulrag.errors import ModelError
+from simulrag.method.attribution.chances import Chances, Told
+from simulrag.method.attribution.counterfactual import rerun
+from simulrag.method.attribution.game import (
+    Estimate,
+    Value,
+    alone,
+    leave_one_out,
+    sets_asked,
+    shapley_with_errors,
+)
+from simulrag.method.attribution.items import Item, context_of, items_of
+from simulrag.method.attribution.settings import AttributionSettings, Estimator
+from simulrag.method.attribution.sources import (
+    Conditions,
+    Shares,
+    Support,
+    by_source,
+    support_of,
+)
+from simulrag.method.simulation import Simulations
+from simulrag.models.base import Asker
+from simulrag.models.counting import Counted
+from simulrag.records import Answer, Domain, Record, Usage, claim_hash
+
+
+class ItemValue(Record):
+    """What one item does for a claim. ``value`` None: see ``failure``."""
+
+    item: str
+    value: float | None
+    standard_error: float = 0.0
+    failure: str | None = None
+
+
+class ClaimSupport(Record):
+    """What one claim, as it was drafted, stands on.
+
+    ``support`` None: a condition has no value, for the reason in ``failure``. ``conditions`` None
+    with a ``support``: there was no evidence, so nothing supports it and nothing was asked.
+    """
+
+    claim_hash: str
+    text: str
+    support: Support | None
+    conditions: Conditions | None = None
+    shares: Shares | None = None
+    items: tuple[ItemValue, ...] = ()
+    failure: str | None = None
+
+
+class Attribution(Record):
+    """What the claims of one question stand on. ``estimator``: whose values the items have."""
+
+    question_id: str
+    domain: Domain
+    estimator: Estimator
+    chances: str
+    claims: tuple[ClaimSupport, ...] = ()
+    sources: tuple[str, ...] = ()
+    usage: dict[str, Usage] = Field(default={})
+    failure: str | None = None
+
+
+async def attribute(
+    question: str,
+    answer: Answer,
+    ask: Asker,
+    settings: AttributionSettings,
+    *,
+    claims_per_call: int = 20,
+    simulations: Simulations | None = None,
+) -> Attribution:
+    """What each claim of ``answer`` stands on, as it was drafted.
+
+    The draft, because its verdict by all evidence was paid for already (with one source, by
+    verdicts, nothing is asked at all), and because a corrected claim is supported by construction:
+    it was written from the evidence. ``simulations`` is for ``rerun``. A failed call is the
+    result's ``failure``. Raises CallsPending where calls wait for a batch.
+    """
+    counted = Counted(ask)
+    work = _Work(question, answer, counted, settings, claims_per_call)
+    result = Attribution(
+        question_id=answer.question_id,
+        domain=answer.domain,
+        estimator=settings.estimator,
+        chances=settings.chances,
+        sources=tuple(dict.fromkeys(one.simulator for one in answer.evidence)),
+    )
+    try:
+        claims = await work.claims(simulations)
+    except ModelError as error:
+        result = result.model_copy(update={"failure": str(error)})
+    else:
+        result = result.model_copy(update={"claims": claims})
+    return result.model_copy(update={"usage": dict(sorted(counted.usage.items()))})
+
+
+class _Work:
+    """One question's claims, items and chances."""
+
+    def __init__(
+        self,
+        question: str,
+        answer: Answer,
+        ask: Asker,
+        settings: AttributionSettings,
+        claims_per_call: int,
+    ) -> None:
+        self.settings = settings
+        self.evidence = answer.evidence
+        self.items = items_of(answer.evidence)
+        self.texts = [claim.text for claim in answer.claims]
+        self.chances = Chances(
+            question,
+            self.texts,
+            ask,
+            kind=settings.chances,
+            claims_per_call=claims_per_call,
+            repeats=settings.repeats,
+            known={self.context(self.all): [claim.verdict for claim in answer.claims]},
+        )
+
+    @property
+    def all(self) -> frozenset[int]:
+        return frozenset(range(len(self.items)))
+
+    @property
+    def runs(self) -> frozenset[int]:
+        return frozenset(i for i, item in enumerate(self.items) if item.kind == "simulation")
+
+    def context(self, shown: frozenset[int]) -> str:
+        return context_of(self.evidence, self.items, shown)
+
+    async def claims(self, simulations: Simulations | None) -> tuple[ClaimSupport, ...]:
+        if not self.items or not self.texts:
+            return tuple(
+                ClaimSupport(claim_hash=claim_hash(text), text=text, support="neither")
+                for text in self.texts
+            )
+        four = (frozenset[int](), self.all - self.runs, self.runs, self.all)
+        others = self._sets()
+        await self.chances.prepare(self.context(shown) for shown in (*four, *others))
+        by_claim: list[tuple[ItemValue, ...]] = [()] * len(self.texts)
+        if self.settings.estimator == "rerun":
+            by_claim = await self._rerun(simulations)
+        elif self.settings.estimator != "by_source":
+            by_claim = [self._values(claim, others) for claim in range(len(self.texts))]
+        return tuple(self._claim(claim, four, values) for claim, values in enumerate(by_claim))
+
+    def _claim(
+        self, claim: int, four: Sequence[frozenset[int]], values: tuple[ItemValue, ...]
+    ) -> ClaimSupport:
+        text = self.texts[claim]
+        told = [self._told(claim, shown) for shown in four]
+        found = ClaimSupport(claim_hash=claim_hash(text), text=text, support=None, items=values)
+        chances = [one.chance for one in told if one.chance is not None]
+        if len(chances) < len(told):
+            reason = next(one.reason for one in told if one.chance is None)
+            return found.model_copy(update={"failure": reason})
+        names = ("none", "documents", "simulator", "both")
+        conditions = Conditions(**dict(zip(names, chances, strict=True)))
+        return found.model_copy(
+            update={
+                "conditions": conditions,
+                "shares": by_source(conditions),
+                "support": support_of(conditions, self.settings.threshold),
+            }
+        )
+
+    def _told(self, claim: int, shown: frozenset[int]) -> Told:
+        return self.chances.of(self.context(shown), claim)
+
+    def _estimate(self, value: Value) -> list[Estimate]:
+        n, settings = len(self.items), self.settings
+        if settings.estimator == "shapley":
+            return shapley_with_errors(
+                value, n, permutations=settings.permutations, seed=settings.seed
+            )
+        plain = {"leave_one_out": leave_one_out, "alone": alone}[settings.estimator]
+        return [Estimate(one, 0.0) for one in plain(value, n)]
+
+    def _sets(self) -> list[frozenset[int]]:
+        """The sets that the estimator needs beside the four conditions."""
+        if self.settings.estimator in ("by_source", "rerun"):
+            return []
+        return sets_asked(self._estimate)
+
+    def _values(self, claim: int, sets: Sequence[frozenset[int]]) -> tuple[ItemValue, ...]:
+        told = {shown: self._told(claim, shown) for shown in sets}
+        failed = next((one.reason for one in told.values() if one.chance is None), None)
+        if failed is not None:
+            return tuple(_failed(item, failed) for item in self.items)
+        known = {shown: one.chance for shown, one in told.items() if one.chance is not None}
+        estimates = self._estimate(known.__getitem__)
+        return tuple(
+            ItemValue(item=item.key, value=one.value, standard_error=one.standard_error)
+            for item, one in zip(self.items, estimates, strict=True)
+        )
+
+    async def _rerun(self, simulations: Simulations | None) -> list[tuple[ItemValue, ...]]:
+        if simulations is None:
+            raise ValueError("rerun needs the simulator: give `simulations`")
+        by_claim: list[list[ItemValue]] = [[] for _ in self.texts]
+        for run in sorted(self.runs):
+            item, evidence = self.items[run], self.evidence[self.items[run].evidence]
+            found = await rerun(evidence, len(self.texts), self.chances, simulations)
+            differences = found.differences or (Told(None, found.failure or ""),) * len(self.texts)
+            for values, one in zip(by_claim, differences, strict=True):
+                values.append(
+                    _failed(item, one.reason)
+                    if one.chance is None
+                    else ItemValue(item=item.key, value=one.chance)
+                )
+        return [tuple(values) for values in by_claim]
+
+
+def _failed(item: Item, reason: str) -> ItemValue:
+    return ItemValue(item=item.key, value=None, failure=reason)

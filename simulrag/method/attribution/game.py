@@ -1,0 +1,127 @@
+"""What each item adds to a value, where the value of every set of items can be asked.
+
+Items are numbered 0 to n - 1. ``value(S)`` is a number for the set S of them, such as the chance
+that a claim holds with S shown. No function here asks for one set twice.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+Value = Callable[[frozenset[int]], float]
+
+EXACT_UP_TO = 6
+"""Items up to which all 2^n sets are asked; beyond, permutations are drawn."""
+PERMUTATIONS = 200
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, and its standard error (0 where it is exact)."""
+
+    value: float
+    standard_error: float
+
+
+def shapley(
+    value: Value, n: int, *, permutations: int = PERMUTATIONS, seed: int = 0
+) -> list[float]:
+    """The Shapley value of each of ``n`` items; they sum to value(all) - value(none).
+
+    Exact up to ``EXACT_UP_TO`` items, by all 2^n sets. Beyond, the mean over seeded permutations
+    (at most permutations * n sets), whose sum is still exact; ``shapley_with_errors`` says how sure
+    they are. Raises ValueError for a value that is not finite: a failure is never a value.
+    """
+    return [
+        one.value for one in shapley_with_errors(value, n, permutations=permutations, seed=seed)
+    ]
+
+
+def shapley_with_errors(
+    value: Value, n: int, *, permutations: int = PERMUTATIONS, seed: int = 0
+) -> list[Estimate]:
+    """``shapley`` with the standard error of each value over the permutations.
+
+    The i-th permutation depends on the seed and i alone, so that more of them keep the earlier.
+    """
+    asked = _once(value, n)
+    if n <= EXACT_UP_TO:
+        return [Estimate(_exact(asked, n, item), 0.0) for item in range(n)]
+    if permutations < 2:
+        raise ValueError(f"{n} items need at least 2 permutations, not {permutations}")
+    added: list[list[float]] = [[] for _ in range(n)]
+    for index in range(permutations):
+        order = list(range(n))
+        random.Random(f"{seed} {index}").shuffle(order)  # noqa: S311 a seeded draw
+        before, shown = asked(frozenset()), set[int]()
+        for item in order:
+            shown.add(item)
+            after = asked(frozenset(shown))
+            added[item].append(after - before)
+            before = after
+    return [_mean(one) for one in added]
+
+
+def leave_one_out(value: Value, n: int) -> list[float]:
+    """value(all) - value(all but the item): a ranking; two items that say the same both get 0."""
+    asked, every = _once(value, n), frozenset(range(n))
+    return [asked(every) - asked(every - {item}) for item in range(n)]
+
+
+def alone(value: Value, n: int) -> list[float]:
+    """value(the item by itself) - value(none): whether it supports at all."""
+    asked = _once(value, n)
+    return [asked(frozenset({item})) - asked(frozenset()) for item in range(n)]
+
+
+def sets_asked(estimate: Callable[[Value], object]) -> list[frozenset[int]]:
+    """The sets whose values an estimator of this module needs, in its order.
+
+    None of them chooses a set by a value, so a caller whose values cost a call can ask for all of
+    them at once.
+    """
+    asked: dict[frozenset[int], None] = {}
+
+    def note(items: frozenset[int]) -> float:
+        asked[items] = None
+        return 0.0
+
+    estimate(note)
+    return list(asked)
+
+
+def _exact(value: Value, n: int, item: int) -> float:
+    others = [other for other in range(n) if other != item]
+    return math.fsum(
+        (value(frozenset(before) | {item}) - value(frozenset(before)))
+        / (n * math.comb(n - 1, size))
+        for size in range(n)
+        for before in combinations(others, size)
+    )
+
+
+def _mean(added: list[float]) -> Estimate:
+    mean = math.fsum(added) / len(added)
+    variance = math.fsum((one - mean) ** 2 for one in added) / (len(added) - 1)
+    return Estimate(mean, math.sqrt(variance / len(added)))
+
+
+def _once(value: Value, n: int) -> Value:
+    """``value``, asked once a set. Raises ValueError where that cannot be."""
+    if n < 0:
+        raise ValueError(f"there cannot be {n} items")
+    known: dict[frozenset[int], float] = {}
+
+    def asked(items: frozenset[int]) -> float:
+        if items not in known:
+            found = float(value(items))
+            if not math.isfinite(found):
+                raise ValueError(f"the value of items {sorted(items)} is {found}, not a number")
+            known[items] = found
+        return known[items]
+
+    return asked

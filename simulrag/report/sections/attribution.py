@@ -1,0 +1,121 @@
+"""Which evidence the claims stand on; shown where the stage ``attribution`` was run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, get_args
+
+from simulrag.method.attribution.attribute import Attribution
+from simulrag.method.attribution.sources import Support
+from simulrag.report.blocks import DASH, Block, Section, Table, count, percent
+from simulrag.report.run import Attributed, Run
+
+if TYPE_CHECKING:
+    from simulrag.report.labels import LabelTable
+
+_CHANCES = {
+    "verdicts": "Chances are by verdicts of the verification step: aligned 1, contradicted 0, "
+    "silent 0.5. A source's share is then at most 0.5.",
+    "stated": "Chances are stated by the answering model with that part of the evidence in sight.",
+}
+_NOTE = (
+    "Claims are held against the evidence as they were drafted. A source supports a claim from a "
+    "share of {threshold:g} and speaks against it from -{threshold:g}; 'against' goes first."
+)
+_ITEMS = {
+    "leave_one_out": "all evidence less all but the item; items that say the same get 0",
+    "alone": "the item by itself less no evidence",
+    "shapley": "the item's Shapley value among all items of its question",
+    "rerun": "the run less the same run with its tool's defaults, which was really made",
+}
+
+
+def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) -> Attributed:
+    """The counts of a domain, its questions gone through once."""
+    claims: Counter[Support | None] = Counter()
+    judged: Counter[tuple[Support | None, str]] = Counter()
+    items: dict[str, list[float | None]] = {}
+    sources: dict[str, None] = {}
+    names, questions, failed = ("by_source", "verdicts"), 0, 0
+    for one in found:
+        names = (one.estimator, one.chances)
+        questions += 1
+        failed += one.failure is not None
+        sources.update(dict.fromkeys(one.sources))
+        said = labels.of(one.question_id)
+        for claim in one.claims:
+            claims[claim.support] += 1
+            if claim.claim_hash in said:
+                judged[claim.support, said[claim.claim_hash].label] += 1
+            for item in claim.items:
+                items.setdefault(item.item.partition("#")[0], []).append(item.value)
+    return Attributed(
+        estimator=names[0],
+        chances=names[1],
+        threshold=threshold,
+        sources=tuple(sources),
+        questions=questions,
+        failed=failed,
+        claims={
+            name: (number, judged[name, "true"], judged[name, "false"])
+            for name, number in claims.items()
+        },
+        items={tool: tuple(values) for tool, values in sorted(items.items())},
+    )
+
+
+def blocks(run: Run) -> Iterator[Block]:
+    """Classes a domain and, with an estimator of items, their values; nothing where not run."""
+    for domain, found in run.attribution.items():
+        yield _classes(domain, found)
+        if found.items:
+            yield _items(domain, found)
+
+
+def _classes(domain: str, found: Attributed) -> Table:
+    total = sum(number for number, _, _ in found.claims.values())
+    rows = []
+    for name in (*get_args(Support), None):
+        number, true, false = found.claims.get(name, (0, 0, 0))
+        if name is None and not number:
+            continue
+        cells = (count(number), percent(number / total if total else None))
+        of = true + false
+        rows.append((name or "failed", *cells, percent(true / of if of else None), count(of)))
+    lost = f" {found.failed} of {found.questions} questions failed." if found.failed else ""
+    return Table(
+        name="attribution",
+        caption=f"{domain}: what {total} claims of {found.questions} questions stand on",
+        columns=("Stands on", "Claims", "Share", "True of those judged", "Judged"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(
+            f"Evidence of: {', '.join(found.sources) or DASH}.{lost}",
+            _CHANCES[found.chances],
+            _NOTE.format(threshold=found.threshold),
+        ),
+        domain=domain,
+    )
+
+
+def _items(domain: str, found: Attributed) -> Table:
+    rows = []
+    for tool, values in found.items.items():
+        known = [value for value in values if value is not None]
+        mean = f"{sum(known) / len(known):+.3f}" if known else DASH
+        least = sum(value >= found.threshold for value in known)
+        share = percent(least / len(known) if known else None)
+        rows.append((tool, mean, share, count(len(known)), count(len(values) - len(known))))
+    return Table(
+        name="attribution-items",
+        caption=f"{domain}: values of items ({found.estimator}), an item and a claim each",
+        columns=("Tool", "Mean value", "Supporting", "Values", "Failed"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(f"A value is {_ITEMS[found.estimator]}.",),
+        domain=domain,
+    )
+
+
+SECTION = Section("attribution", "Which evidence supports the claims", blocks)

@@ -1,0 +1,232 @@
+"""The claims of one question: what is asked, what is known already, and what fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulators.base import ArgumentError
+from simulrag.calls import CallCache
+from simulrag.errors import ModelUnavailable
+from simulrag.method.attribution.attribute import attribute
+from simulrag.method.attribution.chances import Chances
+from simulrag.method.attribution.counterfactual import rerun
+from simulrag.method.attribution.items import context_of, items_of
+from simulrag.method.attribution.settings import AttributionSettings
+from simulrag.method.simulation import Simulations
+from simulrag.records import Answer, Claim, Evidence, Retrieval, ToolCall, Verdict
+from simulrag.testing import ScriptedModel
+from tests.unit.questions.conftest import Corridor
+
+ALIGNED, SILENT = Verdict(status="aligned"), Verdict(status="indeterminate")
+WRONG = Verdict(status="contradicted", updated_claim="It is so.")
+
+
+def run_of(text: str = "The run says alpha.") -> Evidence:
+    call = ToolCall(tool="sound", arguments={})
+    return Evidence(simulator="lake", call=call, seed=0, outputs={}, text=text)
+
+
+def documents(*texts: str) -> Evidence:
+    return Evidence(
+        simulator="library",
+        call=ToolCall(tool="query_rag", arguments={"query": "q", "top_k": len(texts)}),
+        seed=0,
+        outputs={"passages": [{"text": text, "title": "A book"} for text in texts]},
+        text="\n".join(texts),
+    )
+
+
+def answer(*claims: Claim, evidence: tuple[Evidence, ...]) -> Answer:
+    retrieval = Retrieval(status="retrieved" if evidence else "not_applicable", evidence=evidence)
+    return Answer(question_id="q", domain="lake", retrieval=retrieval, claims=claims)
+
+
+def reading(task: str, values: dict[str, object]) -> object:
+    """A claim holds where its last word stands in the context, and not where "no word" does."""
+    claims, context = values["claims"], str(values["context"])
+    assert isinstance(claims, list)
+    words = [str(claim).rstrip(".").rpartition(" ")[2] for claim in claims]
+    if task == "chance_shown":
+        chances = [0.9 if word in context else 0.1 for word in words]
+        return {"claims": [{"index": i, "probability": p} for i, p in enumerate(chances)]}
+    return {
+        "claims": [
+            {
+                "index": i,
+                "is_included": word in context,
+                "should_update": f"no {word}" in context,
+                "updated_claim": "Otherwise." if f"no {word}" in context else "",
+            }
+            for i, word in enumerate(words)
+        ]
+    }
+
+
+def settings(**changes: Any) -> AttributionSettings:
+    return AttributionSettings(**changes)
+
+
+async def test_with_one_source_nothing_is_asked() -> None:
+    """Its verdicts by all evidence are those by the simulator; without evidence all are silent."""
+    ask = ScriptedModel()
+    claims = [Claim(text=f"{i}", verdict=v) for i, v in enumerate((ALIGNED, WRONG, SILENT))]
+    found = await attribute("q?", answer(*claims, evidence=(run_of(),)), ask, settings())
+    assert [claim.support for claim in found.claims] == ["simulator", "against", "neither"]
+    shares = [claim.shares.simulator for claim in found.claims if claim.shares]
+    assert shares == [0.5, -0.5, 0.0]
+    assert ask.asked == []
+    assert found.usage == {}
+    assert found.sources == ("lake",)
+
+
+async def test_two_sources() -> None:
+    evidence = (run_of("The run says alpha and beta."), documents("It says beta.", "And gamma."))
+    claims = [Claim(text=f"It is {word}.") for word in ("alpha", "beta", "gamma", "delta")]
+    ask = ScriptedModel(by_task=reading)
+    found = await attribute("q?", answer(*claims, evidence=evidence), ask, settings())
+    assert [claim.support for claim in found.claims] == [
+        "simulator",
+        "both",
+        "documents",
+        "neither",
+    ]
+    # Documents, simulator and both; nothing shown is no call.
+    assert [call["task"] for call in ask.asked] == ["verify_batch"] * 3
+    assert found.usage["verify_batch"].calls == 3
+
+
+async def test_only_claims_without_a_verdict_are_asked_again() -> None:
+    claims = [Claim(text="It is alpha.", verdict=ALIGNED), Claim(text="It is beta.")]
+    ask = ScriptedModel(by_task=reading)
+    await attribute("q?", answer(*claims, evidence=(run_of(),)), ask, settings())
+    assert [call["claims"] for call in ask.asked] == [["It is beta."]]
+
+
+async def test_no_evidence_supports_nothing() -> None:
+    ask = ScriptedModel()
+    found = await attribute("q?", answer(Claim(text="a"), evidence=()), ask, settings())
+    assert (found.claims[0].support, found.claims[0].conditions) == ("neither", None)
+    assert ask.asked == []
+
+
+async def test_stated_chances_are_averaged_and_asked_without_evidence_too() -> None:
+    ask = ScriptedModel(by_task=reading)
+    told = answer(Claim(text="It is alpha.", verdict=WRONG), evidence=(run_of(),))
+    found = await attribute("q?", told, ask, settings(chances="stated", repeats=3))
+    (claim,) = found.claims
+    assert claim.conditions is not None
+    assert (claim.conditions.none, claim.conditions.both) == (
+        pytest.approx(0.1),
+        pytest.approx(0.9),
+    )
+    assert claim.support == "simulator"  # a verdict is another kind of chance and is not mixed in
+    assert sorted(call["sample_index"] for call in ask.asked) == [0, 0, 1, 1, 2, 2]  # type: ignore[type-var]
+
+
+async def test_a_failed_verdict_is_no_value() -> None:
+    failed = Verdict(status="error", reason="the server hung up")
+    claims = [Claim(text="a", verdict=failed), Claim(text="b", verdict=ALIGNED)]
+    told = answer(*claims, evidence=(run_of(),))
+    found = await attribute("q?", told, ScriptedModel(), settings(estimator="alone"))
+    assert (found.claims[0].support, found.claims[0].failure) == (None, "the server hung up")
+    assert found.claims[0].items[0].value is None
+    assert found.claims[1].support == "simulator"
+
+
+async def test_a_failed_call_fails_the_question() -> None:
+    ask = ScriptedModel(ModelUnavailable("down"))
+    told = answer(Claim(text="a"), evidence=(run_of(),))
+    found = await attribute("q?", told, ask, settings())
+    assert (found.failure, found.claims) == ("down", ())
+
+
+@pytest.mark.parametrize("estimator", ["shapley", "leave_one_out", "alone"])
+async def test_items(estimator: str) -> None:
+    evidence = (run_of("The run says alpha."), documents("alpha", "of no alpha at all", "moss"))
+    told = answer(Claim(text="It is alpha."), evidence=evidence)
+    ask = ScriptedModel(by_task=reading)
+    found = await attribute("q?", told, ask, settings(estimator=estimator))
+    values = {item.item: item.value for item in found.claims[0].items}
+    assert list(values) == ["lake.sound#0", *(f"library.query_rag#1.{i}" for i in range(3))]
+    assert values["library.query_rag#1.2"] == pytest.approx(0)  # moss
+    if estimator == "shapley":
+        assert sum(v for v in values.values() if v is not None) == pytest.approx(0.0 - 0.5)
+        assert values["lake.sound#0"] == pytest.approx(values["library.query_rag#1.0"] or 0)
+    if estimator == "alone":
+        assert values["library.query_rag#1.1"] == -0.5
+    if estimator == "leave_one_out":  # without the denial all that is left says so
+        assert values["library.query_rag#1.1"] == -1.0
+
+
+def test_a_context_of_everything_is_the_retrievals_own() -> None:
+    evidence = (documents("one", "two"), run_of(), documents("three"))
+    items = items_of(evidence)
+    whole = Retrieval(status="retrieved", evidence=evidence).context
+    assert context_of(evidence, items, frozenset(range(4))) == whole
+    assert context_of(evidence, items, frozenset()) == ""
+    assert context_of(evidence, items, frozenset({1, 2})) == "A book:\ntwo\n\nThe run says alpha."
+
+
+def test_documents_in_an_unknown_form_are_one_item() -> None:
+    odd = documents().model_copy(update={"outputs": {"hits": 3}, "text": "Something."})
+    (item,) = items_of([odd])
+    assert (item.kind, item.text) == ("passage", "Something.")
+
+
+async def rerun_of(tmp_path: Path, arguments: dict[str, Any], **more: Any) -> Any:
+    """The counterfactual of a corridor run, and how many runs were made for it."""
+    source = Corridor(failing_below=more.pop("failing_below", 0.0))
+    with CallCache(tmp_path / "calls", stage="test") as cache:
+        simulations = Simulations(source, cache)
+        evidence = await simulations.run("compare", arguments, 0)
+        chances = Chances("q?", ["Idling falls by -93.1."], ScriptedModel(by_task=reading))
+        found = await rerun(evidence, 1, chances, simulations, **more)
+        return found, simulations.runs
+
+
+async def test_the_counterfactual_is_really_run(tmp_path: Path) -> None:
+    found, runs = await rerun_of(tmp_path, {"use_priority_junction": True, "lanes": 3})
+    assert runs == 2
+    assert found.baseline.call.arguments["use_priority_junction"] is False
+    assert [one.chance for one in found.differences] == [0.5]  # stated there, silent here
+
+
+async def test_a_run_with_the_defaults_is_its_own_baseline(tmp_path: Path) -> None:
+    found, runs = await rerun_of(tmp_path, {"lanes": 2})
+    assert runs == 1
+    assert [one.chance for one in found.differences] == [0.0]
+
+
+async def test_against_other_arguments(tmp_path: Path) -> None:
+    other = {"use_priority_junction": True, "speed_factor": 0.5}
+    found, _ = await rerun_of(tmp_path, {"use_priority_junction": True}, against=other)
+    assert found.baseline.call.arguments["speed_factor"] == 0.5
+    assert [one.chance for one in found.differences] == [0.0]  # both say so
+
+
+async def test_a_counterfactual_that_fails_gives_no_value(tmp_path: Path) -> None:
+    found, _ = await rerun_of(
+        tmp_path, {"speed_factor": 0.9}, against={"speed_factor": 0.4}, failing_below=0.5
+    )
+    assert (found.baseline, found.differences) == (None, ())
+    assert "gridlock" in found.failure
+    refused, _ = await rerun_of(tmp_path, {}, against={"speed_factor": 7.0})
+    assert "speed_factor" in refused.failure
+    assert ArgumentError.__name__ not in refused.failure
+
+
+async def test_rerun_of_all_runs_of_an_answer(tmp_path: Path) -> None:
+    with CallCache(tmp_path / "calls", stage="test") as cache:
+        simulations = Simulations(Corridor(), cache)
+        evidence = await simulations.run("compare", {"use_priority_junction": True}, 0)
+        told = answer(Claim(text="It is -93.1."), evidence=(evidence, documents("moss")))
+        ask = ScriptedModel(by_task=reading)
+        found = await attribute(
+            "q?", told, ask, settings(estimator="rerun"), simulations=simulations
+        )
+    (claim,) = found.claims
+    assert [(item.item, item.value) for item in claim.items] == [("corridor.compare#0", 0.5)]
+    assert claim.support == "simulator"

@@ -1,0 +1,140 @@
+"""Shapley's axioms, sampling beside exact values, and the two cheaper estimators."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import pytest
+
+from simulrag.method.attribution import alone, leave_one_out, shapley, shapley_with_errors
+from simulrag.method.attribution.game import Value, sets_asked
+
+
+def table(n: int, seed: int = 3) -> Value:
+    """A random game over ``n`` items."""
+    draw = random.Random(seed)
+    known = {
+        frozenset(items): draw.random()
+        for size in range(n + 1)
+        for items in itertools.combinations(range(n), size)
+    }
+    return known.__getitem__
+
+
+def majority(items: frozenset[int]) -> float:
+    return float(len(items) >= 2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 6, 7])
+def test_efficiency(n: int) -> None:
+    value = table(n)
+    gain = value(frozenset(range(n))) - value(frozenset())
+    found = shapley(value, n, permutations=5)
+    assert len(found) == n
+    assert math.fsum(found) == pytest.approx(gain if n else 0.0, abs=1e-12)
+
+
+def test_of_one_item_it_is_the_gain() -> None:
+    assert shapley(lambda items: 0.3 + 0.4 * len(items), 1) == [pytest.approx(0.4)]
+
+
+def test_symmetry() -> None:
+    assert shapley(majority, 3) == [pytest.approx(1 / 3)] * 3
+
+
+def test_a_worked_example() -> None:
+    """Two gloves for the left hand and one for the right: 1/6, 1/6, 2/3."""
+    found = shapley(lambda items: float(2 in items and len(items) > 1), 3)
+    assert found == [pytest.approx(1 / 6), pytest.approx(1 / 6), pytest.approx(2 / 3)]
+
+
+def test_an_item_that_adds_nothing_gets_exactly_nothing() -> None:
+    value = table(3)
+    found = shapley(lambda items: value(items - {3}), 4)
+    assert found[3] == 0.0
+    assert found[:3] == [pytest.approx(one) for one in shapley(value, 3)]
+
+
+def test_the_names_of_items_do_not_matter() -> None:
+    value, order = table(4), [2, 0, 3, 1]
+    renamed = shapley(lambda items: value(frozenset(order[i] for i in items)), 4)
+    plain = shapley(value, 4)
+    assert renamed == [pytest.approx(plain[i]) for i in order]
+
+
+def test_linearity() -> None:
+    one, two = table(4, seed=1), table(4, seed=2)
+    both = shapley(lambda items: 2 * one(items) - two(items), 4)
+    parts = zip(shapley(one, 4), shapley(two, 4), strict=True)
+    assert both == [pytest.approx(2 * a - b) for a, b in parts]
+
+
+def test_exact_values_ask_each_set_once() -> None:
+    asked: list[frozenset[int]] = []
+
+    def value(items: frozenset[int]) -> float:
+        asked.append(items)
+        return len(items) / 6
+
+    shapley(value, 6)
+    assert len(asked) == len(set(asked)) == 64
+
+
+def test_permutations_come_near_the_exact_value() -> None:
+    """Seven items with a closed form: a sum of weights and one pair that needs both."""
+
+    def value(items: frozenset[int]) -> float:
+        return sum(0.1 * item for item in items) + float({0, 6} <= items)
+
+    exact = [0.1 * item + (0.5 if item in (0, 6) else 0.0) for item in range(7)]
+    for permutations in (50, 800):
+        found = shapley_with_errors(value, 7, permutations=permutations, seed=1)
+        for one, true in zip(found, exact, strict=True):
+            assert abs(one.value - true) <= 3 * one.standard_error + 1e-12
+    # A fair coin decides who of the pair comes second: 0.5 / sqrt(800).
+    assert found[0].standard_error == pytest.approx(0.0177, abs=2e-4)
+    assert found[3].standard_error == pytest.approx(0, abs=1e-12)
+
+
+def test_a_seed_gives_the_same_and_another_seed_others() -> None:
+    value = table(7)
+    one, two, other = (shapley(value, 7, permutations=20, seed=s) for s in (5, 5, 6))
+    assert one == two != other
+
+
+def test_more_permutations_keep_the_earlier() -> None:
+    few, many = (
+        set(sets_asked(lambda value, m=m: shapley(value, 8, permutations=m))) for m in (10, 20)
+    )
+    assert few < many
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_failure_is_never_a_value(bad: float) -> None:
+    with pytest.raises(ValueError, match=r"items \[1\] is .*not a number"):
+        shapley(lambda items: bad if items == {1} else 0.0, 2)
+
+
+def test_impossible_arguments() -> None:
+    with pytest.raises(ValueError, match="-1 items"):
+        shapley(majority, -1)
+    with pytest.raises(ValueError, match="at least 2 permutations, not 1"):
+        shapley(majority, 7, permutations=1)
+
+
+def test_duplicates_hide_each_other_when_left_out_but_not_by_themselves() -> None:
+    def says(items: frozenset[int]) -> float:
+        return 1.0 if items & {0, 1} else 0.5
+
+    assert leave_one_out(says, 3) == [0.0, 0.0, 0.0]
+    assert alone(says, 3) == [0.5, 0.5, 0.0]
+    assert shapley(says, 3) == [pytest.approx(0.25), pytest.approx(0.25), 0.0]
+
+
+def test_a_further_item_leaves_what_earlier_ones_are_worth_by_themselves() -> None:
+    value = table(4)
+    assert alone(value, 4)[:3] == alone(value, 3)
+    assert len(sets_asked(lambda v: alone(v, 4))) == 5
+    assert len(sets_asked(lambda v: leave_one_out(v, 4))) == 5
