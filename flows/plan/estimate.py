@@ -27,6 +27,8 @@ FINAL_CLAIMS = 4.7
 DRAWS_PER_QUESTION = 1.1
 """Scenarios written for each question that passes the check."""
 REFERENCE_CLAIMS = 8
+PASSAGES = 3
+"""Passages of one look into documents, its tool's default."""
 CLAIM_TOKENS = 25
 TOKENS: Mapping[str, tuple[int, int]] = {
     "benchmark_templates": (4400, 6000),
@@ -50,6 +52,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "subjects": (1500, 800),
     "final_reconciled": (1150, 170),
     "uncovered": (950, 70),
+    "chance_shown": (900, 300),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
 
@@ -80,6 +83,8 @@ class TaskWork(Record):
 def stage_work(found: Rehearsed, stage: Stage, params: Params) -> list[TaskWork]:
     """What is left of a domain's stage, by task."""
     gate = found.gates[stage]
+    if stage == "attribution" and found.domain not in params.attribution.domains:
+        return []
     expected = {} if _is_done(found, stage) else _expected(found, stage, params)
     names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
     works = [_task(found, stage, name, expected.get(name, 0.0), params) for name in names]
@@ -90,6 +95,8 @@ def _is_done(found: Rehearsed, stage: Stage) -> bool:
     """Nothing of the stage is left."""
     if stage == "benchmark":
         return found.oracle or found.benchmark is not None
+    if stage == "attribution":  # with every answer there, its calls are known one by one
+        return bool(found.questions) and len(found.complete) == len(found.questions)
     done = len(found.complete) if stage == "answer" else found.labelled
     return bool(found.questions) and done == len(found.questions)
 
@@ -103,6 +110,8 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
         per = _mean_calls([answer for _, answer in found.complete])
     elif stage == "answer":
         per = answer_calls(params.answer, oracle=found.oracle)
+    elif stage == "attribution":
+        per = attribution_calls(params, found.domain)
     elif found.labelled:
         stored = found.gates["label"].stored
         per = {task: len(calls) / found.labelled for task, calls in stored.items()}
@@ -212,6 +221,22 @@ def label_calls(params: Params) -> dict[str, float]:
         **({"evaluation_subjects": finals} if params.label.subjects else {}),
         **_by_claims("label", texts, params.label.claims_per_call),
     }
+
+
+def attribution_calls(params: Params, domain: str) -> dict[str, float]:
+    """Calls of one question by task: one run, and three passages where there are documents."""
+    settings, name = params.attribution, params.simulator(domain).name
+    items = {"library": PASSAGES, "joined": PASSAGES + 1}.get(name, 1)
+    contexts = 2 if name == "joined" else 0  # either source by itself; both were verified already
+    if settings.estimator == "rerun":
+        contexts += 1
+    elif settings.estimator != "by_source" and items > 1:
+        contexts += 2**items - 2 if settings.estimator == "shapley" else items
+    claims, size = claims_per_question(params.answer), params.answer.claims_per_call.verify
+    if settings.chances == "stated":  # with nothing and with everything shown, too
+        return {"chance_shown": (contexts + 2) * settings.repeats * ceil(claims / size)}
+    asked = _by_claims("verify", claims, size)
+    return {task: calls * contexts for task, calls in asked.items() if contexts}
 
 
 def claims_per_question(method: MethodSettings) -> int:

@@ -21,6 +21,7 @@ from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_ke
 from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
+from simulrag.method.attribution.attribute import attribute
 from simulrag.method.concurrency import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Request
@@ -32,11 +33,12 @@ from simulrag.questions.open.generation import Benchmark, generate
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, Choice, Evidence, Failure, FinalClaims, Label, Question
 
-Stage = Literal["benchmark", "answer", "label"]
+Stage = Literal["benchmark", "answer", "label", "attribution"]
 ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
     "benchmark": "benchmark",
     "answer": "answer",
     "label": "judge",
+    "attribution": "answer",
 }
 """The stages that call models, and the model of each under ``llm`` in params.yaml."""
 
@@ -173,6 +175,16 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
     await _answer(found, Instruments(gates["answer"], runs, seed), params)
     for question, answer in found.complete:
         await _label(found, question, answer, params)
+        if domain in params.attribution.domains and answer.failure is None:
+            with suppress(CallsPending):
+                await attribute(
+                    question.text,
+                    answer,
+                    gates["attribution"],
+                    params.attribution,
+                    claims_per_call=params.answer.claims_per_call.verify,
+                    simulations=runs,
+                )
     return found
 
 

@@ -124,3 +124,29 @@ def test_the_parameters_of_a_next_recording(
     assert rows["label@urban", "label_batch"]["calls"] == QUESTIONS * 4  # 67 texts, 20 a call
     assert ("label@urban", "label") not in rows
     assert load_params(project.params).label.claims_per_call == 1
+
+
+def test_attribution_is_planned_where_it_is_asked_for(
+    project: Project, plan: Plan, tmp_path: Path
+) -> None:
+    """Of the recorded answers it needs no call by verdicts, and its own where chances are stated."""
+    assert by_task(plan, "attribution") == {}
+    params = load_params(project.params)
+    held = params.attribution.model_copy(update={"domains": ["urban"], "chances": "stated"})
+    expected = by_task(
+        make_plan(project, params.model_copy(update={"attribution": held})), "attribution"
+    )
+    assert {task: row.calls for task, row in expected.items()} == {
+        "chance_shown": QUESTIONS * 2 * 2  # nothing and everything shown, stated twice, 17 claims
+    }
+    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/recorded").symlink_to(ROOT / "data/recorded")
+    for name in ("params.yaml", "prices.yaml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    change_params(tmp_path, **{"domains": ["urban"], "attribution": {"domains": ["urban"]}})
+    assert by_task(make_plan(Project(tmp_path)), "attribution") == {}
+    change_params(tmp_path, attribution={"domains": ["urban"], "chances": "stated", "repeats": 1})
+    known = by_task(make_plan(Project(tmp_path)), "attribution")["chance_shown"]
+    assert known.calls == known.known
+    assert known.known >= 2 * QUESTIONS

@@ -1,0 +1,65 @@
+"""Which evidence the recorded answers' claims stand on: the stage, the report and ``ask --why``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.files import read_records
+from simulrag.method.attribution.attribute import Attribution
+from simulrag.records import Answer
+from tests.integration.projects import change_params, copy_finished, simulrag, stats
+
+
+@pytest.fixture(scope="module")
+def project(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = copy_finished(
+        finished, tmp_path_factory.mktemp("why") / "project", **{"attribution.domains": ["urban"]}
+    )
+    simulrag(folder, "stage", "attribution", "--domain", "urban", check=True)
+    return folder
+
+
+def test_of_one_source_the_verdicts_say_it_all(project: Path) -> None:
+    found = read_records(project / "data/attribution/urban.jsonl", Attribution)
+    answers = read_records(project / "data/answers/urban.jsonl", Answer)
+    classes = {"aligned": "simulator", "contradicted": "against", "indeterminate": "neither"}
+    for one, answer in zip(found, answers, strict=True):
+        assert one.question_id == answer.question_id
+        assert [claim.support for claim in one.claims] == [
+            classes[claim.verdict.status] if claim.verdict else None for claim in answer.claims
+        ]
+    seen = stats(project)["stages"]["attribution-urban"]
+    assert (seen["misses"], seen["missing"]) == (0, 0)
+    assert (project / "data/calls/attribution-urban.parquet").is_file()
+
+
+def test_the_report_shows_it_only_where_it_is_asked_for(project: Path, finished: Path) -> None:
+    simulrag(project, "stage", "report", check=True)
+    assert "Which evidence supports the claims" in (project / "data/report/index.html").read_text()
+    table = (project / "data/report/tables/urban-attribution.csv").read_text()
+    assert "against" in table
+    assert "Which evidence supports" not in (finished / "data/report/index.html").read_text()
+
+
+def test_ask_why(project: Path) -> None:
+    found = read_records(project / "data/attribution/urban.jsonl", Attribution)[0]
+    said = json.loads(
+        simulrag(project, "ask", found.question_id, "--why", "--json", check=True).stdout
+    )
+    assert [one["support"] for one in said["why"]] == [claim.support for claim in found.claims]
+    assert len(said["why"]) == len(said["claims"])
+    shown = simulrag(project, "ask", found.question_id, "--why", check=True, COLUMNS="160").stdout
+    assert "claim, as drafted" in shown
+    plain = simulrag(project, "ask", found.question_id, check=True).stdout
+    assert "as drafted" not in plain
+
+
+def test_a_domain_that_does_not_run_is_named(project: Path, tmp_path: Path) -> None:
+    other = copy_finished(project, tmp_path / "other")
+    change_params(other, **{"attribution.domains": ["ubran"]})
+    done = simulrag(other, "stage", "attribution", "--domain", "urban")
+    assert done.returncode == 2
+    assert "attribution.domains: 'ubran' is not among the domains that run: urban" in done.stderr
