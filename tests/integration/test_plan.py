@@ -129,7 +129,7 @@ def test_the_parameters_of_a_next_recording(
 def test_attribution_is_planned_where_it_is_asked_for(
     project: Project, plan: Plan, tmp_path: Path
 ) -> None:
-    """Of the recorded answers it needs no call by verdicts, and its own where chances are stated."""
+    """By verdicts the recorded answers need no call; stated chances are calls of their own."""
     assert by_task(plan, "attribution") == {}
     params = load_params(project.params)
     held = params.attribution.model_copy(update={"domains": ["urban"], "chances": "stated"})

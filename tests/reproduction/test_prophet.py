@@ -124,7 +124,8 @@ def test_exact_as_soon_as_the_whole_window_is_enumerated(models: list[CausalMode
 @pytest.mark.parametrize(("nearest", "bias"), [(0, 0.389), (1, 0.236), (2, 0.071), (3, 0.063)])
 def test_a_capped_window_is_biased(models: list[CausalModel], nearest: int, bias: float) -> None:
     """What is held at "happened" is not averaged over: exact only where the window fits."""
-    fits, capped = [], []
+    fits: list[float] = []
+    capped: list[float] = []
     for model in models:
         groups = model.groups[:-1]
         for group, error in zip(groups, model.errors(nearest=nearest), strict=True):

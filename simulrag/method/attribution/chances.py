@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from simulrag.method.attribution.settings import Kind
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.method.verification import verify_claims
@@ -20,7 +20,6 @@ from simulrag.models.base import Asker
 from simulrag.models.replies import VerbalizedBatch
 from simulrag.records import Verdict
 
-Kind = Literal["verdicts", "stated"]
 SILENT = 0.5
 _MEANS = {"aligned": 1.0, "contradicted": 0.0, "indeterminate": SILENT}
 

@@ -6,10 +6,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulrag.method.attribution.chances import Kind
 from simulrag.method.attribution.game import PERMUTATIONS
 from simulrag.method.attribution.sources import THRESHOLD
 
+Kind = Literal["verdicts", "stated"]
+"""Where chances come from, see ``chances.py``."""
 Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from simulrag.metrics.published import read_published
 from simulrag.report.blocks import Figure, Table, Text
-from simulrag.report.run import DomainTable, LabelledByPeople, Run, RunSummary
+from simulrag.report.run import Attributed, DomainTable, LabelledByPeople, Run, RunSummary
 from simulrag.report.sections import SECTIONS, answers, overview, people, published
 from simulrag.report.terminal import terminal_table
 from tests.unit.report.made import NOT_COUNTED, RECORDED, rows, run_of
@@ -211,3 +211,25 @@ def test_the_terminal_has_eighty_columns() -> None:
     assert line.split() == ["urban", "SimulRAG,", "25", "%", "5", "7.2", "0.90", "[0.85,", "0.90]"]
     assert "AUROC of closeness" in text
     assert "…" not in text
+
+
+def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> None:
+    held = Attributed(
+        estimator="rerun",
+        chances="verdicts",
+        threshold=0.2,
+        sources=("urban", "library"),
+        questions=4,
+        failed=1,
+        claims={"simulator": (6, 4, 1), "against": (3, 0, 0), None: (1, 0, 0)},
+        items={"urban.run": (0.5, 0.0, None)},
+    )
+    classes, items = tables(replace(run_of(), attribution={"urban": held}), "attribution")
+    rows = {row[0]: row[1:] for row in classes.rows}
+    assert rows["simulator"] == ("6", "60.0 %", "80.0 %", "5")
+    assert rows["against"] == ("3", "30.0 %", "—", "0")
+    assert rows["failed"][0] == "1"
+    assert rows["both"][0] == "0"
+    assert "1 of 4 questions failed" in classes.notes[0]
+    assert items.rows == (("urban.run", "+0.250", "50.0 %", "2", "1"),)
+    assert tables(run_of(), "attribution") == []

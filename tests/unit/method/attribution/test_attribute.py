@@ -118,12 +118,11 @@ async def test_stated_chances_are_averaged_and_asked_without_evidence_too() -> N
     found = await attribute("q?", told, ask, settings(chances="stated", repeats=3))
     (claim,) = found.claims
     assert claim.conditions is not None
-    assert (claim.conditions.none, claim.conditions.both) == (
-        pytest.approx(0.1),
-        pytest.approx(0.9),
-    )
+    assert claim.conditions.none == pytest.approx(0.1)
+    assert claim.conditions.both == pytest.approx(0.9)
     assert claim.support == "simulator"  # a verdict is another kind of chance and is not mixed in
-    assert sorted(call["sample_index"] for call in ask.asked) == [0, 0, 1, 1, 2, 2]  # type: ignore[type-var]
+    indices = [call["sample_index"] for call in ask.asked]
+    assert [indices.count(index) for index in range(3)] == [2, 2, 2]
 
 
 async def test_a_failed_verdict_is_no_value() -> None:
