@@ -21,6 +21,7 @@ BENCHMARKS = {
     "evaluation": "evaluation",
     "report": "evaluation",
     "memory": "memory",
+    "library": "library",
 }
 """The function of each, which has the benchmark's name, by its module."""
 
