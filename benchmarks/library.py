@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.figures import Figure
 from simulators.library import LibrarySimulator
-from simulators.library.build import build_corpus
+from simulators.library.builder import build_corpus
 from simulators.library.simulator import TOOL, QueryArguments
 
 PASSAGES = 100_000

@@ -38,7 +38,7 @@ def build(
     ] = False,
 ) -> None:
     """Make a corpus: passages of the files, each with its licence, and their index."""
-    from simulators.library.build import build_corpus
+    from simulators.library.builder import build_corpus
 
     built = build_corpus(out, files, licence=licence, attribution=attribution, dense=dense)
     pages = sum(source.pages for source in built.manifest.sources)

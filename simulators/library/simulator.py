@@ -30,7 +30,7 @@ TOOL = "query_rag"
 LONGEST_QUERY = 2000
 MOST_PASSAGES = 20
 PASSAGES = 3
-BUILDING = "build"
+BUILDING = "builder"
 """The folder of what makes a corpus: its hash, not that code, decides what a query finds."""
 
 RetrievesBy = Literal["question", "tools"]

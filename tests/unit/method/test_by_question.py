@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simulators.joined import JoinedSimulator
 from simulators.library import LibrarySimulator
-from simulators.library.build import build_corpus
+from simulators.library.builder import build_corpus
 from simulrag.calls import CallCache
 from simulrag.method.retrieval import retrieve
 from simulrag.method.simulation import Simulations

@@ -11,7 +11,7 @@ from flows.params import Params, load_params
 from simulators.base import ArgumentError, Guided, Joined, Simulator, handbook_with_guide
 from simulators.conformance import check
 from simulators.joined import JoinedSimulator
-from simulators.library.build import build_corpus
+from simulators.library.builder import build_corpus
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations

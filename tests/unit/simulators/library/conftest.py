@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulators.library.build import build_corpus
+from simulators.library.builder import build_corpus
 
 PAGES = {
     "albedo": "Snow and ice reflect sunlight: their albedo is high. Less ice, less of it.",

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from flows.cli.library import library_app
 from simulators.base import ArgumentError, Consulted, Simulator, validate_call
 from simulators.conformance import check
-from simulators.library import LibrarySimulator, build
-from simulators.library.build import build_corpus
+from simulators.library import LibrarySimulator, builder
+from simulators.library.builder import build_corpus
 from simulators.library.errors import (
     CorpusChanged,
     CorpusError,
@@ -149,10 +149,26 @@ def test_what_no_corpus_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         build_corpus(tmp_path / "out", [tmp_path / "none.md"])
     with pytest.raises(CorpusError, match="is there and is not a corpus"):
         build_corpus(tmp_path, [empty])
-    monkeypatch.setattr(build, "MOST_BYTES", 10)
+    monkeypatch.setattr(builder, "MOST_BYTES", 10)
     with pytest.raises(TooLarge, match="at most"):
         build_corpus(tmp_path / "out", [empty])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "below"]
+
+
+def test_a_folder_is_one_work(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    for name, text in (("a.md", "Ice melts."), ("deep/a.md", "Snow falls."), (".x/a.md", "No.")):
+        (notes / name).parent.mkdir(parents=True, exist_ok=True)
+        (notes / name).write_text(text)
+    (notes / "table.csv").write_text("1,2")
+    source = [notes, notes / "a.md"]
+    built = build_corpus(tmp_path / "out", source, licence="MIT", attribution="We")
+    assert [(work.document, work.pages) for work in built.manifest.sources] == [
+        ("a", 1),
+        ("notes", 1),
+    ]
+    (found,) = ask(LibrarySimulator(tmp_path / "out"), "snow").passages
+    assert (found.document, found.locator) == ("notes", "deep/a.md")
 
 
 def test_a_repeated_passage_is_there_once(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.library.build import pages as reading
-from simulators.library.build.chunks import chunks
-from simulators.library.build.pages import read_pages
+from simulators.library.builder import pages as reading
+from simulators.library.builder.chunks import chunks
+from simulators.library.builder.pages import read_pages
 from simulators.library.errors import CorpusError, NoText, TooLarge
 
 MARKDOWN = """\ufeff---
