@@ -260,8 +260,8 @@ def _check(out: Path, sources: Sequence[_File]) -> None:
     total = sum(file.path.stat().st_size for file in sources)
     if total > MOST_BYTES:
         raise TooLarge(
-            f"the files have {total >> 20} MiB together; a corpus is made of {MOST_BYTES >> 20} MiB "
-            "at most: leave some out"
+            f"the files have {total >> 20} MiB together; a corpus is made of at most "
+            f"{MOST_BYTES >> 20} MiB: leave some out"
         )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
-_SILENT = frozenset(["script", "style", "nav", "footer", "noscript", "template", "svg", "form", "button"])
+_WORD = re.compile(r"\w+")
+_SILENT = frozenset(_WORD.findall("script style nav footer noscript template svg form button"))
 _BLOCKS = frozenset(
-    ["address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul"]
+    _WORD.findall(
+        "address article aside blockquote br dd div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr "
+        "li main ol p pre section table tr ul"
+    )
 )
 
 

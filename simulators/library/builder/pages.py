@@ -43,9 +43,8 @@ def read_pages(path: Path) -> Iterator[Page]:
     """The pages of a file, by its suffix. Raises CorpusError, or MissingEngineError for a PDF."""
     read = READERS.get(path.suffix.lower())
     if read is None:
-        raise CorpusError(
-            f"{path}: '{path.suffix}' is not a kind of document; known: {', '.join(sorted(READERS))}"
-        )
+        known = ", ".join(sorted(READERS))
+        raise CorpusError(f"{path}: '{path.suffix}' is not a kind of document; known: {known}")
     return read(path)
 
 
