@@ -22,6 +22,7 @@ BENCHMARKS = {
     "report": "evaluation",
     "memory": "memory",
     "reconciliation": "reconciliation",
+    "library": "library",
 }
 """The function of each, which has the benchmark's name, by its module."""
 

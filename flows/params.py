@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -219,10 +220,20 @@ class Params(Section):
     def chosen(self, domain: str, root: Path) -> tuple[str, dict[str, JsonValue]]:
         """The name and the settings of a domain's simulator; its files lie below ``root``."""
         choice = self.simulator(domain)
-        settings = dict(choice.settings)
-        if "benchmark" in settings:
-            settings["benchmark"] = str(root / str(settings["benchmark"]))
+        settings = _located(choice.settings, root)
+        sources = settings.get("sources")
+        if choice.name == "joined" and isinstance(sources, list):
+            settings["sources"] = [self._source(source, root) for source in sources]
         return choice.name, settings
+
+    def _source(self, source: JsonValue, root: Path) -> JsonValue:
+        """A source of a joined simulator: a domain's entry under ``simulators``, else as given."""
+        if isinstance(source, str) and source in self.simulators:
+            choice = self.simulators[source]
+            return {"name": choice.name, "settings": _located(choice.settings, root)}
+        if isinstance(source, dict) and isinstance(given := source.get("settings"), dict):
+            return source | {"settings": _located(given, root)}
+        return source
 
     def model(self, role: Role) -> ModelSettings:
         """The model of a role."""
@@ -242,6 +253,14 @@ class Params(Section):
         )
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
+
+def _located(settings: Mapping[str, JsonValue], root: Path) -> dict[str, JsonValue]:
+    """Settings of a simulator with the paths of its files, which lie below the project."""
+    paths = {name: str(root / str(settings[name])) for name in _PATHS if name in settings}
+    return {**settings, **paths}
+
+
+_PATHS = ("benchmark", "corpus")
 
 RECORDED = ("anthropic", "claude")
 """Provider and model of the recorded run; no service has a model of that name."""

@@ -142,6 +142,27 @@ class Exampled(Protocol):
         ...
 
 
+@runtime_checkable
+class Consulted(Protocol):
+    """A simulator that is asked by the question itself too, with no model in between. Optional."""
+
+    def consult(self, question: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Tool and arguments of the calls that the question makes; none where a model makes all."""
+        ...
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """A simulator whose tools are other simulators'. Optional.
+
+    A run is stored under the name and the fingerprint of the simulator that has the tool.
+    """
+
+    def source_of(self, tool: str) -> Simulator:
+        """The simulator that has a tool."""
+        ...
+
+
 def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> ToolModel:
     """The validated arguments of a call, or an ArgumentError that says what to do."""
     if tool not in simulator.tools:

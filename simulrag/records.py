@@ -197,11 +197,12 @@ class Subject(Record):
 class Retrieval(Record):
     """The retrieval interface's result.
 
-    ``status``: "retrieved"; "oracle" (evidence looked up by the question); "not_applicable" (the
-    model found no tool that applies: the answer stays closed-book and unverified); "failed".
+    ``status``: "retrieved"; "oracle" (a benchmark's own evidence of the question); "by_question"
+    (found by the question's words, no model asked); "not_applicable" (the model found no tool that
+    applies: the answer stays closed-book and unverified); "failed".
     """
 
-    status: Literal["retrieved", "oracle", "not_applicable", "failed"]
+    status: Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
     evidence: tuple[Evidence, ...] = ()
     attempts: int = 0
     problems: tuple[str, ...] = ()

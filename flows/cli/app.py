@@ -11,6 +11,7 @@ from flows.cli import agreement, ask, imports, record, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
+from flows.cli.library import library_app
 from flows.cli.models import models_app
 from flows.cli.reference import docs_app
 from flows.cli.simulators import simulators_app
@@ -70,6 +71,7 @@ app.add_typer(batch_app, name="batch")
 app.add_typer(models_app, name="models")
 app.add_typer(label_app, name="label")
 app.add_typer(simulators_app, name="simulators")
+app.add_typer(library_app, name="library")
 app.add_typer(docs_app, name="docs")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from simulators.base import ArgumentError, RunError, Simulator, validate_call
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import ProposedCall, ToolCalls
@@ -21,11 +24,46 @@ async def retrieve(
 
     A call that the simulator refuses, or a run that fails, goes back to the model with the
     reason, at most ``max_attempts`` attempts in all. A simulator that only looks evidence up
-    (``oracle``) is asked by the question itself and costs no model call.
+    (``oracle``) is asked by the question itself and costs no model call. So is one that the
+    question makes calls of (``Consulted``), before the model proposes calls of its other tools.
     """
     simulator = simulations.simulator
     if simulator.oracle:
         return await _look_up(question, simulations, seed)
+    asked = simulator.consult(question) if isinstance(simulator, Consulted) else ()
+    if not asked:
+        return await _proposed(question, ask, simulations, max_attempts, seed)
+    found = await _by_question(asked, simulations, seed)
+    if found.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
+        return found
+    proposed = await _proposed(question, ask, simulations, max_attempts, seed)
+    return found if proposed.status == "not_applicable" else _beside(found, proposed)
+
+
+async def _by_question(
+    calls: Sequence[tuple[str, Mapping[str, Any]]], simulations: Simulations, seed: int
+) -> Retrieval:
+    """The evidence of the calls that the question makes; no model is asked."""
+    try:
+        found = [await simulations.run(tool, arguments, seed) for tool, arguments in calls]
+    except (ArgumentError, RunError) as error:
+        return Retrieval(status="failed", attempts=1, problems=(str(error),))
+    return Retrieval(status="by_question", evidence=tuple(found), attempts=1)
+
+
+def _beside(found: Retrieval, proposed: Retrieval) -> Retrieval:
+    """What the model's calls gave, after what the question found; their failure is a failure."""
+    if proposed.status == "failed":
+        return proposed
+    more = (item for item in proposed.evidence if item not in found.evidence)
+    return proposed.model_copy(update={"evidence": (*found.evidence, *more)})
+
+
+async def _proposed(
+    question: str, ask: Asker, simulations: Simulations, max_attempts: int, seed: int
+) -> Retrieval:
+    """Calls that a model proposes, from the handbook."""
+    simulator = simulations.simulator
     problems: list[str] = []
     told: list[list[str]] = []
     for attempt in range(1, max_attempts + 1):

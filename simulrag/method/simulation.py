@@ -9,7 +9,14 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from simulators.base import RunError, Simulator, SimulatorError, ToolModel, validate_call
+from simulators.base import (
+    Joined,
+    RunError,
+    Simulator,
+    SimulatorError,
+    ToolModel,
+    validate_call,
+)
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError
 from simulrag.records import Evidence, ToolCall
@@ -19,7 +26,8 @@ class Simulations:
     """A simulator whose runs are made once.
 
     ``workers`` runs go on at a time, each in a thread: simulators start processes of their own or
-    release the interpreter. ``runs`` counts the runs that were really made.
+    release the interpreter. ``runs`` counts the runs that were really made. A run of a joined
+    simulator is stored, and named, as that of the source which has the tool.
     """
 
     def __init__(self, simulator: Simulator, cache: CallCache, workers: int = 2) -> None:
@@ -28,51 +36,60 @@ class Simulations:
         self.runs = 0
         self._slots = asyncio.Semaphore(workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="simulator")
-        self._fingerprint = simulator.fingerprint()
+        self._sources = {tool: _source(simulator, tool) for tool in simulator.tools}
+        # One a source: a job keeps to what it began with, and a change fails before any call.
+        sources = {id(source): source for source in self._sources.values()}
+        self._fingerprints = {key: source.fingerprint() for key, source in sources.items()}
 
     async def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> Evidence:
         """The evidence of one call. Raises ArgumentError or RunError (nothing is stored then)."""
         validated = validate_call(self.simulator, tool, arguments)
+        source = self._sources[tool]
         plain: dict[str, JsonValue] = validated.model_dump(mode="json")
         request: dict[str, JsonValue] = {
-            "simulator": self.simulator.name,
+            "simulator": source.name,
             "tool": tool,
             "arguments": plain,
             "seed": seed,
-            "fingerprint": self._fingerprint,
+            "fingerprint": self._fingerprints[id(source)],
         }
 
         async def call() -> CallResult:
             async with self._slots:
                 outputs = await asyncio.get_running_loop().run_in_executor(
-                    self._threads, self._run, tool, validated, seed
+                    self._threads, _run, source, tool, validated, seed
                 )
             self.runs += 1
             return CallResult(response=outputs.model_dump(mode="json"))
 
         answer = await self.cache.get_or_call("simulator", request, call)
-        kind = self.simulator.tools[tool]
+        kind = source.tools[tool]
         try:
             outputs = kind.outputs.model_validate(answer.call.response)
         except ValidationError:
             raise CacheError(
-                f"the stored outputs of {self.simulator.name}.{tool} are none of that tool (key "
+                f"the stored outputs of {source.name}.{tool} are none of that tool (key "
                 f"{answer.call.key}); the row was altered: run in mode refresh to make it again"
             ) from None
         return Evidence(
-            simulator=self.simulator.name,
+            simulator=source.name,
             call=ToolCall(tool=tool, arguments=plain),
             seed=seed,
             outputs=outputs.model_dump(mode="json"),
             text=kind.describe(validated, outputs),
         )
 
-    def _run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
-        try:
-            return self.simulator.run(tool, arguments, seed)
-        except SimulatorError:
-            raise
-        except Exception as error:  # somebody's simulator: whatever it raises is a failed run
-            raise RunError(
-                f"{self.simulator.name}.{tool} failed: {type(error).__name__}: {error}"
-            ) from error
+
+def _source(simulator: Simulator, tool: str) -> Simulator:
+    return simulator.source_of(tool) if isinstance(simulator, Joined) else simulator
+
+
+def _run(simulator: Simulator, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+    try:
+        return simulator.run(tool, arguments, seed)
+    except SimulatorError:
+        raise
+    except Exception as error:  # somebody's simulator: whatever it raises is a failed run
+        raise RunError(
+            f"{simulator.name}.{tool} failed: {type(error).__name__}: {error}"
+        ) from error

@@ -1,7 +1,8 @@
 """Prompts are files: ``prompts/<set>/<task>.md.j2``, a system part and a user part.
 
 A line ``=== user`` parts the two. Sections that data is put into carry tags (``<question>``), so
-that a reader, human or model, sees where the data begins and ends.
+that a reader, human or model, sees where the data begins and ends. Data cannot end them: what
+would close one of the prompts' own tags, or part system from user, gets a backslash.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ SEPARATOR = "=== user\n"
 COMMON = "common"
 DEFAULT_SET = "first"
 _SUFFIX = ".md.j2"
+_CLOSING = re.compile(r"</([a-z_]+)>")
 
 
 class Prompts:
@@ -91,6 +93,31 @@ class Prompts:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            finalize=self._as_data,
+        )
+
+    def _as_data(self, value: object) -> object:
+        """A value as it is put into a template: most as they are, byte for byte."""
+        text = str(value)
+        return self._breaking.sub(r"\\\g<0>", text) if self._breaking.search(text) else value
+
+    @cached_property
+    def _breaking(self) -> re.Pattern[str]:
+        """What data must not hold: the slash of a closing tag, the last '=' of the separator.
+
+        A slash that white space parts from the tag's name closes it for a reader too.
+        """
+        tags = sorted(
+            {
+                tag
+                for place in self._places
+                for file in place.glob(f"*{_SUFFIX}")
+                for tag in _CLOSING.findall(file.read_text(encoding="utf-8"))
+            }
+        )
+        names = "|".join(tags) or r"(?!)"
+        return re.compile(
+            rf"(?<=<)/(?=\s*(?:{names})(?![a-z0-9_-]))|(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE
         )
 
 

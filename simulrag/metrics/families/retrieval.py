@@ -17,9 +17,11 @@ from simulrag.metrics.table import Measurement, filled
 from simulrag.records import ToolCall
 
 ORACLE = "oracle retrieval: the evidence was looked up and no tool was called"
+BY_QUESTION = "plain retrieval: the question itself was the query and no tool was called"
 NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
 _NO_ARGUMENT = "undefined: no argument differs between this benchmark's questions"
 _NO_ANSWER = "undefined: retrieval was reached for no question"
+_NO_TOOL = {"oracle": ORACLE, "by_question": BY_QUESTION}
 
 _RELATIVE = 1e-9
 # Beyond this many calls trying all pairings takes longer than importing scipy.
@@ -61,10 +63,11 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     counted = [
         (question, answer.retrieved, answer.scenario)
         for question, answer in asked
-        if answer.retrieved is not None and answer.retrieved.status != "oracle"
+        if answer.retrieved is not None and answer.retrieved.status not in _NO_TOOL
     ]
-    oracle = any(one.retrieved is not None and one.retrieved.status == "oracle" for _, one in pairs)
-    reason = (ORACLE if oracle else NO_CALLS if not asked else _NO_ANSWER) if not counted else ""
+    seen = {one.retrieved.status for _, one in pairs if one.retrieved is not None}
+    untold = next((why for status, why in _NO_TOOL.items() if status in seen), None)
+    reason = (untold or (_NO_ANSWER if asked else NO_CALLS)) if not counted else ""
     measured = _measure(counted, _varying([question for question, _ in asked]))
     resampled = [
         ratio(

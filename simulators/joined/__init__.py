@@ -1,0 +1,5 @@
+"""Two sources, or more, as one simulator."""
+
+from simulators.joined.simulator import JoinedSimulator
+
+__all__ = ["JoinedSimulator"]

@@ -1,0 +1,113 @@
+"""The joined simulator: the tools and the handbooks of several sources, each run by its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simulators.base import (
+    ArgumentError,
+    Consulted,
+    Exampled,
+    Guided,
+    Simulator,
+    Tool,
+    ToolModel,
+    code_files,
+    files_fingerprint,
+)
+from simulators.registry import load
+
+HERE = Path(__file__).parent
+
+
+class JoinedSimulator:
+    """Several sources as one.
+
+    ``sources``: at least two, each a registered name, or its name with its settings:
+    ``{name: library, settings: {corpus: corpus/climate}}``. In params.yaml an entry may also be the
+    name of another domain under ``simulators``. Two sources with a tool of the same name are
+    refused. A run is its source's run: its evidence, its fingerprint and its stored result are
+    those that the source has by itself. Raises ArgumentError.
+    """
+
+    name = "joined"
+    oracle = False
+
+    def __init__(self, sources: Sequence[str | Mapping[str, Any]]) -> None:
+        if isinstance(sources, str | Mapping) or len(sources) < 2:
+            raise ArgumentError("joined needs a list of at least two sources")
+        self.sources = tuple(_loaded(source) for source in sources)
+        self._by_tool: dict[str, Simulator] = {}
+        for source in self.sources:
+            for tool in source.tools:
+                if tool in self._by_tool:
+                    raise ArgumentError(
+                        f"'{self._by_tool[tool].name}' and '{source.name}' both have a tool "
+                        f"'{tool}' and cannot be joined"
+                    )
+                self._by_tool[tool] = source
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools of all sources."""
+        return {name: source.tools[name] for name, source in self._by_tool.items()}
+
+    def source_of(self, tool: str) -> Simulator:
+        """The source that has a tool. Raises ArgumentError."""
+        if tool not in self._by_tool:
+            raise ArgumentError(f"joined has no tool '{tool}': {', '.join(self._by_tool)}")
+        return self._by_tool[tool]
+
+    def handbook(self) -> str:
+        """The handbooks, one after the other."""
+        return "\n".join(source.handbook() for source in self.sources)
+
+    def guide(self) -> str:
+        """What the sources say is worth asking."""
+        return "\n\n".join(s.guide().strip() for s in self.sources if isinstance(s, Guided))
+
+    def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+        """A run by the source that has the tool. Raises SimulatorError."""
+        return self.source_of(tool).run(tool, arguments, seed)
+
+    def fingerprint(self) -> str:
+        """Hash of all sources' fingerprints; a run goes by its own source's."""
+        parts = [f"{source.name} {source.fingerprint()}" for source in self.sources]
+        return files_fingerprint(code_files(HERE), *parts)
+
+    def consult(self, question: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The calls of those sources that are asked by the question itself."""
+        return [
+            call
+            for source in self.sources
+            if isinstance(source, Consulted)
+            for call in source.consult(question)
+        ]
+
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The sources' own."""
+        return {
+            tool: calls
+            for source in self.sources
+            if isinstance(source, Exampled)
+            for tool, calls in source.examples().items()
+        }
+
+
+def _loaded(source: str | Mapping[str, Any]) -> Simulator:
+    told: dict[str, Any] = {"name": source} if isinstance(source, str) else dict(source)
+    name, settings = told.pop("name", None), told.pop("settings", {})
+    if not isinstance(name, str) or not isinstance(settings, Mapping) or told:
+        raise ArgumentError(
+            f"a source of joined is a name, or {{name: ..., settings: {{...}}}}, not {source!r}"
+        )
+    if name == JoinedSimulator.name:
+        raise ArgumentError("a joined source cannot be joined again: name all sources in one list")
+    simulator = load(name, settings)
+    if simulator.oracle:
+        raise ArgumentError(
+            f"'{name}' holds evidence by question and cannot be joined with other sources"
+        )
+    return simulator

@@ -1,0 +1,192 @@
+"""Files as pages: what each kind of file says, without its markup of no use to a reader."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simulators.base import MissingEngineError
+from simulators.library.builder.html import html_page
+from simulators.library.errors import CorpusError, NoText, TooLarge
+
+MOST_BYTES_A_FILE = 64 * 2**20
+"""Of a file that is read as a whole; JSONL is read line by line."""
+
+MOST_BYTES_A_LINE = 16 * 2**20
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff]")
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_CODE_CHUNK = re.compile(r"^(`{3,}|~{3,})\{[^\n]*\n.*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$", re.MULTILINE)
+
+
+class Page(NamedTuple):
+    """One text, never mixed with another: a file, a page of a PDF, a line of JSONL.
+
+    ``licence`` and ``attribution`` are the file's own, where it carries them.
+    """
+
+    document: str
+    locator: str
+    title: str
+    text: str
+    licence: str = ""
+    attribution: str = ""
+
+
+def read_pages(path: Path) -> Iterator[Page]:
+    """The pages of a file, by its suffix. Raises CorpusError, or MissingEngineError for a PDF."""
+    read = READERS.get(path.suffix.lower())
+    if read is None:
+        known = ", ".join(sorted(READERS))
+        raise CorpusError(f"{path}: '{path.suffix}' is not a kind of document; known: {known}")
+    return read(path)
+
+
+def clean(text: str) -> str:
+    """Equal line ends, no control characters, no lone surrogates, no spaces before a line's end."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _CONTROL.sub("", text).replace("\u00a0", " ")
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
+
+
+def line(text: str) -> str:
+    """A text on one line."""
+    return " ".join(clean(text).split())
+
+
+def _plain(path: Path) -> Iterator[Page]:
+    yield Page(path.stem, path.name, path.stem, _read(path))
+
+
+def _markdown(path: Path) -> Iterator[Page]:
+    yield _prose(path, _read(path))
+
+
+def _r_markdown(path: Path) -> Iterator[Page]:
+    yield _prose(path, _CODE_CHUNK.sub("", _read(path)))
+
+
+def _notebook(path: Path) -> Iterator[Page]:
+    try:
+        cells = json.loads(_read(path))["cells"]
+        prose = [
+            source if isinstance(source, str) else "".join(source)
+            for cell in cells
+            if cell["cell_type"] == "markdown" and (source := cell["source"])
+        ]
+    except (ValueError, KeyError, TypeError):
+        raise CorpusError(f"{path} is not a notebook of nbformat 4") from None
+    yield _prose(path, "\n\n".join(prose))
+
+
+def _html(path: Path) -> Iterator[Page]:
+    title, text = html_page(_read(path))
+    yield Page(path.stem, path.name, line(title) or path.stem, clean(text))
+
+
+def _pdf(path: Path) -> Iterator[Page]:
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import PyPdfError
+    except ImportError:
+        raise MissingEngineError(
+            f"{path}: reading a PDF needs the package pypdf: pip install 'simulrag[library-pdf]'"
+        ) from None
+    _check_size(path)
+    try:
+        reader = PdfReader(path)
+        told = (reader.metadata.title if reader.metadata else None) or path.stem
+        texts = [clean(page.extract_text()) for page in reader.pages]
+    except (PyPdfError, ValueError, KeyError, TypeError, RecursionError, OSError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise CorpusError(f"{path} cannot be read as a PDF: {reason}") from None
+    if not any(texts):
+        raise NoText(
+            f"{path} is a PDF without text ({len(texts)} pages, of pictures it seems): "
+            "recognise its text first, with OCR"
+        )
+    for number, text in enumerate(texts, start=1):
+        yield Page(path.stem, f"{path.name}, page {number}", line(str(told)), text)
+
+
+def _json_lines(path: Path) -> Iterator[Page]:
+    with path.open("rb") as file:
+        for number, raw in enumerate(_lines_of(file, path), start=1):
+            if not raw.strip():
+                continue
+            where = f"{path}:{number}"
+            try:
+                row = json.loads(raw.decode("utf-8-sig"))
+            except ValueError:
+                raise CorpusError(f"{where}: this is not JSON in UTF-8") from None
+            yield _row(row, where)
+
+
+def _lines_of(file: Any, path: Path) -> Iterator[bytes]:
+    while raw := file.readline(MOST_BYTES_A_LINE + 1):
+        if len(raw) > MOST_BYTES_A_LINE:
+            raise TooLarge(f"{path}: a line has more than {MOST_BYTES_A_LINE >> 20} MiB; part it")
+        yield raw
+
+
+def _row(row: object, where: str) -> Page:
+    if not isinstance(row, Mapping):
+        raise CorpusError(f"{where}: an object with 'text' is expected")
+    told: dict[str, str] = {}
+    for name in Page._fields:
+        value = row.get(name, "")
+        if not isinstance(value, str):
+            raise CorpusError(f"{where}: '{name}' is not a text")
+        told[name] = clean(value) if name == "text" else line(value)
+    missing = [name for name in ("document", "locator", "text") if name not in row]
+    if missing:
+        raise CorpusError(f"{where}: '{missing[0]}' is missing")
+    return Page(**told | {"title": told["title"] or told["locator"]})
+
+
+def _prose(path: Path, text: str) -> Page:
+    """Markdown without front matter, comments and pictures; its title from what it says."""
+    front = _FRONT_MATTER.match(text)
+    title = re.search(r"^title:[ \t]*(.+)$", front[1], re.MULTILINE) if front else None
+    body = _PICTURE.sub("", _COMMENT.sub("", text[front.end() :] if front else text))
+    heading = title or _HEADING.search(body)
+    told = heading[1].strip(" \t\"'") if heading else path.stem
+    return Page(path.stem, path.name, line(told), clean(body))
+
+
+def _read(path: Path) -> str:
+    _check_size(path)
+    try:
+        return clean(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path} is not UTF-8 text; convert it first") from None
+
+
+def _check_size(path: Path) -> None:
+    size = path.stat().st_size
+    if size > MOST_BYTES_A_FILE:
+        raise TooLarge(
+            f"{path} has {size >> 20} MiB; a file may have {MOST_BYTES_A_FILE >> 20} MiB: part it, "
+            "or write its text as JSONL, which is read line by line"
+        )
+
+
+READERS: Mapping[str, Callable[[Path], Iterator[Page]]] = {
+    ".md": _markdown,
+    ".markdown": _markdown,
+    ".rmd": _r_markdown,
+    ".qmd": _r_markdown,
+    ".ipynb": _notebook,
+    ".html": _html,
+    ".htm": _html,
+    ".pdf": _pdf,
+    ".txt": _plain,
+    ".jsonl": _json_lines,
+}
+"""By suffix."""

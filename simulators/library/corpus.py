@@ -1,0 +1,176 @@
+"""A corpus on disk: passages, their index, and a manifest that names every file by its hash.
+
+``corpus.json`` is the manifest, ``passages.jsonl`` holds a passage a line, ``offsets.npy`` where
+each line begins, ``bm25/`` the lexical index and ``dense.npy`` the vectors, where there are any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from simulators.library.errors import CorpusChanged, CorpusError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+MANIFEST = "corpus.json"
+PASSAGES = "passages.jsonl"
+OFFSETS = "offsets.npy"
+LEXICAL = "bm25"
+DENSE = "dense.npy"
+
+_BLOCK = 1 << 20
+_BUILD = "build it with `simulrag library build OUT FILE...`"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(_Record):
+    """One work in the corpus: ``pages`` of it were read and cut into ``passages``."""
+
+    document: str
+    licence: str
+    attribution: str
+    pages: int = Field(ge=1)
+    passages: int = Field(ge=1)
+    titles: tuple[str, ...]
+
+
+class EncoderName(_Record):
+    """Which weights made the vectors."""
+
+    name: str
+    sha256: str
+
+
+class Stored(_Record):
+    """A passage as it lies in the corpus. ``part`` of ``parts`` of its page."""
+
+    document: str
+    locator: str
+    title: str
+    licence: str
+    attribution: str
+    part: int = Field(ge=1)
+    parts: int = Field(ge=1)
+    text: str
+
+
+class Manifest(_Record):
+    """What a corpus holds. ``files``: sha256 of every file, by its path in the folder."""
+
+    format: int = 1
+    chunk_characters: int
+    overlap_characters: int
+    passages: int = Field(ge=1)
+    sources: tuple[Source, ...] = Field(min_length=1)
+    lexical: str
+    encoder: EncoderName | None = None
+    files: dict[str, str]
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the texts with their origins and licences, which is the corpus's own."""
+        return self.files[PASSAGES]
+
+
+class Corpus:
+    """A corpus to read from. Only the manifest is read before ``open``.
+
+    Raises CorpusError where the folder holds none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lines: mmap.mmap | None = None
+        self._offsets: npt.NDArray[np.int64] | None = None
+        self._seen: dict[str, tuple[int, int, int]] = {}
+        try:
+            self._text = (folder / MANIFEST).read_bytes()
+            self.manifest = Manifest.model_validate_json(self._text)
+        except OSError:
+            raise CorpusError(f"{folder} is not a corpus: it has no {MANIFEST}; {_BUILD}") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            raise CorpusError(
+                f"{folder / MANIFEST} is not a manifest of this version ({where}: {first['msg']}); "
+                f"{_BUILD} anew"
+            ) from None
+
+    def open(self) -> None:
+        """Check every file against the manifest and map the passages. Raises CorpusChanged."""
+        import numpy as np
+
+        self._check()
+        self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
+        with (self.folder / PASSAGES).open("rb") as file:
+            self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def check_unchanged(self) -> None:
+        """Raises CorpusChanged where files are others than those that ``open`` saw.
+
+        Sizes and times are looked at; where they differ, the hashes decide.
+        """
+        try:
+            if all(_stamp(self.folder / name) == seen for name, seen in self._seen.items()):
+                return
+        except OSError:
+            pass
+        self._check()
+
+    def passage(self, number: int) -> Stored:
+        """One passage by its number, from 0."""
+        assert self._lines is not None
+        assert self._offsets is not None
+        start, end = int(self._offsets[number]), int(self._offsets[number + 1])
+        return Stored.model_validate_json(self._lines[start:end])
+
+    def _check(self) -> None:
+        wanted = self.manifest.files | {MANIFEST: hashlib.sha256(self._text).hexdigest()}
+        seen = {}
+        for name, digest in wanted.items():
+            path = self.folder / name
+            try:
+                seen[name] = _stamp(path)
+                found = file_hash(path)
+            except OSError as error:
+                raise CorpusChanged(
+                    f"{path} of the corpus cannot be read any more ({error.strerror}); {_BUILD} "
+                    "and start again: what was paid for is kept"
+                ) from None
+            if found != digest:
+                raise CorpusChanged(
+                    f"{path} was changed while this job was using the corpus, or altered after it "
+                    f"was built; start again, or {_BUILD}: what was paid for is kept"
+                )
+        self._seen = seen
+
+
+def file_hash(path: Path) -> str:
+    """sha256 of a file, read in blocks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def line_of(passage: Stored) -> bytes:
+    """A passage as a line of ``passages.jsonl``."""
+    return (json.dumps(passage.model_dump(), ensure_ascii=False) + "\n").encode()
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    found = os.stat(path)  # noqa: PTH116 called for every file at every query
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,113 @@
+"""Documents as evidence, from files to an answer: by themselves, and beside a simulator."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.cli.app import app
+from flows.cli.errors import ended
+from simulrag.testing.loopback import LoopbackServer
+from simulrag.testing.traffic import question, traffic
+from simulrag.testing.wires import Body, schema_name
+from tests.integration.projects import ROOT, copy_project
+
+PAGE = (ROOT / "docs" / "documents-as-evidence.md").read_text(encoding="utf-8")
+QUERY = {"tool": "query_rag", "arguments": {"query": "selection budget of claims", "top_k": 2}}
+RUN = {"tool": "run_scenario", "arguments": {"speed_factor": 0.92}}
+
+
+def calling(*calls: dict[str, Any]) -> Callable[[Body], str]:
+    """The test double's traffic, with these tool calls."""
+    answer = traffic()
+
+    def reply(body: Body) -> str:
+        return json.dumps({"calls": calls}) if schema_name(body) == "ToolCalls" else answer(body)
+
+    return reply
+
+
+def commands() -> list[list[str]]:
+    """What the page tells to type, in order."""
+    return [shlex.split(line)[1:] for block in blocks("") for line in block.splitlines()]
+
+
+def blocks(language: str) -> list[str]:
+    """The page's blocks in a language."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
+    return [text for named, text in found if named == language]
+
+
+def test_the_page_works_word_for_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = copy_project(tmp_path / "project")
+    (project / "docs").symlink_to(ROOT / "docs")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def typed(*arguments: str) -> str:
+        capsys.readouterr()
+        code = ended(lambda: app(arguments))
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        return said.out
+
+    build, check, handbook, simulate, ask = commands()
+    assert "Licence: Apache-2.0" in typed(*build)
+    assert "FAILED" not in typed(*check)
+    (block,) = blocks("yaml")
+    params = yaml.safe_load((project / "params.yaml").read_text())
+    params["simulators"] |= yaml.safe_load(block)["simulators"]
+    (project / "params.yaml").write_text(yaml.safe_dump(params))
+    assert "### query_rag" in typed(*handbook)
+    assert typed(*simulate).count("<passage number=") == 2
+
+    assert ask[-2:] == ["--model", "openai:gpt-5-mini"]
+    with LoopbackServer(calling(QUERY)) as server:
+        answer = json.loads(typed(*ask[:-1], f"{server.url}#stub", "--json"))
+    (evidence,) = answer["evidence"]
+    assert evidence["simulator"] == "library"
+    assert "Licence: Apache-2.0" in evidence["text"]
+    assert {claim["verdict"] for claim in answer["claims"]} - {None}
+
+    run = ("run_scenario", json.dumps(RUN["arguments"]), "--json")
+    assert json.loads(typed("simulate", "urban", *run))["from_cache"] is False
+    with LoopbackServer(calling(RUN, QUERY)) as server:
+        named = ("--domain", "urban-house", "--model", f"{server.url}#stub", "--json")
+        answer = json.loads(typed("ask", question(3), *named))
+    assert [item["simulator"] for item in answer["evidence"]] == ["urban", "library"]
+    assert json.loads(typed("simulate", "urban-house", *run))["from_cache"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["corpus/x", "params.yaml"], "'.yaml' is not a kind of document"),
+        (["corpus/x", "none.md"], "there is no file none.md"),
+        (["corpus/x", "note.md"], "'note.md' carries no licence: give --licence"),
+        (["flows", "note.md"], "flows is there and is not a corpus"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    reason: str,
+) -> None:
+    (tmp_path / "note.md").write_text("Ice melts.")
+    (tmp_path / "params.yaml").touch()
+    (tmp_path / "flows" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert ended(lambda: app(["library", "build", *arguments])) == 2
+    said = capsys.readouterr().err
+    assert reason in said
+    assert said.count("\n") == 1
