@@ -190,8 +190,9 @@ class Params(Section):
         """The name and the settings of a domain's simulator; its files lie below ``root``."""
         choice = self.simulator(domain)
         settings = dict(choice.settings)
-        if "benchmark" in settings:
-            settings["benchmark"] = str(root / str(settings["benchmark"]))
+        for name in FILE_SETTINGS & settings.keys():
+            if isinstance(settings[name], str) and "://" not in str(settings[name]):
+                settings[name] = str(root / str(settings[name]))
         return choice.name, settings
 
     def model(self, role: Role) -> ModelSettings:
@@ -262,6 +263,9 @@ def _problem(item: Any) -> str:
     shown = f" (given: {given!r})" if plain else ""
     return f"{where}: {item['msg']}{shown}"
 
+
+FILE_SETTINGS = {"benchmark", "document", "handbook", "folder"}
+"""Settings of simulators that name a file or a folder; an address is left as it is."""
 
 RENAMED = {
     "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",

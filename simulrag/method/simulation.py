@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from simulators.base import RunError, Simulator, SimulatorError, ToolModel, validate_call
+from simulators.base import RunError, Simulator, SimulatorError, validate_call
+from simulators.shapes import plain_values, read_values
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError
 from simulrag.records import Evidence, ToolCall
@@ -33,7 +34,7 @@ class Simulations:
     async def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> Evidence:
         """The evidence of one call. Raises ArgumentError or RunError (nothing is stored then)."""
         validated = validate_call(self.simulator, tool, arguments)
-        plain: dict[str, JsonValue] = validated.model_dump(mode="json")
+        plain: dict[str, JsonValue] = plain_values(validated)
         request: dict[str, JsonValue] = {
             "simulator": self.simulator.name,
             "tool": tool,
@@ -48,13 +49,13 @@ class Simulations:
                     self._threads, self._run, tool, validated, seed
                 )
             self.runs += 1
-            return CallResult(response=outputs.model_dump(mode="json"))
+            return CallResult(response=plain_values(outputs))
 
         answer = await self.cache.get_or_call("simulator", request, call)
         kind = self.simulator.tools[tool]
         try:
-            outputs = kind.outputs.model_validate(answer.call.response)
-        except ValidationError:
+            outputs = read_values(kind.outputs, answer.call.response)
+        except ValueError:
             raise CacheError(
                 f"the stored outputs of {self.simulator.name}.{tool} are none of that tool (key "
                 f"{answer.call.key}); the row was altered: run in mode refresh to make it again"
@@ -63,11 +64,11 @@ class Simulations:
             simulator=self.simulator.name,
             call=ToolCall(tool=tool, arguments=plain),
             seed=seed,
-            outputs=outputs.model_dump(mode="json"),
+            outputs=plain_values(outputs),
             text=kind.describe(validated, outputs),
         )
 
-    def _run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+    def _run(self, tool: str, arguments: Any, seed: int) -> Any:
         try:
             return self.simulator.run(tool, arguments, seed)
         except SimulatorError:

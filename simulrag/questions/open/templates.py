@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from simulators.base import ArgumentError, Simulator, Tool, handbook_with_guide, validate_call
+from simulators.shapes import described, names_of
 from simulrag.models.base import Asker
 from simulrag.models.replies import Ask, Placeholder, Template, Templates
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
@@ -110,7 +111,7 @@ def _run_problems(template: Template, simulator: Simulator) -> list[str]:
         problems += [
             f"{tool.name} has no argument '{name}'"
             for name in dict.fromkeys(taken)
-            if name not in tool.arguments.model_fields
+            if name not in names_of(tool.arguments)
         ]
     words = [run.words for run in template.runs]
     problems += _repeats(words, "the words of a run", "given") if len(words) > 1 else []
@@ -182,7 +183,7 @@ def _ask_problems(ask: Ask, template: Template, simulator: Simulator) -> list[st
 
 
 def _output_problems(ask: Ask, tool: Tool) -> list[str]:
-    schema = tool.outputs.model_json_schema()["properties"].get(ask.output)
+    schema = {field.name: field.schema for field in described(tool.outputs)}.get(ask.output)
     if schema is None:
         return [f"{tool.name} has no output '{ask.output}'"]
     words = schema.get("enum", [])
