@@ -165,7 +165,7 @@ def names_of(shape: Shape) -> list[str]:
     return list(shape.properties if isinstance(shape, JsonShape) else shape.model_fields)
 
 
-def read_values(shape: Shape, given: Mapping[str, Any]) -> Values:
+def read_values(shape: Shape, given: object) -> Values:
     """Validated values. Raises ValueError (pydantic's, or one of words)."""
     if not isinstance(given, Mapping):
         raise ValueError(f"this is a {type(given).__name__}, not an object")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import agreement, ask, imports, record, run, schedule, settings
+from flows.cli import agreement, ask, imports, mcp, record, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
@@ -52,6 +52,7 @@ app.command(epilog="Example: simulrag simulate urban run_scenario '{\"speed_fact
     ask.simulate
 )
 app.command()(ask.handbook)
+app.command()(mcp.mcp)
 app.command()(run.run)
 app.command()(run.retry)
 app.command()(run.table)

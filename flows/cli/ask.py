@@ -13,6 +13,7 @@ from flows.cli.output import DomainArgument, Json, print_json
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
+    from simulators.base import Simulator
     from simulrag.records import Answer, Evidence, Question
 
 Domain = Annotated[
@@ -52,7 +53,7 @@ def ask(
         answer, source = stored_answer(project, params, known)
         text = known.text
     else:
-        params, source = _with_model(params, model, known)
+        params, source = with_model(params, model, known)
         if domain is None and known is None:
             raise InputError(f"give --domain, one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
@@ -180,7 +181,13 @@ def answer_anew(project: Project, params: Params, text: str, domain: str) -> Ans
 
 
 def simulate_tool(
-    domain: str, tool: str, arguments: dict[str, Any], seed: int | None
+    domain: str,
+    tool: str,
+    arguments: dict[str, Any],
+    seed: int | None,
+    *,
+    project: Project | None = None,
+    simulator: Simulator | None = None,
 ) -> tuple[Evidence, bool]:
     """One simulator run, and whether it came from the cache."""
     from flows.params import load_params
@@ -189,9 +196,9 @@ def simulate_tool(
     from simulrag.calls import CallCache
     from simulrag.method.simulation import Simulations
 
-    project = find_project()
+    project = project or find_project()
     params = load_params(project.params)
-    simulator = load_simulator(project, params, domain)
+    simulator = simulator or load_simulator(project, params, domain)
     if seed is None:
         seed = params.simulator(domain).seed
     place = cache_place(project, params.operations)
@@ -263,7 +270,7 @@ def show(question: str, answer: Answer, source: str, centrality: str) -> None:
         console.print(Text(item.text))
 
 
-def _with_model(params: Params, model: str | None, known: Question | None) -> tuple[Params, str]:
+def with_model(params: Params, model: str | None, known: Question | None) -> tuple[Params, str]:
     """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
     from simulrag.errors import InputError
 

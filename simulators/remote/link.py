@@ -167,8 +167,9 @@ class Link:
         from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
         task = asyncio.ensure_future(work)
+        both: list[asyncio.Future[Any]] = [task, live.problem]
         waited, _ = await asyncio.wait(
-            [task, live.problem],
+            both,
             timeout=self._limits.timeout_s,
             return_when=asyncio.FIRST_COMPLETED,
         )
@@ -250,10 +251,9 @@ class Link:
             async with AsyncExitStack() as stack:
                 live = Live(await stack.enter_async_context(self._client(failed)), problem)
                 ready.set_result(live)
-                await asyncio.wait(
-                    [asyncio.ensure_future(live.stop.wait()), problem],
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                ends: list[asyncio.Future[Any]] = [asyncio.create_task(live.stop.wait()), problem]
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                ends[0].cancel()
         except asyncio.CancelledError:
             raise
         except BaseException as error:

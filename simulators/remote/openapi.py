@@ -117,9 +117,9 @@ def _operation(
         schema = _json_schema(document, body.get("content"), name, "its body")
         fields = schema.get("properties")
         if isinstance(fields, Mapping) and schema.get("type", "object") == "object":
-            must = set(schema.get("required", ())) if body.get("required") else set()
+            needed = set(schema.get("required", ())) if body.get("required") else set()
             for argument, part in fields.items():
-                add(str(argument), _target(document, part), "json", argument in must, "")
+                add(str(argument), _target(document, part), "json", argument in needed, "")
         else:
             add(BODY, schema, BODY, bool(body.get("required")), str(body.get("description", "")))
     arguments = {"type": "object", "properties": properties, "required": required}
