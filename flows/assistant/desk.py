@@ -75,7 +75,9 @@ OFFERS = {
         Offer(
             "handbook",
             "What a domain's simulator can and cannot tell, with its tools and their ranges.",
-            JsonShape({"type": "object", "properties": {"domain": _DOMAIN}, "required": ["domain"]}),
+            JsonShape(
+                {"type": "object", "properties": {"domain": _DOMAIN}, "required": ["domain"]}
+            ),
             True,
         ),
         Offer(
@@ -94,7 +96,9 @@ class Desk:
     Without ``allowed`` no model is asked and no service of somebody else's is called.
     """
 
-    def __init__(self, project: Project, *, allowed: bool = False, model: str | None = None) -> None:
+    def __init__(
+        self, project: Project, *, allowed: bool = False, model: str | None = None
+    ) -> None:
         self.project = project
         self.allowed = allowed
         self.model = model

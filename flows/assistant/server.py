@@ -9,7 +9,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-import mcp.types as types
+from mcp import types
 from mcp.server.lowlevel import Server
 
 from flows.assistant.desk import OFFERS, Desk, Said
@@ -116,7 +116,9 @@ def serve_http(desk: Desk, port: int, token: str) -> None:
         try:
             listening.bind((HOST, port))
         except OSError as error:
-            raise InputError(f"port {port} cannot be used ({error.strerror}); name another") from None
+            raise InputError(
+                f"port {port} cannot be used ({error.strerror}); name another"
+            ) from None
         bound = listening.getsockname()[1]
         sys.stderr.write(f"listening on http://{HOST}:{bound}{PATH}\n")
         sys.stderr.flush()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.output import DomainArgument, Json, print_json
+from flows.cli.route import AUTO, route_question
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -24,7 +25,14 @@ Domain = Annotated[
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes, or a question's id.")],
-    domain: Domain = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            "--domain",
+            "-d",
+            help="A domain of params.yaml, or auto: the first that fits, else none.",
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -46,6 +54,9 @@ def ask(
         raise InputError("the question is empty; give it in quotes")
     project = find_project()
     params = load_params(project.params)
+    auto = domain == AUTO and AUTO not in params.simulators
+    if auto:
+        domain = None
     if domain is not None:
         params.simulator(domain)  # a wrong name is the user's to see
     known = find_question(project, params, question, domain)
@@ -54,10 +65,16 @@ def ask(
         text = known.text
     else:
         params, source = with_model(params, model, known)
-        if domain is None and known is None:
-            raise InputError(f"give --domain, one of: {', '.join(params.domains)}")
+        if domain is None and known is None and not auto:
+            raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
-        answer = answer_anew(project, params, text, domain or (known.domain if known else ""))
+        if auto:
+            found, _ = route_question(project, params, text)
+            domain = found.chosen
+            source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
+        else:
+            domain = domain or (known.domain if known else "")
+        answer = answer_anew(project, params, text, domain)
     if as_json:
         print_json({"source": source, **answer_json(text, answer)})
     else:
@@ -156,17 +173,21 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
 
 
-def answer_anew(project: Project, params: Params, text: str, domain: str) -> Answer:
-    """Answer one question by itself: what is within the simulator's reach is verified."""
+def answer_anew(project: Project, params: Params, text: str, domain: str | None) -> Answer:
+    """Answer one question by itself: what is within the simulator's reach is verified.
+
+    Without a domain nothing is run: the answer is closed-book and unverified.
+    """
     from flows.stages.bench import load_simulator, open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
     from simulrag.method.algorithm import answer_question
+    from simulrag.method.routing import NoSource
 
-    simulator = load_simulator(project, params, domain)
-    question = ask_for(text).model_copy(update={"domain": domain})
+    simulator = NoSource() if domain is None else load_simulator(project, params, domain)
+    question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
     method = params.answer.for_one_question()
-    seed = params.simulator(domain).seed
+    seed = 0 if domain is None else params.simulator(domain).seed
 
     async def answer() -> Answer:
         async with open_bench(

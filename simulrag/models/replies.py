@@ -245,3 +245,21 @@ class ReferenceClaims(Reply):
     """Reply to ``reference_claims``."""
 
     claims: Annotated[list[TaggedClaim], Field(min_length=1)]
+
+
+class SourceFit(Reply):
+    """What one source can say to a question: ``covers`` in words, ``tool`` one of its tools.
+
+    Both are empty where the source cannot say anything.
+    """
+
+    source: Text
+    fit: Literal["fits", "partly", "not"]
+    covers: StrictStr
+    tool: StrictStr
+
+
+class RouteReply(Reply):
+    """Reply to ``route``; each source has to be there exactly once."""
+
+    sources: list[SourceFit]

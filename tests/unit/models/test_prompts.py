@@ -12,7 +12,7 @@ from simulrag.errors import InputError
 from simulrag.models.prompts import SEPARATOR, Prompts, packaged_prompts
 
 FILES = sorted((Path(__file__).parents[3] / "prompts").glob("*/*.md.j2"))
-OF_A_STAGE = {"handbook", "tolerance"}
+OF_A_STAGE = {"handbook", "sources", "tolerance"}
 """What may stand in the system part: the same for every question of a stage."""
 ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "claims", "claim"]
 """What several calls of a question share comes before what differs between them."""
