@@ -53,6 +53,7 @@ class Live:
     client: Client
     problem: asyncio.Future[None]
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    keeper: asyncio.Task[None] | None = None
     calls: int = 0
     left: bool = False
 
@@ -90,7 +91,21 @@ class Link:
 
     def close(self) -> None:
         """End the session, and the server's process where it is ours."""
-        _on_loop(self._leave(self._live))
+        _on_loop(self._end())
+
+    def forget(self) -> None:
+        """The same without waiting: a finaliser may run in the loop's own thread."""
+        _loop().call_soon_threadsafe(self._forgotten)
+
+    def _forgotten(self) -> None:
+        if self._live is not None:
+            self._live.stop.set()
+
+    async def _end(self) -> None:
+        live = self._live
+        await self._leave(live)
+        if live is not None and live.keeper is not None:
+            await asyncio.wait([live.keeper], timeout=START_S)
 
     async def _greet(self) -> Greeting:
         live = await self._session()
@@ -232,6 +247,7 @@ class Link:
                 try:
                     async with asyncio.timeout(max(START_S, self._limits.timeout_s)):
                         live = self._live = await ready
+                    live.keeper = keeper
                 except TimeoutError:
                     keeper.cancel()
                     await asyncio.gather(keeper, return_exceptions=True)

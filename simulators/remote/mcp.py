@@ -67,7 +67,7 @@ class McpSimulator(RemoteSimulator):
         self._limits = limits
         self._secrets = address.secrets
         about = self._link.greet()
-        weakref.finalize(self, self._link.close)  # also where the interpreter ends
+        weakref.finalize(self, self._link.forget)  # also where the interpreter ends
         super().__init__(
             name=name,
             title=about.name,

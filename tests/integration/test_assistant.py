@@ -38,7 +38,7 @@ async def test_an_assistant_runs_sumo_over_stdio(project: Path, tmp_path: Path) 
         first = await client.call_tool("simulate", CALL, progress_callback=progress)
         again = await client.call_tool("simulate", CALL)
     assert first.structured_content is not None
-    assert first.structured_content["outputs"]["average_travel_time_s"] > 0
+    assert first.structured_content["outputs"]["travel_time_s"] > 0
     assert first.structured_content["from_cache"] is False
     assert again.structured_content == {**first.structured_content, "from_cache": True}
     assert all(message.startswith("simulate: running for") for message in heard)
