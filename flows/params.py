@@ -256,11 +256,16 @@ class Params(Section):
 
 def _located(settings: Mapping[str, JsonValue], root: Path) -> dict[str, JsonValue]:
     """Settings of a simulator with the paths of its files, which lie below the project."""
-    paths = {name: str(root / str(settings[name])) for name in _PATHS if name in settings}
+    paths = {
+        name: str(root / str(settings[name]))
+        for name in FILE_SETTINGS & settings.keys()
+        if isinstance(settings[name], str) and "://" not in str(settings[name])
+    }
     return {**settings, **paths}
 
 
-_PATHS = ("benchmark", "corpus")
+FILE_SETTINGS = {"benchmark", "corpus", "document", "folder", "handbook"}
+"""Settings of simulators that name a file or a folder; an address is left as it is."""
 
 RECORDED = ("anthropic", "claude")
 """Provider and model of the recorded run; no service has a model of that name."""

@@ -14,11 +14,41 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.fields import FieldInfo
+from simulators.shapes import (
+    Described,
+    JsonShape,
+    Shape,
+    ToolModel,
+    Values,
+    described,
+    measured,
+    read_values,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+__all__ = [
+    "NOT_RUN",
+    "ArgumentError",
+    "Exampled",
+    "Guided",
+    "JsonShape",
+    "MissingEngineError",
+    "RunError",
+    "Simulator",
+    "SimulatorError",
+    "Tool",
+    "ToolModel",
+    "code_files",
+    "compiled",
+    "engine_version",
+    "files_fingerprint",
+    "handbook_with_guide",
+    "measured",
+    "render_handbook",
+    "validate_call",
+]
 
 _TOOLS = "## Tools"
 NOT_RUN = ("training", "validate.py")
@@ -41,36 +71,22 @@ class MissingEngineError(SimulatorError):
     """A program or file that the simulator needs is not on this machine."""
 
 
-class ToolModel(BaseModel):
-    """Base of tools' arguments and outputs: strict, closed, immutable.
-
-    Units are named in the field name (``_s``, ``_mg``, ``_degc``, ``_percent``) and, for the
-    handbook, in ``json_schema_extra={"unit": ...}``.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-def measured(unit: str, meaning: str, **more: Any) -> Any:
-    """A field with its unit and meaning for the handbook; ``more`` goes to pydantic's Field."""
-    return Field(description=meaning, json_schema_extra={"unit": unit}, **more)
-
-
 @dataclass(frozen=True)
 class Tool:
     """One thing a simulator can be asked.
 
-    ``template`` is Jinja text over ``arguments`` and ``outputs`` (both the pydantic models) that
-    turns a run into the text context a language model reads.
+    ``arguments`` and ``outputs`` are pydantic classes, or JSON schemas (``JsonShape``) of what a
+    service takes and gives; their values are then plain dicts. ``template`` is Jinja text over both
+    that turns a run into the text context a language model reads.
     """
 
     name: str
     description: str
-    arguments: type[ToolModel]
-    outputs: type[ToolModel]
+    arguments: Shape
+    outputs: Shape
     template: str
 
-    def describe(self, arguments: ToolModel, outputs: ToolModel) -> str:
+    def describe(self, arguments: Values, outputs: Values) -> str:
         """The run as text, in words and numbers with units."""
         text = compiled(self.template).render(arguments=arguments, outputs=outputs)
         return re.sub(r"[ \t]*\n[ \t]*", "\n", text).strip()
@@ -112,8 +128,11 @@ class Simulator(Protocol):
         """Prose and the generated parameter tables, as Markdown."""
         ...
 
-    def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
-        """Run one tool. Deterministic in (tool, arguments, seed). Raises SimulatorError."""
+    def run(self, tool: str, arguments: Any, seed: int) -> Any:
+        """Run one tool. Deterministic in (tool, arguments, seed). Raises SimulatorError.
+
+        ``arguments`` and the outputs are of the tool's shapes: ToolModels, or plain dicts.
+        """
         ...
 
     def fingerprint(self) -> str:
@@ -163,14 +182,16 @@ class Joined(Protocol):
         ...
 
 
-def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> ToolModel:
-    """The validated arguments of a call, or an ArgumentError that says what to do."""
+def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> Any:
+    """The validated arguments of a call, or an ArgumentError that says what to do.
+
+    A ToolModel, or a dict where the tool's shape is a JSON schema.
+    """
     if tool not in simulator.tools:
         known = ", ".join(sorted(simulator.tools))
         raise ArgumentError(f"{simulator.name} has no tool '{tool}'; its tools are: {known}")
-    model = simulator.tools[tool].arguments
     try:
-        return model.model_validate(dict(arguments))
+        return read_values(simulator.tools[tool].arguments, arguments)
     except ValueError as error:
         errors = getattr(error, "errors", None)
         problems = errors() if callable(errors) else [{"loc": (), "msg": str(error)}]
@@ -187,11 +208,10 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
         parts += ["", f"### {tool.name}", "", tool.description.strip(), "", "Arguments:", ""]
         parts.append("| name | type | unit | range | default | meaning |")
         parts.append("| --- | --- | --- | --- | --- | --- |")
-        schemas = tool.arguments.model_json_schema()["properties"]
-        for name, field in tool.arguments.model_fields.items():
-            schema = schemas[name]
-            default = "required" if field.is_required() else _show(field.default)
-            cells = [name, _type(schema), _unit(field), _range(schema), default, _meaning(field)]
+        for field in described(tool.arguments):
+            default = "required" if field.required else _show(field.default)
+            kind, limits = _type(field.schema), _range(field.schema)
+            cells = [field.name, kind, field.unit, limits, default, _meaning(field)]
             parts.append("| " + " | ".join(cells) + " |")
         parts += [
             "",
@@ -200,10 +220,9 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
             "| name | type | unit | meaning |",
             "| --- | --- | --- | --- |",
         ]
-        schemas = tool.outputs.model_json_schema()["properties"]
         parts += [
-            f"| {name} | {_type(schemas[name])} | {_unit(field)} | {_meaning(field)} |"
-            for name, field in tool.outputs.model_fields.items()
+            f"| {field.name} | {_type(field.schema)} | {field.unit} | {_meaning(field)} |"
+            for field in described(tool.outputs)
         ]
     return "\n".join(parts) + "\n"
 
@@ -283,13 +302,8 @@ def _show(value: object) -> str:
     )
 
 
-def _unit(field: FieldInfo) -> str:
-    extra = field.json_schema_extra
-    return str(extra.get("unit", "-")) if isinstance(extra, dict) else "-"
-
-
-def _meaning(field: FieldInfo) -> str:
-    return (field.description or "").replace("|", "/").replace("\n", " ")
+def _meaning(field: Described) -> str:
+    return field.meaning.replace("|", "/").replace("\n", " ")
 
 
 def _type(schema: Mapping[str, Any]) -> str:
@@ -299,6 +313,8 @@ def _type(schema: Mapping[str, Any]) -> str:
         return f"one of {schema['const']}"
     if "anyOf" in schema:
         return " or ".join(_type(part) for part in schema["anyOf"])
+    if isinstance(schema.get("type"), list):
+        return " or ".join(schema["type"])
     if schema.get("type") == "array":
         return f"list of {_type(schema.get('items', {}))}"
     return str(schema.get("type", "object"))

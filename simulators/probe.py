@@ -14,6 +14,7 @@ from typing import Any
 
 from simulators.base import SimulatorError, validate_call
 from simulators.registry import load
+from simulators.shapes import text_of
 
 HOUSE = "simulators"
 
@@ -67,7 +68,7 @@ def probe(task: Task) -> Probed:
         for call in calls:
             arguments = validate_call(simulator, tool, call)
             outputs = simulator.run(tool, arguments, 0)
-            found.outputs[f"{tool} {json.dumps(call)}"] = outputs.model_dump_json()
+            found.outputs[f"{tool} {json.dumps(call)}"] = text_of(outputs)
     root = package_root(type(simulator).__module__)
     own = {path for path in opened.take() | _loaded() if _belongs(path, root)}
     found.hashed = sorted(map(str, hashed))

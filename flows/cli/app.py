@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import agreement, ask, imports, record, run, schedule, settings
+from flows.cli import agreement, ask, imports, mcp, record, route, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
@@ -48,11 +48,15 @@ app.command(
     epilog='Example: simulrag ask "The city lowers the speed limit by 30 percent. How does the '
     'average travel time change?" --domain urban --model openai:gpt-5-mini'
 )(ask.ask)
+app.command(
+    epilog='Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
+)(route.route)
 app.command()(ask.questions)
 app.command(epilog="Example: simulrag simulate urban run_scenario '{\"speed_factor\": 0.8}'")(
     ask.simulate
 )
 app.command()(ask.handbook)
+app.command()(mcp.mcp)
 app.command()(run.run)
 app.command()(run.retry)
 app.command()(run.table)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from flows.cli.output import DomainArgument, Json, print_json
+from flows.cli.route import AUTO, route_question
 from flows.cli.why import attribution_of, show_why, why_json
 
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
+    from simulators.base import Simulator
     from simulrag.records import Answer, Evidence, Question
 
 Domain = Annotated[
@@ -24,7 +26,14 @@ Domain = Annotated[
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes, or a question's id.")],
-    domain: Domain = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            "--domain",
+            "-d",
+            help="A domain of params.yaml, or auto: the first that fits, else none.",
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +64,9 @@ def ask(
         raise InputError("the question is empty; give it in quotes")
     project = find_project()
     params = load_params(project.params)
+    auto = domain == AUTO and AUTO not in params.simulators
+    if auto:
+        domain = None
     if domain is not None:
         params.simulator(domain)  # a wrong name is the user's to see
     if method is not None:
@@ -65,11 +77,17 @@ def ask(
     if known and stored and (method is None or (method == "paper") == _as_published(stored[0])):
         (answer, source), text = stored, known.text
     else:
-        params, source = _with_model(project, params, model, known)
-        if domain is None and known is None:
-            raise InputError(f"give --domain, one of: {', '.join(params.domains)}")
+        params, source = with_model(project, params, model, known)
+        if domain is None and known is None and not auto:
+            raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
-        answer = answer_anew(project, params, text, domain or (known.domain if known else ""))
+        if auto:
+            fits, _ = route_question(project, params, text)
+            domain = fits.chosen
+            source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
+        else:
+            domain = domain or (known.domain if known else "")
+        answer = answer_anew(project, params, text, domain)
     found = attribution_of(project, params, text, answer) if why else None
     if as_json:
         reasons = {"why": why_json(found)} if found else {}
@@ -176,17 +194,21 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
 
 
-def answer_anew(project: Project, params: Params, text: str, domain: str) -> Answer:
-    """Answer one question by itself: what is within the simulator's reach is verified."""
+def answer_anew(project: Project, params: Params, text: str, domain: str | None) -> Answer:
+    """Answer one question by itself: what is within the simulator's reach is verified.
+
+    Without a domain nothing is run: the answer is closed-book and unverified.
+    """
     from flows.stages.bench import load_simulator, open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
     from simulrag.method.algorithm import answer_question
+    from simulrag.method.routing import NoSource
 
-    simulator = load_simulator(project, params, domain)
-    question = ask_for(text).model_copy(update={"domain": domain})
+    simulator = NoSource() if domain is None else load_simulator(project, params, domain)
+    question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
     method = params.answer.for_one_question()
-    seed = params.simulator(domain).seed
+    seed = 0 if domain is None else params.simulator(domain).seed
 
     async def answer() -> Answer:
         async with open_bench(
@@ -201,7 +223,13 @@ def answer_anew(project: Project, params: Params, text: str, domain: str) -> Ans
 
 
 def simulate_tool(
-    domain: str, tool: str, arguments: dict[str, Any], seed: int | None
+    domain: str,
+    tool: str,
+    arguments: dict[str, Any],
+    seed: int | None,
+    *,
+    project: Project | None = None,
+    simulator: Simulator | None = None,
 ) -> tuple[Evidence, bool]:
     """One simulator run, and whether it came from the cache."""
     from flows.params import load_params
@@ -210,9 +238,9 @@ def simulate_tool(
     from simulrag.calls import CallCache
     from simulrag.method.simulation import Simulations
 
-    project = find_project()
+    project = project or find_project()
     params = load_params(project.params)
-    simulator = load_simulator(project, params, domain)
+    simulator = simulator or load_simulator(project, params, domain)
     if seed is None:
         seed = params.simulator(domain).seed
     place = cache_place(project, params.operations)
@@ -222,7 +250,7 @@ def simulate_tool(
         return evidence, simulations.runs == 0
 
 
-def _with_model(
+def with_model(
     project: Project, params: Params, model: str | None, known: Question | None
 ) -> tuple[Params, str]:
     """The parameters to answer anew with. Raises InputError where only recorded calls are there."""

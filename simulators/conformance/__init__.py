@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from simulators.base import ArgumentError, Guided, Simulator, handbook_with_guide, validate_call
-from simulators.conformance.ranges import schemas, values_outside
+from simulators.conformance.ranges import required, schemas, values_outside
 from simulators.conformance.runs import (
     Call,
     Finding,
@@ -30,6 +30,7 @@ from simulators.conformance.runs import (
 from simulators.conformance.texts import texts
 from simulators.probe import Probed, Task
 from simulators.registry import load
+from simulators.shapes import JsonShape, names_of, text_of
 
 __all__ = ["Finding", "check"]
 PROBE_TIMEOUT_S = 600
@@ -71,7 +72,7 @@ def _handbook(simulator: Simulator) -> Finding:
     for name, tool in simulator.tools.items():
         if tool.name != name:
             found.problems.append(f"tool '{name}' calls itself '{tool.name}'")
-        fields = [*tool.arguments.model_fields, *tool.outputs.model_fields]
+        fields = [*names_of(tool.arguments), *names_of(tool.outputs)]
         missing = [word for word in (name, *fields) if word not in text]
         if missing:
             found.problems.append(f"it lacks {', '.join(missing)} of {name}")
@@ -82,7 +83,7 @@ def _repeated(
     simulator: Simulator, runs: Sequence[Run], calls: Mapping[str, list[Call]], probed: Probed
 ) -> Finding:
     found = Finding("equal seeds, equal bytes")
-    first = {(run.tool.name, json.dumps(run.call)): run.outputs.model_dump_json() for run in runs}
+    first = {(run.tool.name, json.dumps(run.call)): text_of(run.outputs) for run in runs}
     count = 0
     for tool, starts in calls.items():
         for call in starts:
@@ -90,7 +91,7 @@ def _repeated(
             if key not in first:
                 continue
             again = run_once(simulator, tool, call, found)
-            if again is not None and again.outputs.model_dump_json() != first[key]:
+            if again is not None and text_of(again.outputs) != first[key]:
                 found.problems.append(f"{tool} {key[1]}: two runs with one seed differ")
             elsewhere = probed.outputs.get(f"{tool} {key[1]}")
             if elsewhere is not None and elsewhere != first[key]:
@@ -118,13 +119,14 @@ def _refusals(simulator: Simulator, calls: Mapping[str, list[Call]]) -> Finding:
 
     refused("no-such-tool", {}, "an unknown tool")
     for tool, starts in calls.items():
-        fields = simulator.tools[tool].arguments.model_fields
+        shape = simulator.tools[tool].arguments
         for call in starts[:1]:
-            refused(tool, {**call, "no_such_argument": 1}, "an unknown argument")
-            for name, schema in schemas(simulator.tools[tool].arguments).items():
+            if not (isinstance(shape, JsonShape) and shape.schema.get("additionalProperties")):
+                refused(tool, {**call, "no_such_argument": 1}, "an unknown argument")
+            for name, schema in schemas(shape).items():
                 for value in values_outside(schema):
                     refused(tool, {**call, name: value}, f"{name} = {value!r}, out of its range,")
-                if name in call and fields[name].is_required():
+                if name in call and name in required(shape):
                     left = {key: value for key, value in call.items() if key != name}
                     refused(tool, left, f"a call without {name}")
     found.seen = f"{count} wrong calls"

@@ -6,18 +6,28 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from simulators.base import ToolModel
+from simulators.shapes import Shape, described
 
 
-def schemas(model: type[ToolModel]) -> dict[str, Mapping[str, Any]]:
+def schemas(shape: Shape) -> dict[str, Mapping[str, Any]]:
     """By field its JSON schema."""
-    found: dict[str, Mapping[str, Any]] = model.model_json_schema().get("properties", {})
-    return found
+    return {field.name: field.schema for field in described(shape)}
+
+
+def required(shape: Shape) -> set[str]:
+    """The fields that must be given."""
+    return {field.name for field in described(shape) if field.required}
 
 
 def parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The schema itself, or the alternatives that it names."""
-    return [part for part in (schema, *schema.get("anyOf", ())) if "anyOf" not in part]
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            return [part for other in schema[word] for part in parts(other)]
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return [{**schema, "type": kind} for kind in kinds]
+    return [schema]
 
 
 def is_scalar(schema: Mapping[str, Any]) -> bool:
@@ -67,7 +77,6 @@ def values_outside(schema: Mapping[str, Any]) -> Iterator[Any]:
     yield math.nan
 
 
-def unit_of(model: type[ToolModel], name: str) -> str:
+def unit_of(shape: Shape, name: str) -> str:
     """A field's unit as the handbook shows it; '-' for none."""
-    extra = model.model_fields[name].json_schema_extra
-    return str(extra.get("unit", "-")) if isinstance(extra, dict) else "-"
+    return next(field.unit for field in described(shape) if field.name == name)

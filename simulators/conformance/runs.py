@@ -14,10 +14,10 @@ from simulators.base import (
     Simulator,
     SimulatorError,
     Tool,
-    ToolModel,
     validate_call,
 )
-from simulators.conformance.ranges import schemas, values_within
+from simulators.conformance.ranges import required, schemas, values_within
+from simulators.shapes import JsonShape, Values, read_values
 
 Call = dict[str, Any]
 
@@ -42,8 +42,8 @@ class Run:
 
     tool: Tool
     call: Call
-    arguments: ToolModel
-    outputs: ToolModel
+    arguments: Values
+    outputs: Values
     seconds: float
 
 
@@ -74,7 +74,7 @@ def _made(tool: Tool, found: Finding) -> Call:
     """A call with a value from inside its range for each argument that must be given."""
     call = {}
     for name, schema in schemas(tool.arguments).items():
-        if tool.arguments.model_fields[name].is_required():
+        if name in required(tool.arguments):
             values = list(values_within(schema))
             if values:
                 call[name] = values[len(values) // 2]
@@ -116,12 +116,23 @@ def run_once(simulator: Simulator, tool: str, call: Call, found: Finding) -> Run
         found.problems.append(f"{shown}: {named(error)}, which is not a SimulatorError")
         return None
     kind = simulator.tools[tool]
-    if not isinstance(outputs, kind.outputs):
-        found.problems.append(
-            f"{shown}: gave {type(outputs).__name__}, not {kind.outputs.__name__}"
-        )
+    wrong = _misfit(kind, outputs)
+    if wrong:
+        found.problems.append(f"{shown}: {wrong}")
         return None
     return Run(kind, call, arguments, outputs, time.perf_counter() - began)
+
+
+def _misfit(kind: Tool, outputs: Values) -> str:
+    """Why outputs are not of the tool's shape; empty where they are."""
+    if not isinstance(kind.outputs, JsonShape):
+        fits = isinstance(outputs, kind.outputs)
+        return "" if fits else f"gave {type(outputs).__name__}, not {kind.outputs.__name__}"
+    try:
+        read_values(kind.outputs, outputs)
+    except ValueError as error:
+        return f"gave outputs that do not fit their schema: {error}"
+    return ""
 
 
 def refusal(simulator: Simulator, tool: str, call: Call) -> str | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulators.base import Simulator, SimulatorError, validate_call
+from simulators.shapes import text_of
 
 RELATIVE = 1e-6
 RUNS_A_DOMAIN = 3
@@ -59,7 +60,7 @@ def verify(simulator: Simulator, runs: Sequence[RecordedRun]) -> Agreement:
         except SimulatorError as error:
             found.differences.append(f"{run.tool}: {error}")
             continue
-        ours = json.loads(outputs.model_dump_json())
+        ours = json.loads(text_of(outputs))
         if ours == run.outputs:
             found.equal += 1
         elif apart := differences(run.outputs, ours):

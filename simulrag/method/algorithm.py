@@ -229,11 +229,14 @@ async def _support(work: _Work, merged: Sequence[MergedClaim]) -> list[list[bool
 async def _boundaries(
     work: _Work, merged: Sequence[MergedClaim], settings: MethodSettings
 ) -> list[bool]:
+    simulator = work.use.simulations.simulator
+    if not simulator.tools:  # nothing to verify a claim with
+        return [False] * len(merged)
     with _step("assess"):
         return await assess_boundaries(
             work.text,
             [claim.text for claim in merged],
-            work.use.simulations.simulator.handbook(),
+            simulator.handbook(),
             work.ask,
             claims_per_call=settings.claims_per_call.boundary,
         )

@@ -24,10 +24,13 @@ async def retrieve(
 
     A call that the simulator refuses, or a run that fails, goes back to the model with the
     reason, at most ``max_attempts`` attempts in all. A simulator that only looks evidence up
-    (``oracle``) is asked by the question itself and costs no model call. So is one that the
-    question makes calls of (``Consulted``), before the model proposes calls of its other tools.
+    (``oracle``) is asked by the question itself and costs no model call, as does one without tools.
+    So is one that the question makes calls of (``Consulted``), before the model proposes calls of
+    its other tools.
     """
     simulator = simulations.simulator
+    if not simulator.tools:
+        return Retrieval(status="not_applicable")
     if simulator.oracle:
         return await _look_up(question, simulations, seed)
     asked = simulator.consult(question) if isinstance(simulator, Consulted) else ()

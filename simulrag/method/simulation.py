@@ -7,16 +7,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from simulators.base import (
-    Joined,
-    RunError,
-    Simulator,
-    SimulatorError,
-    ToolModel,
-    validate_call,
-)
+from simulators.base import Joined, RunError, Simulator, SimulatorError, validate_call
+from simulators.shapes import plain_values, read_values
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError
 from simulrag.records import Evidence, ToolCall
@@ -45,7 +39,7 @@ class Simulations:
         """The evidence of one call. Raises ArgumentError or RunError (nothing is stored then)."""
         validated = validate_call(self.simulator, tool, arguments)
         source = self._sources[tool]
-        plain: dict[str, JsonValue] = validated.model_dump(mode="json")
+        plain: dict[str, JsonValue] = plain_values(validated)
         request: dict[str, JsonValue] = {
             "simulator": source.name,
             "tool": tool,
@@ -60,13 +54,13 @@ class Simulations:
                     self._threads, _run, source, tool, validated, seed
                 )
             self.runs += 1
-            return CallResult(response=outputs.model_dump(mode="json"))
+            return CallResult(response=plain_values(outputs))
 
         answer = await self.cache.get_or_call("simulator", request, call)
         kind = source.tools[tool]
         try:
-            outputs = kind.outputs.model_validate(answer.call.response)
-        except ValidationError:
+            outputs = read_values(kind.outputs, answer.call.response)
+        except ValueError:
             raise CacheError(
                 f"the stored outputs of {source.name}.{tool} are none of that tool (key "
                 f"{answer.call.key}); the row was altered: run in mode refresh to make it again"
@@ -75,7 +69,7 @@ class Simulations:
             simulator=source.name,
             call=ToolCall(tool=tool, arguments=plain),
             seed=seed,
-            outputs=outputs.model_dump(mode="json"),
+            outputs=plain_values(outputs),
             text=kind.describe(validated, outputs),
         )
 
@@ -84,7 +78,7 @@ def _source(simulator: Simulator, tool: str) -> Simulator:
     return simulator.source_of(tool) if isinstance(simulator, Joined) else simulator
 
 
-def _run(simulator: Simulator, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+def _run(simulator: Simulator, tool: str, arguments: Any, seed: int) -> Any:
     try:
         return simulator.run(tool, arguments, seed)
     except SimulatorError:

@@ -364,3 +364,21 @@ class Relevance(Reply):
 
     thoughts: Text
     rating: Annotated[StrictInt, Field(ge=1, le=6)]
+
+
+class SourceFit(Reply):
+    """What one source can say to a question: ``covers`` in words, ``tool`` one of its tools.
+
+    Both are empty where the source cannot say anything.
+    """
+
+    source: Text
+    fit: Literal["fits", "partly", "not"]
+    covers: StrictStr
+    tool: StrictStr
+
+
+class RouteReply(Reply):
+    """Reply to ``route``; each source has to be there exactly once."""
+
+    sources: list[SourceFit]

@@ -177,6 +177,25 @@ def _tool_calls(said: list[Message]) -> Any:
     return {"calls": tool_calls(_part(said, "question"), _part(said, "handbook"))}
 
 
+def _route(said: list[Message]) -> Any:
+    """The source with a tool that compares with the baseline fits; questions of ours are of it."""
+    _, *parts = re.split(r"^# Source: ", _part(said, "sources"), flags=re.M)
+    inside = _SCHEME.search(_part(said, "question")) is not None
+    found = []
+    for part in parts:
+        name, _, handbook = part.partition("\n")
+        fits = inside and "compare_with_baseline" in handbook
+        found.append(
+            {
+                "source": name.strip(),
+                "fit": "partly" if fits else "not",
+                "covers": "travel, idling and emissions" if fits else "",
+                "tool": "compare_with_baseline" if fits else "",
+            }
+        )
+    return {"sources": found}
+
+
 def _decomposition(said: list[Message]) -> Any:
     if section(said, "evidence") is not None:
         return _uncovered(said)
@@ -348,6 +367,7 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "BenchmarkQuestion": _question,
     "ReferenceClaims": _reference_claims,
     "ToolCalls": _tool_calls,
+    "RouteReply": _route,
     "Decomposition": _decomposition,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,

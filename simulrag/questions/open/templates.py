@@ -14,6 +14,7 @@ from simulators.base import (
     set_up_facts,
     validate_call,
 )
+from simulators.shapes import described, names_of
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import (
@@ -154,7 +155,7 @@ def _run_problems(template: Template, simulator: Simulator) -> list[str]:
         problems += [
             f"{tool.name} has no argument '{name}'"
             for name in dict.fromkeys(taken)
-            if name not in tool.arguments.model_fields
+            if name not in names_of(tool.arguments)
         ]
     words = [run.words for run in template.runs]
     problems += _repeats(words, "the words of a run", "given") if len(words) > 1 else []
@@ -226,7 +227,7 @@ def _ask_problems(ask: Ask, template: Template, simulator: Simulator) -> list[st
 
 
 def _output_problems(ask: Ask, tool: Tool) -> list[str]:
-    schema = tool.outputs.model_json_schema()["properties"].get(ask.output)
+    schema = {field.name: field.schema for field in described(tool.outputs)}.get(ask.output)
     if schema is None:
         return [f"{tool.name} has no output '{ask.output}'"]
     words = schema.get("enum", [])

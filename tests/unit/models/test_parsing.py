@@ -56,6 +56,7 @@ TEMPLATE = {
 
 VALID: dict[type[BaseModel], dict[str, object]] = {
     replies.ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
+    replies.RouteReply: {"sources": [{"source": "urban", "fit": "not", "covers": "", "tool": ""}]},
     replies.Decomposition: {"claims": [{"claim": "Travel time rises by 12 %."}]},
     replies.ClaimPairs: {"pairs": [[0, 1], [2, 0]]},
     replies.Entailment: {"supported": [True, False]},
@@ -70,6 +71,10 @@ VALID: dict[type[BaseModel], dict[str, object]] = {
 
 WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
     replies.ToolCalls: [{"calls": "run"}, {"calls": [{"tool": "run", "arguments": [0.8]}]}],
+    replies.RouteReply: [
+        {"sources": [{"source": "urban", "fit": "maybe", "covers": "", "tool": ""}]},
+        {"sources": [{"source": "", "fit": "not", "covers": "", "tool": ""}]},
+    ],
     replies.Decomposition: [{"claims": ["Travel time rises."]}, {"claims": [{"claim": ""}]}],
     replies.ClaimPairs: [{"pairs": [["0", 1]]}, {"pairs": [[0]]}, {"pairs": [[0.0, 1]]}],
     replies.Entailment: [{"supported": ["true", "false"]}, {"supported": [1, 0]}],

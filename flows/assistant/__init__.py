@@ -1,0 +1,1 @@
+"""SimulRAG for assistants: its questions, simulators and method as the tools of an MCP server."""

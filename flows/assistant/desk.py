@@ -1,0 +1,188 @@
+"""What an assistant can ask for, and what each request does. Nothing of MCP is in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flows.cli import ask as cli
+from flows.params import Params, load_params
+from flows.project import Project
+from simulators.base import ArgumentError
+from simulators.shapes import JsonShape
+from simulrag.errors import InputError
+
+ALLOW = "--allow-calls-that-cost"
+_DOMAIN = {"type": "string", "description": "a domain of the project, such as urban"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A result: words for a reader, fields for a program."""
+
+    text: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool for an assistant. ``harmless``: it neither costs nor changes anything."""
+
+    name: str
+    description: str
+    arguments: JsonShape
+    harmless: bool
+
+
+OFFERS = {
+    offer.name: offer
+    for offer in (
+        Offer(
+            "ask",
+            "Answer a scientific question, checked claim by claim against a simulator. Questions "
+            "of the benchmark have a stored answer (the tool 'questions' lists them); any other "
+            f"asks a model, if the server was started with {ALLOW}.",
+            JsonShape(
+                {
+                    "type": "object",
+                    "properties": {
+                        "question": {"type": "string", "description": "the question, or its id"},
+                        "domain": _DOMAIN,
+                    },
+                    "required": ["question"],
+                }
+            ),
+            False,
+        ),
+        Offer(
+            "simulate",
+            "Run one tool of a domain's simulator. Its handbook lists tools, arguments and ranges.",
+            JsonShape(
+                {
+                    "type": "object",
+                    "properties": {
+                        "domain": _DOMAIN,
+                        "tool": {"type": "string", "description": "a tool of the handbook"},
+                        "arguments": {"type": "object", "description": "by name their values"},
+                        "seed": {"type": "integer", "minimum": 0},
+                    },
+                    "required": ["domain", "tool"],
+                }
+            ),
+            False,
+        ),
+        Offer(
+            "handbook",
+            "What a domain's simulator can and cannot tell, with its tools and their ranges.",
+            JsonShape(
+                {"type": "object", "properties": {"domain": _DOMAIN}, "required": ["domain"]}
+            ),
+            True,
+        ),
+        Offer(
+            "questions",
+            "The questions that have a stored answer, of one domain or of all.",
+            JsonShape({"type": "object", "properties": {"domain": _DOMAIN}}),
+            True,
+        ),
+    )
+}
+
+
+class Desk:
+    """A project's answers, simulators and questions, for somebody who is not at its terminal.
+
+    Without ``allowed`` no model is asked and no service of somebody else's is called.
+    """
+
+    def __init__(
+        self, project: Project, *, allowed: bool = False, model: str | None = None
+    ) -> None:
+        self.project = project
+        self.allowed = allowed
+        self.model = model
+
+    def serve(self, name: str, arguments: Mapping[str, Any]) -> Said:
+        """What a tool gives. Raises SimulRAGError or SimulatorError, in words for the assistant."""
+        if name not in OFFERS:
+            raise InputError(f"there is no tool '{name}'; known: {', '.join(OFFERS)}")
+        try:
+            given = OFFERS[name].arguments.check(arguments)
+        except ValueError as error:
+            raise ArgumentError(f"{name} refuses its arguments: {error}") from None
+        does: dict[str, Callable[..., Said]] = {
+            "ask": self.ask,
+            "simulate": self.simulate,
+            "handbook": self.handbook,
+            "questions": self.questions,
+        }
+        return does[name](**given)
+
+    def ask(self, question: str, domain: str | None = None) -> Said:
+        """The stored answer, or, where that is allowed, a new one."""
+        params = self._params(domain)
+        if not question.strip():
+            raise InputError("the question is empty")
+        known = cli.find_question(self.project, params, question, domain)
+        if known is not None:
+            text = known.text
+            answer, source = cli.stored_answer(self.project, params, known)
+        else:
+            if not self.allowed:
+                raise InputError(
+                    "this question has no stored answer (the tool 'questions' lists those that "
+                    f"have), and asking a model may cost: start the server with {ALLOW}"
+                )
+            if domain is None:
+                raise InputError(f"name a domain: {', '.join(params.domains)}")
+            params, source = cli.with_model(self.project, params, self.model, None)
+            text = question.strip()
+            answer = cli.answer_anew(self.project, params, text, domain)
+        verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
+        fields = {"source": source, **cli.answer_json(text, answer)}
+        return Said(f"{answer.final}{verified}\n\n({source})", fields)
+
+    def simulate(
+        self,
+        domain: str,
+        tool: str,
+        arguments: dict[str, Any] | None = None,
+        seed: int | None = None,
+    ) -> Said:
+        """One run, through the call cache."""
+        from flows.stages.bench import load_simulator
+
+        params = self._params(domain)
+        simulator = load_simulator(self.project, params, domain)
+        if getattr(simulator, "remote", False) and not self.allowed:
+            raise InputError(
+                f"domain '{domain}' is run by a service of somebody else's, which may cost: start "
+                f"the server with {ALLOW}"
+            )
+        evidence, hit = cli.simulate_tool(
+            domain, tool, arguments or {}, seed, project=self.project, simulator=simulator
+        )
+        fields = evidence.model_dump(mode="json") | {"from_cache": hit}
+        return Said(evidence.text, fields)
+
+    def handbook(self, domain: str) -> Said:
+        """The handbook that models are shown."""
+        from flows.stages.bench import load_simulator
+
+        text = load_simulator(self.project, self._params(domain), domain).handbook()
+        return Said(text, {"domain": domain, "handbook": text})
+
+    def questions(self, domain: str | None = None) -> Said:
+        """The benchmark's questions."""
+        found = cli.benchmark_questions(self.project, self._params(domain), domain)
+        listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
+        words = "\n".join(f"{one['id']}: {one['text']}" for one in listed)
+        return Said(words or "There is no benchmark yet.", {"questions": listed})
+
+    def _params(self, domain: str | None) -> Params:
+        """The parameters as they are now; a wrong domain is the assistant's to see."""
+        params = load_params(self.project.params)
+        if domain is not None:
+            params.simulator(domain)
+        return params

@@ -1,0 +1,1 @@
+"""Simulators behind a wire: tools of an MCP server, operations of an OpenAPI document."""

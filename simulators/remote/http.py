@@ -1,0 +1,148 @@
+"""Operations of a web service as a simulator, by its OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from simulators.base import ArgumentError
+from simulators.remote.errors import ReplyInvalid
+from simulators.remote.fetch import Fetcher, Reply
+from simulators.remote.openapi import BODY, RESULT, Operation, base_address, operations
+from simulators.remote.service import (
+    Limits,
+    RemoteSimulator,
+    checked_url,
+    chosen,
+    outputs_of,
+    prose_of,
+    secret,
+)
+
+
+class OpenApiSimulator(RemoteSimulator):
+    """The operations of an OpenAPI 3 document (a file or an address) as tools.
+
+    ``operations``: their operationIds, all without. ``base_url``: where they are called, if not at
+    the document's first server. ``key_env`` names the variable that holds a key, ``key_header`` the
+    header that it is sent in (``Authorization`` gets ``Bearer`` before it). ``handbook`` (a file)
+    and ``prose`` say what the document does not; ``salt``: any text, another one makes every run
+    anew; ``examples``: by tool, calls for ``simulrag simulators check``.
+
+    Raises ArgumentError for settings and documents, RunError where an address does not answer.
+    """
+
+    def __init__(
+        self,
+        document: str,
+        *,
+        name: str = "openapi",
+        operations: Sequence[str] | None = None,
+        base_url: str | None = None,
+        key_env: str | None = None,
+        key_header: str = "Authorization",
+        handbook: str | None = None,
+        prose: str = "",
+        salt: str = "",
+        timeout_s: float = 60.0,
+        max_mb: float = 10.0,
+        retries: int = 3,
+        examples: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    ) -> None:
+        limits = Limits(timeout_s, max_mb)
+        if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 20:
+            raise ArgumentError(f"retries is {retries!r}; give a whole number from 0 to 20")
+        key = secret(key_env)
+        sent = f"Bearer {key}" if key_header.lower() == "authorization" else key
+        self._fetcher = Fetcher(limits, retries, (key_header, sent) if key and sent else None)
+        read = _read(document, Fetcher(limits, retries, None))
+        found = _found(read, operations)
+        self._base = checked_url(base_address(read, base_url, document), "base_url")
+        self._operations = {one.offered.name: one for one in found}
+        about = read.get("info") if isinstance(read.get("info"), Mapping) else {}
+        assert isinstance(about, Mapping)
+        title = str(about.get("title", name))
+        super().__init__(
+            name=name,
+            title=title,
+            version=str(about.get("version", "")),
+            offered=chosen([one.offered for one in found], None, title),
+            about=prose_of(handbook, prose, str(about.get("description", ""))),
+            salt=salt,
+            examples=examples,
+        )
+
+    def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:  # noqa: ARG002 a service has its own
+        """One call of an operation. Raises RunError."""
+        operation = self._operations[tool]
+        path, query, body = operation.path, {}, None
+        for name, value in arguments.items():
+            place = operation.places[name]
+            if place == "path":
+                path = path.replace(f"{{{name}}}", _path_word(name, value))
+            elif place == "query":
+                query[name] = [_word(v) for v in value] if isinstance(value, list) else _word(value)
+            elif place == BODY:
+                body = value
+            else:
+                body = {**(body or {}), name: value}
+        reply = self._fetcher.send(operation.method, f"{self._base}{path}", query, body)
+        values, text = _values(operation, reply)
+        return outputs_of(self.tools[tool], values, text)
+
+
+def _read(document: str, fetcher: Fetcher) -> Mapping[str, Any]:
+    import yaml
+
+    if "://" in document:
+        text = fetcher.send("GET", checked_url(document, "document")).content
+    else:
+        try:
+            text = Path(document).read_bytes()
+        except OSError as error:
+            raise ArgumentError(f"document: {document} cannot be read: {error}") from None
+    try:
+        read = yaml.safe_load(text)  # JSON is YAML too
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"document: {document} is neither JSON nor YAML: {error}") from None
+    if not isinstance(read, Mapping):
+        raise ArgumentError(f"document: {document} is not an OpenAPI document")
+    return read
+
+
+def _found(document: Mapping[str, Any], wanted: Sequence[str] | None) -> list[Operation]:
+    return operations(document, wanted)
+
+
+def _word(value: Any) -> str:
+    """A value in an address: JSON's words, without quotes."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _path_word(name: str, value: Any) -> str:
+    word = _word(value)
+    if word in ("", ".", ".."):
+        raise ArgumentError(f"{name} is '{word}', which leads to another path")
+    return quote(word, safe="")
+
+
+def _values(operation: Operation, reply: Reply) -> tuple[Mapping[str, Any], str]:
+    """A reply's outputs and its words."""
+    name = operation.offered.name
+    try:
+        text = reply.content.decode()
+        if "json" not in reply.kind:
+            return {}, text
+        read = json.loads(text)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ReplyInvalid(
+            f"{name} answered with {reply.kind} that cannot be read: {error}"
+        ) from None
+    if operation.wrapped:
+        return {RESULT: read}, ""
+    if not isinstance(read, dict):
+        raise ReplyInvalid(f"{name} answered with a JSON {type(read).__name__}, not an object")
+    return read, ""

@@ -1,0 +1,239 @@
+"""An OpenAPI 3 document: its operations as tools, their parameters and bodies as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulators.base import ArgumentError
+from simulators.remote.service import Offered
+
+METHODS = ("get", "post", "put", "patch", "delete")
+BODY = "body"
+RESULT = "result"
+"""The output that holds a reply which is not an object (a number, a list)."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation: how its arguments are sent, and its tool."""
+
+    method: str
+    path: str
+    offered: Offered
+    places: Mapping[str, str] = field(default_factory=dict)
+    """By argument: path, query, ``json`` (a field of the body) or ``body`` (all of it)."""
+    wrapped: bool = False
+    """The reply is not an object: it is the one output ``result``."""
+
+
+def operations(document: Any, wanted: Sequence[str] | None) -> list[Operation]:
+    """The operations that are wanted, all without. Raises ArgumentError."""
+    if not isinstance(document, Mapping) or not str(document.get("openapi", "")).startswith("3."):
+        raise ArgumentError("the document is not OpenAPI 3 (its first line says 'openapi: 3...')")
+    found = {}
+    for method, path, shared, raw in _raw(document):
+        name = raw.get("operationId")
+        if wanted is None and name is None:
+            raise ArgumentError(
+                f"{method.upper()} {path} has no operationId; name the operations that you need "
+                "under operations:"
+            )
+        if name is not None and (wanted is None or name in wanted):
+            if name in found:
+                raise ArgumentError(f"two operations are named '{name}'")
+            found[name] = _operation(document, str(name), method, path, shared, raw)
+    unknown = [name for name in wanted or () if name not in found]
+    if unknown:
+        known = sorted(str(raw.get("operationId")) for _, _, _, raw in _raw(document))
+        raise ArgumentError(
+            f"operations: the document has no {', '.join(unknown)}; known: {', '.join(known)}"
+        )
+    return list(found.values())
+
+
+def base_address(document: Mapping[str, Any], given: str | None, source: str) -> str:
+    """Where operations are called: the setting, else the document's first server."""
+    from urllib.parse import urljoin
+
+    servers = document.get("servers") or [{}]
+    address = given or (servers[0].get("url") if isinstance(servers[0], Mapping) else None)
+    if address and not given and "://" in source:
+        address = urljoin(source, str(address))
+    if not address or "{" in str(address):
+        raise ArgumentError("the document names no server that can be called; give base_url")
+    return str(address).rstrip("/")
+
+
+def _raw(document: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any], Mapping[str, Any]]]:
+    paths = document.get("paths") or {}
+    for path, item in paths.items():
+        for method in METHODS:
+            if isinstance(item, Mapping) and isinstance(item.get(method), Mapping):
+                yield method, str(path), item.get("parameters", []), item[method]
+
+
+def _operation(
+    document: Mapping[str, Any],
+    name: str,
+    method: str,
+    path: str,
+    shared: list[Any],
+    raw: Mapping[str, Any],
+) -> Operation:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    places: dict[str, str] = {}
+
+    def add(argument: str, schema: Any, place: str, must: bool, meaning: str) -> None:
+        if argument in properties:
+            raise ArgumentError(f"operation '{name}' has two arguments named '{argument}'")
+        if not isinstance(schema, Mapping) or not schema:
+            raise ArgumentError(
+                f"operation '{name}': {argument} has no schema, so nothing can check it; mend the "
+                "document or name other operations under operations:"
+            )
+        words = {"description": meaning} if meaning else {}
+        properties[argument] = {**words, **schema}
+        places[argument] = place
+        if must:
+            required.append(argument)
+
+    own = {(p.get("name"), p.get("in")): p for p in _all(document, [*shared, *_list(raw)])}
+    for parameter in own.values():
+        place, must = parameter.get("in"), bool(parameter.get("required"))
+        if place in ("path", "query"):
+            meaning = str(parameter.get("description", ""))
+            must = must or place == "path"
+            add(str(parameter.get("name")), parameter.get("schema"), str(place), must, meaning)
+        elif must:
+            raise ArgumentError(
+                f"operation '{name}' needs a {place} parameter '{parameter.get('name')}', which is "
+                "not supported; keys go into key_env and key_header"
+            )
+    body = _target(document, raw.get("requestBody") or {})
+    if body:
+        schema = _json_schema(document, body.get("content"), name, "its body")
+        fields = schema.get("properties")
+        if isinstance(fields, Mapping) and schema.get("type", "object") == "object":
+            needed = set(schema.get("required", ())) if body.get("required") else set()
+            for argument, part in fields.items():
+                add(str(argument), _target(document, part), "json", argument in needed, "")
+        else:
+            add(BODY, schema, BODY, bool(body.get("required")), str(body.get("description", "")))
+    arguments = {"type": "object", "properties": properties, "required": required}
+    outputs, wrapped = _outputs(document, name, raw)
+    offered = Offered(
+        name=name,
+        description=str(raw.get("description") or raw.get("summary") or name),
+        arguments=_whole(document, arguments),
+        outputs=_whole(document, outputs),
+    )
+    return Operation(method.upper(), path, offered, places, wrapped)
+
+
+def _outputs(
+    document: Mapping[str, Any], name: str, raw: Mapping[str, Any]
+) -> tuple[dict[str, Any], bool]:
+    """The schema of a good reply as that of an object, and whether it was made one.
+
+    A text has no schema of its own.
+    """
+    replies = raw.get("responses") or {}
+    good = next((key for key in sorted(map(str, replies)) if key.startswith("2")), "default")
+    named = {str(key): value for key, value in replies.items()}  # YAML reads 200 as a number
+    reply = _target(document, named.get(good, {}))
+    content = reply.get("content") or {}
+    if content and all(str(kind).startswith("text/") for kind in content):
+        return {"type": "object", "properties": {}}, False
+    schema = _json_schema(document, content, name, "its reply")
+    if schema.get("type", "object") == "object" and "properties" in schema:
+        return dict(schema), False
+    return {"type": "object", "properties": {RESULT: schema}, "required": [RESULT]}, True
+
+
+def _json_schema(
+    document: Mapping[str, Any], content: Any, name: str, what: str
+) -> Mapping[str, Any]:
+    kinds = content if isinstance(content, Mapping) else {}
+    for kind, body in kinds.items():
+        if "json" in str(kind) and isinstance(body, Mapping) and body.get("schema"):
+            return _target(document, body["schema"])
+    raise ArgumentError(
+        f"operation '{name}': {what} has no JSON schema, so nothing can check it; mend the "
+        "document or name other operations under operations:"
+    )
+
+
+def _list(raw: Mapping[str, Any]) -> list[Any]:
+    found = raw.get("parameters", [])
+    return found if isinstance(found, list) else []
+
+
+def _all(document: Mapping[str, Any], parts: Sequence[Any]) -> list[Mapping[str, Any]]:
+    return [_target(document, part) for part in parts]
+
+
+def _target(document: Mapping[str, Any], part: Any) -> Mapping[str, Any]:
+    """What a part is, with a reference at its top followed within the document."""
+    for _ in range(8):
+        reference = part.get("$ref") if isinstance(part, Mapping) else None
+        if not isinstance(reference, str):
+            break
+        if not reference.startswith("#/"):
+            raise ArgumentError(f"the document refers to '{reference}'; bundle it into one file")
+        target: Any = document
+        for word in reference[2:].split("/"):
+            key = word.replace("~1", "/").replace("~0", "~")
+            target = target.get(key) if isinstance(target, Mapping) else None
+        if target is None:
+            raise ArgumentError(f"the document refers to '{reference}', which is not in it")
+        part = target
+    return part if isinstance(part, Mapping) else {}
+
+
+def _whole(document: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema in JSON Schema's words, with the components that it refers to and no others."""
+    named = ((document.get("components") or {}).get("schemas")) or {}
+    kept: dict[str, Any] = {}
+    waiting = [schema]
+    while waiting:
+        for name in _names(waiting.pop()):
+            if name in named and name not in kept:
+                kept[name] = named[name]
+                waiting.append(named[name])
+    whole = {**schema, "components": {"schemas": kept}} if kept else dict(schema)
+    plain = _plain(whole)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _names(part: Any) -> Iterator[str]:
+    if isinstance(part, Mapping):
+        reference = part.get("$ref")
+        if isinstance(reference, str):
+            yield reference.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        for value in part.values():
+            yield from _names(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _names(value)
+
+
+def _plain(part: Any) -> Any:
+    """OpenAPI 3.0's own words (nullable, boolean exclusive limits) as JSON Schema has them."""
+    if isinstance(part, list):
+        return [_plain(value) for value in part]
+    if not isinstance(part, Mapping):
+        return part
+    found = {str(key): _plain(value) for key, value in part.items()}
+    if found.pop("nullable", None) is True and isinstance(found.get("type"), str):
+        found["type"] = [found["type"], "null"]
+    for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        strict = found.get(exclusive)
+        if isinstance(strict, bool):
+            del found[exclusive]
+        if strict is True and limit in found:
+            found[exclusive] = found.pop(limit)
+    return found

@@ -1,0 +1,258 @@
+"""What simulators behind a wire share: settings, a handbook, tools of JSON schemas, a fingerprint.
+
+Nobody sees the code of a service, so its fingerprint is what it says of itself (name, version,
+schemas of its tools) and a ``salt`` that the user turns when the service's results have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulators.base import (
+    ArgumentError,
+    Tool,
+    code_files,
+    files_fingerprint,
+    render_handbook,
+)
+from simulators.remote.errors import ReplyInvalid
+from simulators.shapes import JsonShape, described, not_finite
+
+HERE = Path(__file__).parent
+SAID = "evidence_text"
+"""The output that holds what the service says in words; it is the evidence that models read."""
+_SHOWN = 1000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a call may take (s) and how much a reply may hold (MB, 10^6 bytes)."""
+
+    timeout_s: float = 60.0
+    max_mb: float = 10.0
+
+    def __post_init__(self) -> None:
+        """Raises ArgumentError for a limit that is not positive."""
+        for name, value in (("timeout_s", self.timeout_s), ("max_mb", self.max_mb)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise ArgumentError(f"{name} is {value!r}; give a number above 0")
+
+    @property
+    def max_bytes(self) -> int:
+        """The size limit in bytes."""
+        return int(self.max_mb * 1e6)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A tool as its service describes it."""
+
+    name: str
+    description: str
+    arguments: Mapping[str, Any]
+    outputs: Mapping[str, Any] | None = None
+
+
+class RemoteSimulator:
+    """A simulator whose tools a service runs; subclasses say how it is reached."""
+
+    oracle = False
+    remote = True
+    """Runs may cost their owner's money or change things there: nobody runs them by the way."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        title: str,
+        version: str,
+        offered: Sequence[Offered],
+        about: str,
+        salt: str,
+        examples: Mapping[str, Sequence[Mapping[str, Any]]] | None,
+    ) -> None:
+        self.name = name
+        self._about = about
+        self._title = title
+        self._identity = {
+            "service": title,
+            "version": version,
+            "tools": schemas_of(offered),
+            "salt": str(salt),
+        }
+        self._tools = {one.name: make_tool(one) for one in offered}
+        self._examples = dict(examples or {})
+        unknown = sorted(set(self._examples) - set(self._tools))
+        if unknown:
+            raise ArgumentError(
+                f"examples: {title} has no tool {', '.join(unknown)}; its tools are: "
+                f"{', '.join(self._tools)}"
+            )
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by name, in the service's order."""
+        return self._tools
+
+    def handbook(self) -> str:
+        """The user's prose and the service's, then what it says of its tools."""
+        return render_handbook(f"# {self._title}\n\n{self._about}".strip(), self._tools)
+
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Calls to try it with, from the settings."""
+        return self._examples
+
+    def fingerprint(self) -> str:
+        """Hash of the service's name, version and schemas, of the salt and of this code."""
+        return files_fingerprint(code_files(HERE), canonical(self._identity))
+
+
+def make_tool(offered: Offered) -> Tool:
+    """A service's tool as one of ours. Raises ArgumentError for schemas that cannot be used."""
+    outputs = dict(offered.outputs or {"type": "object", "properties": {}})
+    said = {"type": "string", "description": "the result in the service's own words"}
+    try:
+        if SAID in outputs.get("properties", {}):
+            raise ValueError(f"an output is named '{SAID}', which is a name of ours")
+        arguments = JsonShape(offered.arguments)
+        outputs["properties"] = {**outputs.get("properties", {}), SAID: said}
+        return Tool(
+            name=offered.name,
+            description=offered.description or offered.name,
+            arguments=arguments,
+            outputs=JsonShape(outputs, closed=False),
+            template="{{ outputs." + SAID + " }}",
+        )
+    except ValueError as error:
+        raise ArgumentError(
+            f"the schema of tool '{offered.name}' cannot be used: {error}; ask its owner to mend "
+            "it, or leave the tool out"
+        ) from None
+
+
+def outputs_of(tool: Tool, structured: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The outputs of a run. Raises ReplyInvalid where they do not fit, or say nothing."""
+    bad = list(not_finite(structured))
+    if bad:
+        where, what = bad[0]
+        raise ReplyInvalid(f"{tool.name} gave no usable result: {where}: {what}")
+    if not text.strip() and not structured:
+        raise ReplyInvalid(f"{tool.name} gave neither a text nor outputs")
+    if not text.strip() or _is_json_of(text, structured):
+        text = in_words(tool, structured)
+    outputs = {**structured, SAID: text.strip()}
+    try:
+        assert isinstance(tool.outputs, JsonShape)
+        return tool.outputs.check(outputs)
+    except ValueError as error:
+        raise ReplyInvalid(f"{tool.name}'s result does not fit its own schema: {error}") from None
+
+
+def in_words(tool: Tool, structured: Mapping[str, Any]) -> str:
+    """Outputs as lines of name, meaning, value and unit, for a service that says none itself."""
+    known = {field.name: field for field in described(tool.outputs)}
+    lines = []
+    for name, value in structured.items():
+        field = known.get(name)
+        meaning = f" ({field.meaning})" if field is not None and field.meaning else ""
+        unit = f" {field.unit}" if field is not None and field.unit != "-" else ""
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"- {name}{meaning}: {shown}{unit}")
+    return f"Results of {tool.name}:\n" + "\n".join(lines)
+
+
+def schemas_of(offered: Iterable[Offered]) -> list[dict[str, Any]]:
+    """What a fingerprint holds of tools: all that can change a result, so no descriptions."""
+    found = [
+        {"name": one.name, "arguments": one.arguments, "outputs": one.outputs} for one in offered
+    ]
+    return sorted(found, key=lambda one: str(one["name"]))
+
+
+def chosen(offered: Sequence[Offered], wanted: Sequence[str] | None, title: str) -> list[Offered]:
+    """The tools that the settings name, all without. Raises ArgumentError."""
+    names = [one.name for one in offered]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ArgumentError(f"{title} has two tools named {', '.join(twice)}; its owner mends that")
+    unknown = [name for name in wanted or [] if name not in names]
+    if unknown:
+        raise ArgumentError(f"{title} has no tool {', '.join(unknown)}; known: {', '.join(names)}")
+    kept = [one for one in offered if wanted is None or one.name in wanted]
+    if not kept:
+        raise ArgumentError(f"{title} offers no tool; a simulator needs one at least")
+    return kept
+
+
+def prose_of(handbook: str | None, prose: str, service: str) -> str:
+    """The user's prose (a file and a text) and the service's own. Raises ArgumentError."""
+    parts = [prose.strip(), service.strip()]
+    if handbook is not None:
+        try:
+            parts.insert(0, Path(handbook).read_text(encoding="utf-8").strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise ArgumentError(f"handbook: {handbook} cannot be read: {error}") from None
+    return "\n\n".join(part for part in parts if part)
+
+
+def secret(variable: str | None) -> str | None:
+    """A key from the environment, by the name of its variable. Raises ArgumentError."""
+    if variable is None:
+        return None
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise ArgumentError(
+            f"the environment variable {variable} is not set; it holds the key of the service"
+        )
+    if not value.isascii() or not value.isprintable():
+        raise ArgumentError(f"the value of {variable} cannot be sent: it holds odd characters")
+    return value
+
+
+def without_secrets(text: str, secrets: Iterable[str | None]) -> str:
+    """A text that may be shown: keys replaced, and no longer than people read."""
+    for value in secrets:
+        if value:
+            text = text.replace(value, "***")
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
+
+
+def checked_url(url: str, what: str) -> str:
+    """An http(s) address without a key in it. Raises ArgumentError."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ArgumentError(f"{what} is '{parts._replace(netloc='...').geturl()}', not an http(s) "
+                            "address; write https://host/path")  # fmt: skip
+    if parts.username or parts.password:
+        raise ArgumentError(
+            f"{what} holds a user name or password; name a variable of the environment instead"
+        )
+    return url
+
+
+def canonical(value: Any) -> str:
+    """JSON text that is equal for equal values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """sha256 of a JSON value."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def _is_json_of(text: str, structured: Mapping[str, Any]) -> bool:
+    if not structured or not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        return bool(json.loads(text) == structured)
+    except ValueError:
+        return False

@@ -1,0 +1,217 @@
+"""The shape of a tool's arguments or outputs: a pydantic class, or a JSON schema from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+
+Values = Any
+"""A ToolModel where the tool's shape is a pydantic class, a dict where it is a JSON schema."""
+
+
+class ToolModel(BaseModel):
+    """Base of tools' arguments and outputs: strict, closed, immutable.
+
+    Units are named in the field name (``_s``, ``_mg``, ``_degc``, ``_percent``) and, for the
+    handbook, in ``json_schema_extra={"unit": ...}``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def measured(unit: str, meaning: str, **more: Any) -> Any:
+    """A field with its unit and meaning for the handbook; ``more`` goes to pydantic's Field."""
+    return Field(description=meaning, json_schema_extra={"unit": unit}, **more)
+
+
+@dataclass(frozen=True)
+class Described:
+    """One argument or output: its JSON schema, and what a handbook says of it."""
+
+    name: str
+    schema: Mapping[str, Any]
+    required: bool
+    default: Any
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class JsonShape:
+    """An object of a JSON schema, as a service describes what it takes or gives.
+
+    Arguments are ``closed``: a name that the schema does not know is refused, unless it says
+    ``additionalProperties``; defaults are filled in, so that a call that leaves one out and a call
+    that gives it are one call. Addresses in ``$ref`` are followed within the schema only.
+    """
+
+    schema: Mapping[str, Any]
+    closed: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what is not a JSON schema of an object."""
+        from jsonschema import Draft202012Validator, SchemaError
+
+        if self.schema.get("type", "object") != "object":
+            raise ValueError(f"it describes a {self.schema.get('type')}, not an object")
+        try:
+            Draft202012Validator.check_schema(self.schema)
+        except SchemaError as error:
+            raise ValueError(f"it is not a JSON schema: {error.message}") from None
+        for where in _references(self.schema):
+            if not where.startswith("#"):
+                raise ValueError(f"$ref '{where}' leads out of the schema")
+
+    @cached_property
+    def properties(self) -> dict[str, Mapping[str, Any]]:
+        """By name the schema, with a reference at its top resolved."""
+        found = self.schema.get("properties", {})
+        return {name: self._resolved(schema) for name, schema in found.items()}
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The values, with defaults. Raises ValueError: one line for each thing that is wrong."""
+        from jsonschema.exceptions import best_match
+
+        values = dict(given)
+        if self.closed:
+            values = {**self._defaults(values), **values}
+        problems = [f"{where}: {what}" for where, what in not_finite(values)]
+        for error in [] if problems else self._validator.iter_errors(values):
+            near = best_match([error]) or error
+            where = ".".join(map(str, near.absolute_path)) or "all"
+            problems.append(f"{where}: {near.message[:300]}")
+        if self.closed and "additionalProperties" not in self.schema:
+            unknown = sorted(set(values) - set(self.properties))
+            known = ", ".join(self.properties) or "none"
+            problems += [f"{name}: there is no such name; known: {known}" for name in unknown]
+        if problems:
+            raise ValueError("; ".join(problems))
+        return values
+
+    @cached_property
+    def _validator(self) -> Any:
+        from jsonschema import Draft202012Validator
+        from referencing import Registry
+
+        # An empty registry: nothing is ever fetched for a $ref.
+        return Draft202012Validator(self.schema, registry=Registry())
+
+    def _defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The defaults that fit their own schema; a service may name others, and applies them."""
+        return {
+            name: schema["default"]
+            for name, schema in self.properties.items()
+            if name not in values
+            and "default" in schema
+            and self._validator.evolve(schema=schema).is_valid(schema["default"])
+        }
+
+    def _resolved(self, schema: Any) -> Mapping[str, Any]:
+        found: Any = schema
+        for _ in range(8):  # a reference to a reference; one that goes round ends
+            reference = found.get("$ref") if isinstance(found, Mapping) else None
+            if not isinstance(reference, str):
+                break
+            beside = {key: value for key, value in found.items() if key != "$ref"}
+            target: Any = self.schema
+            for part in reference.removeprefix("#").strip("/").split("/"):
+                name = part.replace("~1", "/").replace("~0", "~")
+                target = target.get(name) if isinstance(target, Mapping) else None
+            found = {**target, **beside} if isinstance(target, Mapping) else beside
+        return found if isinstance(found, Mapping) else {}
+
+
+Shape = type[ToolModel] | JsonShape
+
+
+def described(shape: Shape) -> list[Described]:
+    """The arguments or outputs of a shape, in its own order."""
+    if isinstance(shape, JsonShape):
+        required = shape.schema.get("required", ())
+        return [
+            Described(
+                name=name,
+                schema=schema,
+                required=name in required,
+                default=schema.get("default"),
+                unit=str(schema.get("unit", "-")),
+                meaning=str(schema.get("description", schema.get("title", ""))),
+            )
+            for name, schema in shape.properties.items()
+        ]
+    schemas = shape.model_json_schema().get("properties", {})
+    return [
+        Described(
+            name=name,
+            schema=schemas[name],
+            required=field.is_required(),
+            default=field.default,
+            unit=_unit(field),
+            meaning=field.description or "",
+        )
+        for name, field in shape.model_fields.items()
+    ]
+
+
+def names_of(shape: Shape) -> list[str]:
+    """The names of the arguments or outputs."""
+    return list(shape.properties if isinstance(shape, JsonShape) else shape.model_fields)
+
+
+def read_values(shape: Shape, given: object) -> Values:
+    """Validated values. Raises ValueError (pydantic's, or one of words)."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"this is a {type(given).__name__}, not an object")
+    if isinstance(shape, JsonShape):
+        return shape.check(given)
+    return shape.model_validate(dict(given))
+
+
+def plain_values(values: Values) -> dict[str, Any]:
+    """Values as what JSON holds, for keys and records."""
+    if isinstance(values, BaseModel):
+        return values.model_dump(mode="json")
+    return dict(values)
+
+
+def text_of(values: Values) -> str:
+    """Values as JSON text, to compare two runs by."""
+    if isinstance(values, BaseModel):
+        return values.model_dump_json()
+    return json.dumps(values, ensure_ascii=False)
+
+
+def not_finite(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Where in a JSON value a NaN or an infinity stands, and what it is."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield where or "value", f"{value} is not a finite number"
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from not_finite(part, f"{where}.{name}" if where else str(name))
+    elif isinstance(value, list | tuple):
+        for at, part in enumerate(value):
+            yield from not_finite(part, f"{where}[{at}]")
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        for key, part in schema.items():
+            if key in ("$ref", "$dynamicRef") and isinstance(part, str):
+                yield part
+            else:
+                yield from _references(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _references(part)
+
+
+def _unit(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    return str(extra.get("unit", "-")) if isinstance(extra, dict) else "-"

@@ -1,0 +1,187 @@
+"""MCP servers of ours as simulators: by command and by address, and when they misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulators.base import ArgumentError, MissingEngineError, RunError, validate_call
+from simulators.conformance import check
+from simulators.remote.errors import (
+    ReplyInvalid,
+    ReplyTooLarge,
+    ServiceDied,
+    ServiceTimeout,
+    ToolsChanged,
+)
+from simulators.remote.mcp import McpSimulator
+from simulrag.calls import CallCache
+from simulrag.method.simulation import Simulations
+from tests.integration.projects import ROOT, change_params, copy_project, simulrag
+
+pytestmark = pytest.mark.slow
+KEY = "kept-very-secret"
+
+
+def by_command(server: str, **settings: Any) -> dict[str, Any]:
+    command = [sys.executable, "-m", f"tests.servers.{server}"]
+    return {"command": command, "folder": str(ROOT), **settings}
+
+
+@contextlib.contextmanager
+def listening(server: str) -> Iterator[str]:
+    """A server of ours over HTTP: its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", f"tests.servers.{server}", str(port)]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(600):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                    break
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.kill()
+
+
+def ask(simulator: McpSimulator, **arguments: Any) -> Any:
+    (tool,) = simulator.tools
+    return simulator.run(tool, validate_call(simulator, tool, arguments), 0)
+
+
+@pytest.fixture
+def gauge(monkeypatch: pytest.MonkeyPatch) -> Iterator[McpSimulator]:
+    monkeypatch.setenv("GAUGE_KEY", KEY)
+    made = McpSimulator(**by_command("mcp_faults", environment=["GAUGE_KEY"], timeout_s=20))
+    yield made
+    made.close()
+
+
+def test_a_server_is_a_domain_of_params(tmp_path: Path) -> None:
+    project = copy_project(tmp_path / "project")
+    (project / "basin.md").write_text("# Basins\n\nAsk for storms of six hours.\n")
+    settings = by_command("mcp_basin", handbook="basin.md", salt="2026")
+    change_params(project, **{"simulators.basin": {"name": "mcp", "settings": settings}})
+    handbook = simulrag(project, "handbook", "basin", check=True).stdout
+    assert "Ask for storms of six hours." in handbook
+    assert "| rain_mm | number | mm | 0 to 200 | required | rain of the storm |" in handbook
+    call = ("simulate", "basin", "fill", '{"rain_mm": 100}')
+    assert "peak_m3 (most water in the basin): 3700.0 m3" in simulrag(project, *call).stdout
+    again = json.loads(simulrag(project, *call, "--json", check=True).stdout)
+    assert again["from_cache"] is True
+    assert again["outputs"]["overflows"] is False
+    refused = simulrag(project, "simulate", "basin", "fill", '{"rain_mm": 900}')
+    assert refused.returncode == 2
+    assert "greater than the maximum of 200" in refused.stderr
+
+
+@pytest.mark.parametrize("server", ["mcp_basin", "mcp_faults"])
+def test_by_address_and_by_command_it_is_the_same_simulator(server: str) -> None:
+    one = McpSimulator(**by_command(server))
+    call = {"rain_mm": 50} if server == "mcp_basin" else {}
+    with listening(server) as url:
+        other = McpSimulator(url=url)
+        assert other.fingerprint() == one.fingerprint()
+        assert other.handbook() == one.handbook()
+        assert ask(other, **call) == ask(one, **call)
+        other.close()
+    one.close()
+
+
+def test_it_keeps_the_protocol() -> None:
+    findings = check("mcp", by_command("mcp_basin"))
+    assert {finding.what: finding.problems for finding in findings if not finding.passed} == {}
+
+
+@pytest.mark.parametrize(
+    ("way", "error", "words"),
+    [
+        ("die", ServiceDied, r"'gauge' ended .*its key was \*\*\*"),
+        ("huge", ReplyTooLarge, "more than 10 MB"),
+        ("change", ToolsChanged, "changed its tools"),
+        ("misfit", ReplyInvalid, "'high' is not of type 'number'"),
+        ("silent", ReplyInvalid, "neither a text nor outputs"),
+        ("error", RunError, "failed: no gauge on this day"),
+        ("echo_key", RunError, r"failed: refused \*\*\*"),
+    ],
+)
+def test_a_server_that_misbehaves_is_a_typed_error_and_the_next_call_goes_on(
+    gauge: McpSimulator, way: str, error: type[RunError], words: str
+) -> None:
+    with pytest.raises(error, match=words) as raised:
+        ask(gauge, way=way)
+    assert KEY not in str(raised.value)
+    assert ask(gauge)["level_m"] == 1.5
+
+
+def test_a_server_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulator = McpSimulator(**by_command("mcp_faults", timeout_s=2))
+    with pytest.raises(ServiceTimeout, match="within 2 s"):
+        ask(simulator, way="hang")
+    assert ask(simulator)["level_m"] == 1.5
+    simulator.close()
+
+
+def test_a_number_that_is_none_is_not_taken_and_odd_lines_are_no_messages() -> None:
+    simulator = McpSimulator(**by_command("mcp_raw"))
+    with pytest.raises(ReplyInvalid, match="level_m: nan is not a finite number"):
+        ask(simulator, level="NaN")
+    assert ask(simulator)["level_m"] == 1.5
+    simulator.close()
+
+
+def test_what_was_run_before_a_failure_is_kept(gauge: McpSimulator, tmp_path: Path) -> None:
+    async def runs() -> list[Any]:
+        with CallCache(tmp_path, stage="test") as cache:
+            simulations = Simulations(gauge, cache)
+            await simulations.run("gauge", {"day": 1}, 0)
+            with pytest.raises(ServiceDied):
+                await simulations.run("gauge", {"day": 1, "way": "die"}, 0)
+            again = await simulations.run("gauge", {"day": 1, "way": "word"}, 0)
+            return [simulations.runs, again.text]
+
+    assert asyncio.run(runs()) == [1, "The river stands at 1.5 m."]
+
+
+def test_an_address_that_is_refused_or_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(ServiceDied, match="cannot be reached"):
+        McpSimulator(url=f"http://127.0.0.1:{port}/mcp")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "one of command"),
+        ({"command": ["a"], "url": "http://a"}, "not both"),
+        ({"command": "python -m server"}, "a list of words"),
+        ({"url": "http://a", "token_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE is not set"),
+        (by_command("mcp_raw", tools=["flood"]), "has no tool flood; known: gauge"),
+        (by_command("mcp_raw", examples={"flood": [{}]}), "has no tool flood"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        McpSimulator(**settings)
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises((ServiceDied, MissingEngineError), match="no-such-program"):
+        McpSimulator(command=["no-such-program"])
+
+
+def test_a_server_whose_start_fails_says_its_last_words() -> None:
+    with pytest.raises(ServiceDied, match="No module named"):
+        McpSimulator(command=[sys.executable, "-m", "no_such_module"])

@@ -1,0 +1,168 @@
+"""What an assistant is given: the desk, and the server around it, in one process."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+from mcp import Client
+
+from flows.assistant import server
+from flows.assistant.desk import OFFERS, Desk
+from flows.files import write_records
+from flows.project import Project
+from simulrag.records import Answer, Question
+
+ROOT = Path(__file__).resolve().parents[3]
+KNOWN = Question(
+    question_id="urban-1",
+    domain="urban",
+    text="How long is the ride?",
+    reference_answer="Long.",
+    scenario_id="s",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    made = Project(tmp_path)
+    answer = Answer(question_id="urban-1", domain="urban", final="Eight minutes.", verified=True)
+    for path, record in (
+        (made.results.benchmark("urban"), KNOWN),
+        (made.results.answers("urban"), answer),
+    ):
+        path.parent.mkdir(parents=True)
+        write_records(path, [record])
+    return made
+
+
+async def called(desk: Desk, name: str, /, **arguments: Any) -> tuple[str, Any, bool]:
+    async with Client(server.make_server(desk)) as client:
+        result = await client.call_tool(name, arguments)
+        (block,) = result.content
+        return getattr(block, "text", ""), result.structured_content, bool(result.is_error)
+
+
+async def test_the_tools_are_there_with_their_schemas(project: Project) -> None:
+    async with Client(server.make_server(Desk(project))) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert list(tools) == ["ask", "simulate", "handbook", "questions"]
+    assert set(tools["simulate"].input_schema["required"]) == {"domain", "tool"}
+    hints = {
+        name: tool.annotations and tool.annotations.read_only_hint for name, tool in tools.items()
+    }
+    assert hints == {name: offer.harmless for name, offer in OFFERS.items()}
+
+
+async def test_a_stored_answer_costs_nothing(project: Project) -> None:
+    text, fields, wrong = await called(Desk(project), "ask", question="how long is the RIDE?")
+    assert not wrong
+    assert text.startswith("Eight minutes.\n\n(recorded answer (anthropic: claude)")
+    assert fields["verified"] is True
+
+
+async def test_questions_and_a_handbook(project: Project) -> None:
+    text, fields, _ = await called(Desk(project), "questions", domain="urban")
+    assert text == "urban-1: How long is the ride?"
+    assert fields["questions"][0]["id"] == "urban-1"
+    text, _, wrong = await called(Desk(project), "handbook", domain="urban")
+    assert "| speed_factor |" in text
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("ask", {"question": "Why?"}, "start the server with --allow-calls-that-cost"),
+        ("ask", {"question": " "}, "the question is empty"),
+        ("ask", {}, "'question' is a required property"),
+        ("ask", {"question": "Why?", "model": "x"}, "model: there is no such name"),
+        ("handbook", {"domain": "ubran"}, "did you mean 'urban'"),
+        ("simulate", {"domain": "urban", "tool": "fly"}, "urban has no tool 'fly'"),
+        ("fly", {}, "no tool 'fly'; known: ask"),
+    ],
+)
+async def test_a_mistake_is_answered_in_words(
+    project: Project, tool: str, arguments: dict[str, Any], words: str
+) -> None:
+    text, _, wrong = await called(Desk(project), tool, **arguments)
+    assert wrong
+    assert words in text
+
+
+async def test_where_calls_are_allowed_the_recorded_model_still_answers_nothing_new(
+    project: Project,
+) -> None:
+    desk = Desk(project, allowed=True)
+    text, _, wrong = await called(desk, "ask", question="Why?", domain="urban")
+    assert wrong
+    assert "params.yaml only replays recorded answers" in text
+
+
+async def test_somebody_elses_service_is_not_run_by_the_way(
+    project: Project, tmp_path: Path
+) -> None:
+    (tmp_path / "api.json").write_text(yaml.safe_dump(SERVICE))
+    params = yaml.safe_load(project.params.read_text())
+    params["simulators"]["rivers"] = {"name": "openapi", "settings": {"document": "api.json"}}
+    project.params.write_text(yaml.safe_dump(params))
+    text, _, wrong = await called(Desk(project), "handbook", domain="rivers")
+    assert ("### level" in text, wrong) == (True, False)
+    text, _, wrong = await called(Desk(project), "simulate", domain="rivers", tool="level")
+    assert wrong
+    assert "somebody else's" in text
+
+
+SERVICE = {
+    "openapi": "3.1.0",
+    "info": {"title": "Rivers", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:9"}],
+    "paths": {
+        "/level": {
+            "get": {
+                "operationId": "level",
+                "responses": {"200": {"content": {"text/plain": {}}}},
+            }
+        }
+    },
+}
+
+
+async def test_long_requests_say_that_they_go_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    heard: list[str] = []
+    told = threading.Event()
+
+    def slow(self: Desk, name: str, arguments: Any) -> Any:
+        told.wait(30)
+        return original(self, name, arguments)
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        heard.append(message or "")
+        told.set()
+
+    original = Desk.serve
+    monkeypatch.setattr(Desk, "serve", slow)
+    monkeypatch.setattr(server, "PROGRESS_S", 0.01)
+    async with Client(server.make_server(Desk(project))) as client:
+        await client.call_tool("questions", {}, progress_callback=progress)
+    assert heard[0] == "questions: running for 0.01 s"
+
+
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}])
+async def test_without_its_token_http_answers_nothing(
+    project: Project, header: dict[str, str]
+) -> None:
+    transport = httpx2.ASGITransport(app=server.http_app(Desk(project), "a" * 20))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        answer = await client.post("/mcp", headers=header, json={})
+    assert answer.status_code == 401
+    assert "aaaa" not in answer.text

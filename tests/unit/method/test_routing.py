@@ -1,0 +1,113 @@
+"""Which source fits, from handbooks; and an answer where none does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulators.base import ArgumentError, Simulator
+from simulators.registry import load
+from simulrag.calls import CallCache
+from simulrag.errors import ReplyInvalid
+from simulrag.method.algorithm import Instruments, answer_question
+from simulrag.method.routing import Fit, NoSource, Route, route
+from simulrag.method.settings import MethodSettings
+from simulrag.method.simulation import Simulations
+from simulrag.models.prompts import packaged_prompts
+from simulrag.records import Question
+from simulrag.testing.scripted import ScriptedModel
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict[str, Simulator]:
+    return {"city": load("urban"), "earth": load("climate", {"backend": "physics"})}
+
+
+def fit(source: str, fit: str, tool: str = "", covers: str = "") -> dict[str, str]:
+    return {"source": source, "fit": fit, "covers": covers, "tool": tool}
+
+
+CITY = fit("city", "partly", "run_scenario", "the travel time")
+
+
+async def test_all_sources_are_asked_about_in_one_call(sources: dict[str, Simulator]) -> None:
+    model = ScriptedModel({"sources": [fit("earth", "not"), CITY]})
+    found = await route("How long is the ride?", sources, model)
+    assert [one.source for one in found.fits] == ["city", "earth"]
+    assert found.chosen == "city"
+    (asked,) = model.asked
+    assert asked["task"] == "route"
+    system, user = packaged_prompts().render(
+        "route", **{k: asked[k] for k in ("sources", "question")}
+    )
+    assert "# Source: earth" in system.content
+    assert "| speed_factor |" in system.content
+    assert "How long is the ride?" in user.content
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ([CITY], "give source 'earth' exactly once"),
+        ([CITY, CITY, fit("earth", "not")], "give source 'city' exactly once"),
+        ([CITY, fit("earth", "not"), fit("sea", "not")], "there is no source 'sea'"),
+        ([fit("city", "fits", "fly"), fit("earth", "not")], "there is no tool 'fly'"),
+        ([fit("city", "not", covers="all"), fit("earth", "not")], "leave covers and tool empty"),
+    ],
+)
+async def test_a_reply_that_names_what_is_not_there_is_refused(
+    sources: dict[str, Simulator], reply: list[Any], words: str
+) -> None:
+    with pytest.raises(ReplyInvalid, match=words):
+        await route("How long?", sources, ScriptedModel({"sources": reply}))
+
+
+def test_a_source_that_fits_comes_before_one_that_does_partly() -> None:
+    city, earth = Fit(source="city", fit="partly"), Fit(source="earth", fit="fits")
+    assert Route(fits=(city, earth)).chosen == "earth"
+    assert Route(fits=(city, Fit(source="earth", fit="partly"))).chosen == "city"
+    assert Route(fits=(Fit(source="city", fit="not"),)).chosen is None
+
+
+async def test_without_sources_nobody_is_asked() -> None:
+    model = ScriptedModel()
+    assert (await route("How long?", {}, model)).chosen is None
+    assert model.asked == []
+
+
+async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
+    tmp_path: Path,
+) -> None:
+    def reply(task: str, values: dict[str, object]) -> object:
+        return {
+            "closed_book": "It rains.",
+            "decompose": {"claims": [{"claim": "It rains."}]},
+            "merge": {"pairs": [[0, 0]]},
+            "entailment": {"supported": [True]},
+            "final": "It rains.",
+        }[task]
+
+    model = ScriptedModel(by_task=reply)
+    question = Question(
+        question_id="q", domain="none", text="Does it rain?", reference_answer="", scenario_id="q"
+    )
+    with CallCache(tmp_path, stage="test") as cache:
+        use = Instruments(model, Simulations(NoSource(), cache))
+        settings = MethodSettings(samples=2, verbalized=False, baselines=False)
+        answer = await answer_question(question, use, settings.for_one_question())
+    assert answer.failure is None
+    assert answer.final == "It rains."
+    assert answer.verified is False
+    assert answer.retrieval is not None
+    assert answer.retrieval.status == "not_applicable"
+    assert {asked["task"] for asked in model.asked} <= {
+        "closed_book", "decompose", "merge", "entailment", "final"
+    }  # fmt: skip
+
+
+def test_nothing_can_be_run_without_a_source() -> None:
+    assert isinstance(NoSource(), Simulator)
+    with pytest.raises(ArgumentError, match="no source fits"):
+        NoSource().run("a", {}, 0)
