@@ -86,8 +86,13 @@ def show_plan(project: Project, as_json: bool, params: Path | None = None) -> No
 
 
 def refuse_without_budget(project: Project) -> None:
-    """Print the plan and raise BudgetMissing where it holds paid calls and no limit is set."""
+    """Print the plan and raise BudgetMissing where it holds paid calls and no limit is set.
+
+    In mode deferred a run sends nothing: `simulrag batch submit` asks for the budget.
+    """
     params = load_params(project.params)
+    if params.operations.mode == "deferred":
+        return
     models = (params.llm.benchmark, params.llm.answer, params.llm.judge)
     if params.operations.budget.given or not any(map(_costs, models)):
         return

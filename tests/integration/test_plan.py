@@ -102,6 +102,12 @@ def test_without_a_budget_the_plan_is_printed_and_the_run_refused(
     printed = capsys.readouterr().out
     assert "answer@urban (openai:gpt-5-mini): about" in printed
     assert "budget: not set" in printed
+    # What waits for a batch is sent by another command, or answered by hand.
+    text = project.params.read_text()
+    project.params.write_text(text.replace("mode: normal", "mode: deferred"))
+    refuse_without_budget(project)
+    project.params.write_text(text)
+    assert capsys.readouterr().out == ""
 
 
 def test_the_parameters_of_a_next_recording(
