@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from simulators.shapes import (
     Described,
     JsonShape,
-    Shape,
     ToolModel,
     Values,
     described,
@@ -82,8 +81,8 @@ class Tool:
 
     name: str
     description: str
-    arguments: Shape
-    outputs: Shape
+    arguments: Any  # a Shape; Any, so that a simulator may use its own classes as classes
+    outputs: Any
     template: str
 
     def describe(self, arguments: Values, outputs: Values) -> str:
