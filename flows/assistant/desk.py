@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.cli import ask as cli
+from flows.cli.answers import answer_json
 from flows.params import Params, load_params
 from flows.project import Project
 from simulators.base import ArgumentError
@@ -140,7 +141,7 @@ class Desk:
             text = question.strip()
             answer = cli.answer_anew(self.project, params, text, domain)
         verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
-        fields = {"source": source, **cli.answer_json(text, answer)}
+        fields = {"source": source, **answer_json(text, answer)}
         return Said(f"{answer.final}{verified}\n\n({source})", fields)
 
     def simulate(

@@ -136,7 +136,7 @@ def _said(claim: Claim) -> Text:
     """A sampled answer's words with their share of the votes."""
     from rich.text import Text
 
-    from simulrag.method.statements import VOTES
+    from simulrag.records import VOTES
 
     share = claim.confidence.get(VOTES)
     votes = "" if share is None else f"  {share:.0%} of the votes"

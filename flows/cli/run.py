@@ -104,7 +104,7 @@ def failed_stages(
 
 def _failed(project: Project, domain: str) -> bool:
     from flows.files import record_lines
-    from simulrag.method.attribution.attribute import Attribution
+    from simulrag.method.attribution.found import Attribution
 
     path = project.results.attribution(domain)
     return path.is_file() and any(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from simulrag.method.attribution.attribute import Attribution
+    from simulrag.method.attribution.found import Attribution
     from simulrag.records import Answer
 
 

@@ -18,7 +18,8 @@ from flows.watch.progress import console
 from flows.watch.tracking import Tracker
 from simulators.registry import load
 from simulrag.errors import InputError
-from simulrag.method.attribution.attribute import Attribution, attribute
+from simulrag.method.attribution.attribute import attribute
+from simulrag.method.attribution.found import Attribution
 from simulrag.method.attribution.sources import Support
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer

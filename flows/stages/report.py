@@ -13,7 +13,7 @@ from flows.project import Project, Results
 from flows.stages.bench import run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
-from simulrag.method.attribution.attribute import Attribution
+from simulrag.method.attribution.found import Attribution
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,

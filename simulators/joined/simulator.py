@@ -13,7 +13,6 @@ from simulators.base import (
     Guided,
     Simulator,
     Tool,
-    ToolModel,
     code_files,
     files_fingerprint,
 )
@@ -68,7 +67,7 @@ class JoinedSimulator:
         """What the sources say is worth asking."""
         return "\n\n".join(s.guide().strip() for s in self.sources if isinstance(s, Guided))
 
-    def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
+    def run(self, tool: str, arguments: Any, seed: int) -> Any:
         """A run by the source that has the tool. Raises SimulatorError."""
         return self.source_of(tool).run(tool, arguments, seed)
 

@@ -30,13 +30,13 @@ from simulrag.method.selection import (
 )
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.method.statements import VOTES
 from simulrag.method.subjects import find_subjects
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
 from simulrag.records import (
     CENTRALITIES,
+    VOTES,
     Answer,
     Choice,
     Claim,

@@ -19,8 +19,7 @@ from simulrag.method.selection import (
     select_subjects,
 )
 from simulrag.method.settings import MethodSettings
-from simulrag.method.statements import VOTES
-from simulrag.records import Answer, Choice, Subject
+from simulrag.records import VOTES, Answer, Choice, Subject
 
 
 def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:

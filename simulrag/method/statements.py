@@ -17,6 +17,7 @@ from simulrag.method.selection import DECIDED
 from simulrag.models.base import Asker
 from simulrag.models.replies import Decomposition
 from simulrag.records import (
+    VOTES,
     Answer,
     Choice,
     Claim,
@@ -26,9 +27,6 @@ from simulrag.records import (
     Verdict,
     claim_hash,
 )
-
-VOTES = "votes"
-"""The name of a claim's share of the votes among its confidences."""
 
 
 def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simulrag.method.numbers import numbers
 from simulrag.models.replies import MagnitudeClass, Template
-from simulrag.questions.open.check import asked_value
+from simulrag.questions.open.asked import asked_value
 from simulrag.records import Question
 
 

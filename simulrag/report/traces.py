@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from simulrag.method.statements import VOTES
 from simulrag.metrics.names import FINAL
-from simulrag.records import Answer, Claim, FinalText, Question, Statement, claim_hash
+from simulrag.records import VOTES, Answer, Claim, FinalText, Question, Statement, claim_hash
 
 
 @dataclass(frozen=True)

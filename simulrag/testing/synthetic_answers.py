@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.reconciliation import vote_confidence
-from simulrag.method.statements import VOTES
 from simulrag.records import (
+    VOTES,
     Answer,
     Claim,
     Evidence,

@@ -236,6 +236,37 @@ def _subjects(said: list[Message]) -> Any:
     }
 
 
+def _joint(said: list[Message]) -> Any:
+    """The subjects of all answers' claims; claims of one text are one alternative."""
+    texts = [_ANSWER.sub("", claim) for claim in numbered(_part(said, "claims"))]
+    groups: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for index, text in enumerate(texts):
+        facets = groups.setdefault(_subject(text) or text, {})
+        facets.setdefault(_kind(text), {}).setdefault(text, []).append(index)
+    return {
+        "subjects": [
+            {
+                "about": about,
+                "facets": [
+                    {
+                        "kind": kind,
+                        "exclusive": kind != "other",
+                        "alternatives": [
+                            {"claims": indices, "answers": []} for indices in same.values()
+                        ],
+                    }
+                    for kind, same in facets.items()
+                ],
+                "rests_on": [],
+            }
+            for about, facets in groups.items()
+        ]
+    }
+
+
+_ANSWER = re.compile(r"^\(answer \d+\) ")
+
+
 def _kind(claim: str) -> str:
     if _subject(claim) is None:
         return "judgement" if "overall" in claim.lower() else "other"
@@ -383,6 +414,7 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
     "SubjectsReply": _subjects,
+    "JointReply": _joint,
     "ReadClaims": _read_claims,
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.files import read_records
-from simulrag.method.attribution.attribute import Attribution
+from simulrag.method.attribution.found import Attribution
 from simulrag.records import Answer
 from tests.integration.projects import change_params, copy_finished, simulrag, stats
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import Field
-
 from simulrag.errors import ModelError
 from simulrag.method.attribution.chances import Chances, Told
 from simulrag.method.attribution.counterfactual import rerun
+from simulrag.method.attribution.found import Attribution, ClaimSupport, ItemValue
 from simulrag.method.attribution.game import (
     Estimate,
     Value,
@@ -18,56 +17,16 @@ from simulrag.method.attribution.game import (
     shapley_with_errors,
 )
 from simulrag.method.attribution.items import Item, context_of, items_of
-from simulrag.method.attribution.settings import AttributionSettings, Estimator
+from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.attribution.sources import (
     Conditions,
-    Shares,
-    Support,
     by_source,
     support_of,
 )
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
-from simulrag.records import Answer, Domain, Record, Usage, claim_hash
-
-
-class ItemValue(Record):
-    """What one item does for a claim. ``value`` None: see ``failure``."""
-
-    item: str
-    value: float | None
-    standard_error: float = 0.0
-    failure: str | None = None
-
-
-class ClaimSupport(Record):
-    """What one claim, as it was drafted, stands on.
-
-    ``support`` None: a condition has no value, for the reason in ``failure``. ``conditions`` None
-    with a ``support``: there was no evidence, so nothing supports it and nothing was asked.
-    """
-
-    claim_hash: str
-    text: str
-    support: Support | None
-    conditions: Conditions | None = None
-    shares: Shares | None = None
-    items: tuple[ItemValue, ...] = ()
-    failure: str | None = None
-
-
-class Attribution(Record):
-    """What the claims of one question stand on. ``estimator``: whose values the items have."""
-
-    question_id: str
-    domain: Domain
-    estimator: Estimator
-    chances: str
-    claims: tuple[ClaimSupport, ...] = ()
-    sources: tuple[str, ...] = ()
-    usage: dict[str, Usage] = Field(default={})
-    failure: str | None = None
+from simulrag.records import Answer, claim_hash
 
 
 async def attribute(

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from simulrag.method.attribution.found import Estimator
 from simulrag.method.attribution.game import PERMUTATIONS
 from simulrag.method.attribution.sources import THRESHOLD
 
 Kind = Literal["verdicts", "stated"]
 """Where chances come from, see ``chances.py``."""
-Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
 
 
 class AttributionSettings(BaseModel):

@@ -9,12 +9,12 @@ verifies an answer's claims.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from simulrag.method.numbers import EXACT, Number, numbers
-from simulrag.models.replies import Ask, SetUpTemplate, Template
+from simulrag.models.replies import SetUpTemplate, Template
+from simulrag.questions.open.asked import AskedValue, asked_value
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Record, ReferenceClaim
 
@@ -29,20 +29,6 @@ class Problem(Record):
 
     kind: str
     detail: str
-
-
-@dataclass(frozen=True)
-class AskedValue:
-    """What one ask of a template comes to: the number, and the class that it falls into."""
-
-    ask: Ask
-    value: float
-    class_name: str | None
-
-    @property
-    def limits(self) -> list[float]:
-        """The magnitudes at which a class begins, without the first (0)."""
-        return [item.from_magnitude for item in self.ask.classes[1:]]
 
 
 def check_reference(
@@ -75,22 +61,6 @@ def check_reference(
             and not any(number.states(value) for value in results)
         ]
     return problems + _missing(reference_answer, template, asked, evidence)
-
-
-def asked_value(ask: Ask, evidence: Sequence[Evidence]) -> AskedValue | None:
-    """The number that an ask is about; None where the runs give none (an output in words)."""
-    values = []
-    for number in (ask.run, ask.against):
-        value = evidence[number - 1].outputs.get(ask.output) if number else 0.0
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        values.append(float(value))
-    own, other = values
-    if ask.scale == "percent" and not other:
-        return None
-    result = 100 * (own / other - 1) if ask.scale == "percent" else own - other
-    reached = [item.name for item in ask.classes if item.from_magnitude <= abs(result)]
-    return AskedValue(ask, result, reached[-1] if reached else None)
 
 
 def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:

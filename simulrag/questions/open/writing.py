@@ -16,7 +16,8 @@ from simulrag.models.replies import (
     SetUpTemplate,
     Template,
 )
-from simulrag.questions.open.check import AskedValue, Problem, asked_value, check_reference
+from simulrag.questions.open.asked import AskedValue, asked_value
+from simulrag.questions.open.check import Problem, check_reference
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, get_args
 
-from simulrag.method.attribution.attribute import Attribution
+from simulrag.method.attribution.found import Attribution
 from simulrag.method.attribution.sources import Support
 from simulrag.report.blocks import DASH, Block, Section, Table, count, percent
 from simulrag.report.run import Attributed, Run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from simulrag.method.statements import VOTES
 from simulrag.metrics.names import (
     ALL_RAG,
     BUDGETED,
@@ -18,6 +17,7 @@ from simulrag.metrics.names import (
 )
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
+from simulrag.records import VOTES
 from simulrag.report.blocks import (
     Block,
     Figure,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from simulrag.models.replies import Ask, MagnitudeClass, Run, Template
-from simulrag.questions.open.check import asked_value, check_reference, numbers
+from simulrag.questions.open.asked import asked_value
+from simulrag.questions.open.check import check_reference, numbers
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, ReferenceClaim, ToolCall
 

@@ -1,0 +1,50 @@
+"""What attribution found, as records: read by the stage, the report and `ask --why`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from simulrag.method.attribution.sources import Conditions, Shares, Support
+from simulrag.records import Domain, Record, Usage
+
+Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
+
+
+class ItemValue(Record):
+    """What one item does for a claim. ``value`` None: see ``failure``."""
+
+    item: str
+    value: float | None
+    standard_error: float = 0.0
+    failure: str | None = None
+
+
+class ClaimSupport(Record):
+    """What one claim, as it was drafted, stands on.
+
+    ``support`` None: a condition has no value, for the reason in ``failure``. ``conditions`` None
+    with a ``support``: there was no evidence, so nothing supports it and nothing was asked.
+    """
+
+    claim_hash: str
+    text: str
+    support: Support | None
+    conditions: Conditions | None = None
+    shares: Shares | None = None
+    items: tuple[ItemValue, ...] = ()
+    failure: str | None = None
+
+
+class Attribution(Record):
+    """What the claims of one question stand on. ``estimator``: whose values the items have."""
+
+    question_id: str
+    domain: Domain
+    estimator: Estimator
+    chances: str
+    claims: tuple[ClaimSupport, ...] = ()
+    sources: tuple[str, ...] = ()
+    usage: dict[str, Usage] = Field(default={})
+    failure: str | None = None
