@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 from ruamel.yaml import YAML
@@ -20,8 +20,11 @@ from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
-from simulrag.models.budget import BudgetLimits
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
+
+if TYPE_CHECKING:
+    from simulators.base import Simulator
+    from simulrag.calls import CachePlace
 
 
 class Section(BaseModel):
@@ -134,6 +137,12 @@ class Operations(Section):
         default=RefreshParams(), description="scheduled refreshes of the benchmark"
     )
 
+    def place(self, root: Path) -> CachePlace:
+        """Where the call cache lies; relative paths are below ``root``. Raises InputError."""
+        from simulrag.calls import parse_place
+
+        return parse_place(self.cache, root)
+
 
 Role = Literal["benchmark", "answer", "judge"]
 
@@ -207,6 +216,12 @@ class Params(Section):
         if "benchmark" in settings:
             settings["benchmark"] = str(root / str(settings["benchmark"]))
         return choice.name, settings
+
+    def load_simulator(self, domain: str, root: Path) -> Simulator:
+        """The simulator of a domain."""
+        from simulators.registry import load
+
+        return load(*self.chosen(domain, root))
 
     def model(self, role: Role) -> ModelSettings:
         """The model of a role."""

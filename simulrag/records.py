@@ -28,9 +28,9 @@ CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 
 
 class Record(BaseModel):
-    """Base of all records."""
+    """Base of all records. Validators are built at first use: no stage uses them all."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Usage(Record):

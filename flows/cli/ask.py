@@ -115,10 +115,9 @@ def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models are shown."""
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import load_simulator
 
     project = find_project()
-    typer.echo(load_simulator(project, load_params(project.params), domain).handbook())
+    typer.echo(load_params(project.params).load_simulator(domain, project.root).handbook())
 
 
 def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
@@ -170,12 +169,12 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
 
 def answer_anew(project: Project, params: Params, text: str, domain: str) -> Answer:
     """Answer one question by itself: what is within the simulator's reach is verified."""
-    from flows.stages.bench import load_simulator, open_bench
+    from flows.stages.bench import open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
     from simulrag.method.algorithm import answer_question
 
-    simulator = load_simulator(project, params, domain)
+    simulator = params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain})
     method = params.answer.for_one_question()
     seed = params.simulator(domain).seed
@@ -198,16 +197,15 @@ def simulate_tool(
     """One simulator run, and whether it came from the cache."""
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import cache_place, load_simulator
     from simulrag.calls import CallCache
     from simulrag.method.simulation import Simulations
 
     project = find_project()
     params = load_params(project.params)
-    simulator = load_simulator(project, params, domain)
+    simulator = params.load_simulator(domain, project.root)
     if seed is None:
         seed = params.simulator(domain).seed
-    place = cache_place(project, params.operations)
+    place = params.operations.place(project.root)
     with CallCache(place, stage="simulate", mode=params.operations.mode) as cache:
         simulations = Simulations(simulator, cache)
         evidence = asyncio.run(simulations.run(tool, arguments, seed))

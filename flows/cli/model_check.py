@@ -11,18 +11,18 @@ import asyncio
 
 from flows.params import Operations, load_params
 from flows.project import Project
-from flows.stages.bench import cache_place, located
+from flows.stages.bench import located
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.models.base import Completion
-from simulrag.models.budget import Account, Budget, BudgetLimits
+from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Record
 
 TASK = "verbalized"
@@ -102,7 +102,7 @@ def _check(
 
 
 async def _call(project: Project, operations: Operations, provider: Provider) -> Completion:
-    with CallCache(cache_place(project, operations), stage="models-check", mode="refresh") as cache:
+    with CallCache(operations.place(project.root), stage="models-check", mode="refresh") as cache:
         gateway = Gateway(
             provider,
             provider.settings,

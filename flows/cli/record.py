@@ -92,13 +92,12 @@ def record_runs(project: Project, params: Params, accept: bool = False) -> Itera
     Rows of model calls stay byte for byte. Raises InputError, before anything is written, where an
     output differs from the recorded one and ``accept`` is not set.
     """
-    from flows.stages.bench import load_simulator
     from simulrag.errors import InputError
 
     again: dict[str, dict[str, _Run]] = {}
     differences: list[str] = []
     for domain in params.domains:
-        simulator = load_simulator(project, params, domain)
+        simulator = params.load_simulator(domain, project.root)
         old = {run.key: run for path in _files(project, domain) for run in _runs(path)}
         again[domain] = asyncio.run(_made_again(simulator, list(old.values())))
         differences += [

@@ -67,10 +67,9 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     with gathered() as outcomes:
         code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
-            from flows.stages.bench import cache_place
             from flows.stages.waiting import pending_words
 
-            sys.stderr.write(f"{pending_words(cache_place(project, params.operations))}\n")
+            sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
     if code == 0 and not targets:
         _show_table(project)

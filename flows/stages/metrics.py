@@ -108,7 +108,7 @@ def run(
     """
     from flows.params import load_params
     from flows.project import Results
-    from flows.stages.bench import run_stage
+    from flows.watch.tracking import run_stage
 
     params = load_params(project.params)
     where = project.results if out is None else Results(out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from flows.files import check_folder, read_records, record_lines
 from flows.params import Params, load_params
 from flows.project import Project, Results
-from flows.stages.bench import run_stage
+from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.metrics.published import (
@@ -32,7 +32,6 @@ from simulrag.report.traces import Traced
 if TYPE_CHECKING:
     import polars as pl
 
-    from flows.watch.tracking import Tracker
 
 Role = Literal["benchmark", "answer", "judge"]
 ROLES: tuple[Role, ...] = ("benchmark", "answer", "judge")

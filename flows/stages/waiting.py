@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from simulrag.calls import CachePlace, Mode
 from simulrag.errors import CallsPending, InputError
-from simulrag.models.batch.rounds import counts
 from simulrag.models.pending import PendingCalls, PendingStore
 from simulrag.models.providers.base import BatchProvider, Provider
 
@@ -68,6 +67,8 @@ HOW_ON = (
 
 def pending_words(cache: CachePlace) -> str:
     """One line on everything that waits beside a call cache."""
+    from simulrag.models.batch.rounds import counts
+
     store = PendingStore(cache)
     try:
         found = counts(store.calls())

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from simulrag.errors import BudgetMissing, BudgetSpent
 from simulrag.models.base import Message
 from simulrag.models.batch.lines import Part, sampling_of
-from simulrag.models.budget import Account, Amount, BudgetLimits
+from simulrag.models.budget import Account, Amount
 from simulrag.models.counting import longest_prompt
 from simulrag.models.pending import BATCH, PendingCall, PendingStore, Target
 from simulrag.models.prices import no_longest_reply, no_price
 from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 
 Name = tuple[str, str, str]
 
