@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 from ruamel.yaml import YAML
@@ -145,6 +145,7 @@ class Operations(Section):
 
 
 Role = Literal["benchmark", "answer", "judge"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Params(Section):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.output import DomainArgument, Json, print_json
+from flows.cli.output import DomainArgument, Json, json_object, print_json
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -104,7 +103,8 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
 ) -> None:
     """Run one tool of a domain's simulator (through the call cache)."""
-    evidence, hit = simulate_tool(domain, tool, _object(arguments), seed)
+    given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
+    evidence, hit = simulate_tool(domain, tool, given, seed)
     if as_json:
         print_json(evidence.model_dump(mode="json") | {"from_cache": hit})
     else:
@@ -145,12 +145,12 @@ def find_question(
 
 def stored_answer(project: Project, params: Params, question: Question) -> tuple[Answer, str]:
     """A benchmark question's answer of the last run, and words on who gave it."""
-    from flows.files import read_records
+    from flows.files import record_lines
     from simulrag.errors import InputError, ModelError
     from simulrag.records import Answer
 
     path = project.results.answers(question.domain)
-    known = read_records(path, Answer) if path.is_file() else []
+    known = record_lines(path, Answer) if path.is_file() else iter(())
     answer = next((one for one in known if one.question_id == question.question_id), None)
     if answer is None:
         raise InputError(
@@ -237,18 +237,3 @@ def _with_model(
         )
     settings = params.model("answer")
     return params, f"answered now by {settings.provider}: {settings.model}"
-
-
-def _object(text: str) -> dict[str, Any]:
-    from simulrag.errors import InputError
-
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"the arguments are not valid JSON: {error.msg} at character {error.pos}; "
-            """give an object such as '{"speed_factor": 0.8}'"""
-        ) from None
-    if not isinstance(value, dict):
-        raise InputError("the arguments must be a JSON object such as '{\"speed_factor\": 0.8}'")
-    return value

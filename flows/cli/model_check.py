@@ -125,20 +125,16 @@ def _budget(
     if not provider.paid:
         return None
     account = Account(cache.ledger(), read_prices(project.prices), limits.since)
+    name = provider.settings.full_name
     if limits.given:
-        return Budget(limits, account, _name(provider), max_output=provider.max_output_tokens)
-    return Budget(NO_LIMIT, account, _name(provider), max_output=1)
-
-
-def _name(provider: Provider) -> tuple[str, str, str]:
-    settings = provider.settings
-    return settings.provider, settings.endpoint, settings.model
+        return Budget(limits, account, name, max_output=provider.max_output_tokens)
+    return Budget(NO_LIMIT, account, name, max_output=1)
 
 
 def _price(project: Project, provider: Provider) -> str:
     if not provider.paid:
         return "free"
-    price = read_prices(project.prices).find(_name(provider))
+    price = read_prices(project.prices).find(provider.settings.full_name)
     return "missing in prices.yaml" if price is None else f"known as of {price.as_of}"
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from flows.project import CALLING_STAGES
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from flows.project import Project
     from simulators.base import Simulator
 
-STAGES = ("benchmark", "answer", "label")
 ZSTD_LEVEL = 19
 SHOWN_DIFFERENCES = 20
 
@@ -66,7 +67,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
 
     from simulrag.errors import InputError
 
-    names = [f"{stage}-{domain}" for domain in params.domains for stage in STAGES]
+    names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
         raise InputError("no stage has exported its calls to data/calls; run `simulrag run` first")
@@ -199,7 +200,7 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in STAGES)
+    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in CALLING_STAGES)
     return [path for path in paths if path.is_file()]
 
 

@@ -117,7 +117,7 @@ async def _all(
         found = await rehearse(project, params, cache, domain)
         for stage, role in ROLES.items():
             settings = params.model(role)
-            price, costs = _price(settings, prices), _costs(settings)
+            price, costs = prices.find(settings.full_name), _costs(settings)
             tasks += [
                 TaskPlan(
                     **work.model_dump(),
@@ -128,10 +128,6 @@ async def _all(
                 for work in stage_work(found, stage, params)
             ]
     return tasks
-
-
-def _price(settings: ModelSettings, prices: PriceTable) -> Price | None:
-    return prices.find((settings.provider, settings.endpoint, settings.model))
 
 
 def _money(work: TaskWork, price: Price | None) -> float | None:
@@ -148,7 +144,7 @@ def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[st
     pending = {task.model for task in tasks if task.calls and task.usd}
     found: dict[str, str] = {}
     for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
-        price, model = _price(settings, prices), f"{settings.provider}:{settings.model}"
+        price, model = prices.find(settings.full_name), f"{settings.provider}:{settings.model}"
         if price is not None and model in pending:
             found[model] = price.as_of
     return found

@@ -45,8 +45,6 @@ def run(
     are written before it returns; raises SimulRAGError after that for too low a coverage.
     """
     params = load_params(project.params)
-    if (benchmark is None) != (out is None):
-        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
     place = project.results if out is None else Results(out)
     source = benchmark or project.results.benchmark(domain)
     questions = read_questions(source)
@@ -82,11 +80,11 @@ def run(
             settings = params.answer
             drawn = over("draft", questions, partial(_draft, settings=settings))
             drafts = [zlib.compress(answer.model_dump_json().encode()) async for answer in drawn]
-            bench.check_waiting()
+            bench.waiting.check()
             choices = choose(_read(drafts), settings)
             rows = zip(questions, _read(drafts), choices, strict=True)
             ended = over("conclude", rows, partial(_conclude, settings=settings))
-            await write_records_async(target, told.note(ended), bench.check_waiting)
+            await write_records_async(target, told.note(ended), bench.waiting.check)
         table = stage_table(domain, told)
         await tracker.markdown(name, table)
         counts = {"questions answered": (told.answered, told.questions)}

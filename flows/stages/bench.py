@@ -56,10 +56,6 @@ class Bench:
 
         return Instruments(self.gateway, self.runs, self.seed)
 
-    def check_waiting(self) -> None:
-        """Raise CallsPending where an item waits for a batch."""
-        self.waiting.check()
-
 
 @asynccontextmanager
 async def open_bench(
@@ -75,7 +71,7 @@ async def open_bench(
     """Open the cache, the model and the simulator; with ``export``, import its calls first.
 
     In mode deferred, calls that are not stored wait for a batch; the body ends with
-    ``bench.check_waiting()``. On the way out, also after an error, the calls of a stage that ended
+    ``bench.waiting.check()``. On the way out, also after an error, the calls of a stage that ended
     well are exported and the cache and the model are closed. ``stage`` is ``answer-urban``; it
     names the export.
     """

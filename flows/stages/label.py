@@ -79,7 +79,7 @@ def run(
                     workers=there,
                 )
             ]
-            bench.check_waiting()
+            bench.waiting.check()
             finals = [final for one in made for final in one.finals]
             labels = [label for one in made for label in one.labels]
             write_records(place.final_claims(domain), finals)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_records, record_lines
-from flows.params import Params, load_params
+from flows.params import ROLES, Params, load_params
 from flows.project import Project, Results
 from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-Role = Literal["benchmark", "answer", "judge"]
-ROLES: tuple[Role, ...] = ("benchmark", "answer", "judge")
 Labels = Mapping[str, LabelTable]
 
 
@@ -47,8 +45,6 @@ def run(
 ) -> None:
     """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
     params = load_params(project.params)
-    if (benchmark is None) != (out is None) or (out is not None and domain is None):
-        raise InputError("--benchmark, --domain and --out go together")
     place = project.results if out is None else Results(out)
     names = list(params.domains) if domain is None else [domain]
     files = {name: benchmark or place.benchmark(name) for name in names}

@@ -229,9 +229,8 @@ def open_budget(
     """
     if not provider.paid or settings.replay or cache.mode == "replay":
         return None
-    name = (settings.provider, settings.endpoint, settings.model)
     account = Account(cache.ledger(), prices, limits.since)
-    return Budget(limits, account, name, max_output=provider.max_output_tokens)
+    return Budget(limits, account, settings.full_name, max_output=provider.max_output_tokens)
 
 
 def dollars(amount: float) -> str:

@@ -100,6 +100,11 @@ class ModelSettings(BaseModel):
             )
         return self
 
+    @property
+    def full_name(self) -> tuple[str, str, str]:
+        """Provider, named endpoint, model: what prices and the ledger know a model by."""
+        return self.provider, self.endpoint, self.model
+
     def chosen_wire(self) -> dict[str, JsonValue]:
         """How the interface is asked, where that is chosen: it can change a reply."""
         return self.model_dump(include={"api", "structured"}, exclude_defaults=True)
