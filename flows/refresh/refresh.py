@@ -172,10 +172,9 @@ def _run_experiment(project: Project, params: Params, period: str, lock: int) ->
         values["operations.cache"] = str(project.root / path)
     told = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
     arguments = [argument for setting in told for argument in ("-S", setting)]
-    dvc = [sys.executable, "-m", "flows.refresh.experiment"]
-    command = [*dvc, "exp", "run", "--temp", "-n", name, *arguments]
+    run = [sys.executable, "-m", "flows.refresh.experiment", "exp", "run", "--temp", "-n", name]
     return subprocess.run(
-        command,
+        [*run, *arguments],
         cwd=project.root,
         env=child_environment(),
         pass_fds=[lock],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_records, record_lines
-from flows.params import ROLES, Params, load_params
+from flows.params import ROLES, Params, Role, load_params
 from flows.project import Project, Results
 from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError

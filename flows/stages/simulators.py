@@ -23,8 +23,7 @@ def run(project: Project) -> None:
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
         found = identity(domain, simulator, set_up=params.benchmark.set_up)
-        text = json.dumps(found, indent=2, sort_keys=True) + "
-"
+        text = json.dumps(found, indent=2, sort_keys=True) + "\n"
         write_text(project.results.simulator(domain), text)
 
 
