@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from importlib import import_module
+
+from flows.params import unknown
 
 BENCHMARKS = {
     "speed": "speed",
@@ -31,9 +32,7 @@ def main() -> int:
     """Print the figures of the named benchmarks, or of all."""
     for name in sys.argv[1:]:
         if name not in BENCHMARKS:
-            close = difflib.get_close_matches(name, BENCHMARKS, n=1)
-            hint = f"did you mean '{close[0]}'? " if close else ""
-            sys.stderr.write(f"'{name}' is not a benchmark; {hint}known: {', '.join(BENCHMARKS)}\n")
+            sys.stderr.write(f"{unknown('benchmark', name, list(BENCHMARKS))}\n")
             return 2
     for name in sys.argv[1:] or BENCHMARKS:
         module = import_module(f"benchmarks.{BENCHMARKS[name]}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from simulrag.errors import EnvironmentFault, InputError
 from simulrag.records import Record
 
 Kind = TypeVar("Kind", bound=Record)
+Result = TypeVar("Result")
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
@@ -22,18 +23,18 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
     Raises EnvironmentFault where the file cannot be written.
     """
-    with _replaced(path) as file:
+    with _replaced(path) as write:
         for record in records:
-            file.write(record.model_dump_json().encode() + b"\n")
+            write(record.model_dump_json().encode() + b"\n")
 
 
 async def write_records_async(
     path: Path, records: AsyncIterator[Record], check: Callable[[], None] = lambda: None
 ) -> None:
     """``write_records`` from work that goes on; ``check`` may refuse before the file appears."""
-    with _replaced(path) as file:
+    with _replaced(path) as write:
         async for record in records:
-            file.write(record.model_dump_json().encode() + b"\n")
+            write(record.model_dump_json().encode() + b"\n")
         check()
 
 
@@ -77,22 +78,34 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file at once by these bytes. Raises EnvironmentFault where that cannot be."""
-    with _replaced(path) as file:
-        file.write(content)
+    with _replaced(path) as write:
+        write(content)
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside ``path`` that takes its place once it is whole, and is gone where it is not."""
+def _replaced(path: Path) -> Iterator[Callable[[bytes], object]]:
+    """Writes beside ``path``; that file takes its place once it is whole, else it is gone.
+
+    Raises EnvironmentFault where it cannot be written; what the work in between raises stays as it
+    is.
+    """
     check_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+
+    def told(work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except OSError as error:
+            raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
+
+    file = told(lambda: temporary.open("wb"))
     try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
+        yield lambda content: told(lambda: file.write(content))
+        told(file.close)
+        told(lambda: temporary.replace(path))
     finally:
+        with suppress(OSError):
+            file.close()
         temporary.unlink(missing_ok=True)
 
 

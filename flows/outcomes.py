@@ -1,4 +1,4 @@
-"""How stages ended, for whoever started them: DVC turns every exit code into its own.
+"""Stages that DVC starts, and how they ended: DVC turns every exit code into its own.
 
 A stage adds a JSON line when it begins and one when it ends to the file that the environment
 names, where it names one. A killed stage has no second line.
@@ -7,6 +7,7 @@ names, where it names one. A killed stage has no second line.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,12 @@ from simulrag.records import Record
 
 OUTCOMES = "SIMULRAG_OUTCOMES"
 """Environment variable: the file."""
+
+
+def child_environment() -> dict[str, str]:
+    """This interpreter's folder first on PATH, so that the stages which DVC starts use it too."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
 
 
 class Outcome(Record):

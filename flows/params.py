@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 from ruamel.yaml import YAML
@@ -22,8 +22,11 @@ from simulrag.errors import InputError
 from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
-from simulrag.models.budget import BudgetLimits
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
+
+if TYPE_CHECKING:
+    from simulators.base import Simulator
+    from simulrag.calls import CachePlace
 
 
 class Section(BaseModel):
@@ -144,8 +147,15 @@ class Operations(Section):
         default=RefreshParams(), description="scheduled refreshes of the benchmark"
     )
 
+    def place(self, root: Path) -> CachePlace:
+        """Where the call cache lies; relative paths are below ``root``. Raises InputError."""
+        from simulrag.calls import parse_place
+
+        return parse_place(self.cache, root)
+
 
 Role = Literal["benchmark", "answer", "judge"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Params(Section):
@@ -234,6 +244,12 @@ class Params(Section):
         if isinstance(source, dict) and isinstance(given := source.get("settings"), dict):
             return source | {"settings": _located(given, root)}
         return source
+
+    def load_simulator(self, domain: str, root: Path) -> Simulator:
+        """The simulator of a domain."""
+        from simulators.registry import load
+
+        return load(*self.chosen(domain, root))
 
     def model(self, role: Role) -> ModelSettings:
         """The model of a role."""

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from simulrag.errors import InputError
 
+CALLING_STAGES = ("benchmark", "answer", "label")
+"""The stages that call models."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -46,14 +49,11 @@ class Results:
         return self.data / "labels" / "human.jsonl"
 
     @property
-    def human_store(self) -> Path:
-        return self.data / "labels" / "human.sqlite"
-
-    @property
     def label_studio(self) -> Path:
         return self.data / "labels" / "label-studio"
 
     def calls(self, stage: str) -> Path:
+        """The calls of ``answer-urban``."""
         return self.data / "calls" / f"{stage}.parquet"
 
     @property

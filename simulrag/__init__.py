@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulators.registry import load as load_simulator
     from simulrag.library import Model, aanswer, answer
     from simulrag.method.settings import MethodSettings
-    from simulrag.models.budget import BudgetLimits as Budget
+    from simulrag.models.settings import BudgetLimits as Budget
     from simulrag.records import Answer, Claim, Question
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 
 _HOMES = {
     "Answer": ("simulrag.records", "Answer"),
-    "Budget": ("simulrag.models.budget", "BudgetLimits"),
+    "Budget": ("simulrag.models.settings", "BudgetLimits"),
     "Claim": ("simulrag.records", "Claim"),
     "MethodSettings": ("simulrag.method.settings", "MethodSettings"),
     "Model": ("simulrag.library", "Model"),

@@ -19,12 +19,12 @@ from simulrag.errors import InputError, ModelError
 from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.models.budget import BudgetLimits, open_budget
+from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.models.specification import model_settings
 from simulrag.records import Answer, Question
 

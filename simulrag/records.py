@@ -31,9 +31,9 @@ VOTES = "votes"
 
 
 class Record(BaseModel):
-    """Base of all records."""
+    """Base of all records. Validators are built at first use: no stage uses them all."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Usage(Record):

@@ -152,10 +152,8 @@ class Desk:
         seed: int | None = None,
     ) -> Said:
         """One run, through the call cache."""
-        from flows.stages.bench import load_simulator
-
         params = self._params(domain)
-        simulator = load_simulator(self.project, params, domain)
+        simulator = params.load_simulator(domain, self.project.root)
         if getattr(simulator, "remote", False) and not self.allowed:
             raise InputError(
                 f"domain '{domain}' is run by a service of somebody else's, which may cost: start "
@@ -169,9 +167,7 @@ class Desk:
 
     def handbook(self, domain: str) -> Said:
         """The handbook that models are shown."""
-        from flows.stages.bench import load_simulator
-
-        text = load_simulator(self.project, self._params(domain), domain).handbook()
+        text = self._params(domain).load_simulator(domain, self.project.root).handbook()
         return Said(text, {"domain": domain, "handbook": text})
 
     def questions(self, domain: str | None = None) -> Said:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.output import DomainArgument, Json, print_json
+from flows.cli.output import DomainArgument, Json, json_object, print_json
 from flows.cli.route import AUTO, route_question
 from flows.cli.why import attribution_of, show_why, why_json
 
@@ -130,7 +129,8 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
 ) -> None:
     """Run one tool of a domain's simulator (through the call cache)."""
-    evidence, hit = simulate_tool(domain, tool, _object(arguments), seed)
+    given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
+    evidence, hit = simulate_tool(domain, tool, given, seed)
     if as_json:
         print_json(evidence.model_dump(mode="json") | {"from_cache": hit})
     else:
@@ -141,10 +141,9 @@ def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models are shown."""
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import load_simulator
 
     project = find_project()
-    typer.echo(load_simulator(project, load_params(project.params), domain).handbook())
+    typer.echo(load_params(project.params).load_simulator(domain, project.root).handbook())
 
 
 def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
@@ -172,12 +171,12 @@ def find_question(
 
 def stored_answer(project: Project, params: Params, question: Question) -> tuple[Answer, str]:
     """A benchmark question's answer of the last run, and words on who gave it."""
-    from flows.files import read_records
+    from flows.files import record_lines
     from simulrag.errors import InputError, ModelError
     from simulrag.records import Answer
 
     path = project.results.answers(question.domain)
-    known = read_records(path, Answer) if path.is_file() else []
+    known = record_lines(path, Answer) if path.is_file() else iter(())
     answer = next((one for one in known if one.question_id == question.question_id), None)
     if answer is None:
         raise InputError(
@@ -199,13 +198,13 @@ def answer_anew(project: Project, params: Params, text: str, domain: str | None)
 
     Without a domain nothing is run: the answer is closed-book and unverified.
     """
-    from flows.stages.bench import load_simulator, open_bench
+    from flows.stages.bench import open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
     from simulrag.method.algorithm import answer_question
     from simulrag.method.routing import NoSource
 
-    simulator = NoSource() if domain is None else load_simulator(project, params, domain)
+    simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
     method = params.answer.for_one_question()
     seed = 0 if domain is None else params.simulator(domain).seed
@@ -234,16 +233,15 @@ def simulate_tool(
     """One simulator run, and whether it came from the cache."""
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import cache_place, load_simulator
     from simulrag.calls import CallCache
     from simulrag.method.simulation import Simulations
 
     project = project or find_project()
     params = load_params(project.params)
-    simulator = simulator or load_simulator(project, params, domain)
+    simulator = simulator or params.load_simulator(domain, project.root)
     if seed is None:
         seed = params.simulator(domain).seed
-    place = cache_place(project, params.operations)
+    place = params.operations.place(project.root)
     with CallCache(place, stage="simulate", mode=params.operations.mode) as cache:
         simulations = Simulations(simulator, cache)
         evidence = asyncio.run(simulations.run(tool, arguments, seed))
@@ -275,18 +273,3 @@ def with_model(
         )
     settings = params.model("answer")
     return params, f"answered now by {settings.provider}: {settings.model}"
-
-
-def _object(text: str) -> dict[str, Any]:
-    from simulrag.errors import InputError
-
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"the arguments are not valid JSON: {error.msg} at character {error.pos}; "
-            """give an object such as '{"speed_factor": 0.8}'"""
-        ) from None
-    if not isinstance(value, dict):
-        raise InputError("the arguments must be a JSON object such as '{\"speed_factor\": 0.8}'")
-    return value

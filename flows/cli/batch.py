@@ -136,11 +136,10 @@ def _show(batches: list[BatchProgress]) -> None:
 def _store() -> Iterator[tuple[PendingStore, Path]]:
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import cache_place
     from simulrag.models.pending import PendingStore
 
     project = find_project()
-    cache = cache_place(project, load_params(project.params).operations)
+    cache = load_params(project.params).operations.place(project.root)
     beside = cache.parent if isinstance(cache, Path) else project.root / ".cache"
     with closing(PendingStore(cache)) as store:
         yield store, beside / "batches"
@@ -150,7 +149,6 @@ def _store() -> Iterator[tuple[PendingStore, Path]]:
 def _budget() -> Iterator[BatchBudget]:
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import cache_place
     from simulrag.calls import CallCache
     from simulrag.models.batch.spending import BatchBudget
     from simulrag.models.budget import Account
@@ -159,5 +157,5 @@ def _budget() -> Iterator[BatchBudget]:
     project = find_project()
     operations = load_params(project.params).operations
     limits, prices = operations.budget, read_prices(project.prices)
-    with CallCache(cache_place(project, operations), stage="batch-submit", mode="replay") as cache:
+    with CallCache(operations.place(project.root), stage="batch-submit", mode="replay") as cache:
         yield BatchBudget(limits, Account(cache.ledger(), prices, limits.since))

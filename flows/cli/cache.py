@@ -107,7 +107,6 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
 def _cache() -> CachePlace:
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import cache_place
 
     project = find_project()
-    return cache_place(project, load_params(project.params).operations)
+    return load_params(project.params).operations.place(project.root)

@@ -11,18 +11,18 @@ import asyncio
 
 from flows.params import Operations, load_params
 from flows.project import Project
-from flows.stages.bench import cache_place, located
+from flows.stages.bench import located
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.models.base import Completion
-from simulrag.models.budget import Account, Budget, BudgetLimits
+from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Record
 
 TASK = "verbalized"
@@ -102,7 +102,7 @@ def _check(
 
 
 async def _call(project: Project, operations: Operations, provider: Provider) -> Completion:
-    with CallCache(cache_place(project, operations), stage="models-check", mode="refresh") as cache:
+    with CallCache(operations.place(project.root), stage="models-check", mode="refresh") as cache:
         gateway = Gateway(
             provider,
             provider.settings,
@@ -125,20 +125,16 @@ def _budget(
     if not provider.paid:
         return None
     account = Account(cache.ledger(), read_prices(project.prices), limits.since)
+    name = provider.settings.full_name
     if limits.given:
-        return Budget(limits, account, _name(provider), max_output=provider.max_output_tokens)
-    return Budget(NO_LIMIT, account, _name(provider), max_output=1)
-
-
-def _name(provider: Provider) -> tuple[str, str, str]:
-    settings = provider.settings
-    return settings.provider, settings.endpoint, settings.model
+        return Budget(limits, account, name, max_output=provider.max_output_tokens)
+    return Budget(NO_LIMIT, account, name, max_output=1)
 
 
 def _price(project: Project, provider: Provider) -> str:
     if not provider.paid:
         return "free"
-    price = read_prices(project.prices).find(_name(provider))
+    price = read_prices(project.prices).find(provider.settings.full_name)
     return "missing in prices.yaml" if price is None else f"known as of {price.as_of}"
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated
-
 import typer
+
+from flows.cli.output import Json, print_json
 
 models_app = typer.Typer(no_args_is_help=True, help="The models that params.yaml names.")
 
@@ -16,14 +15,14 @@ def _models() -> None:
 
 
 @models_app.command("check")
-def check(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def check(as_json: Json = False) -> None:
     """One tiny call to each model and sampling, and what works; exit 1 where one does not."""
     from flows.cli.model_check import check_models, checked_text
     from flows.project import find_project
 
     checked = check_models(find_project())
     if as_json:
-        typer.echo(json.dumps([item.model_dump(mode="json") for item in checked], indent=2))
+        print_json([item.model_dump(mode="json") for item in checked])
     else:
         typer.echo("\n".join(checked_text(item) for item in checked))
     if not all(item.works for item in checked):

@@ -1,9 +1,9 @@
-"""Options that several commands share, and JSON for programs."""
+"""Options that several commands share, and JSON in and out."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,3 +14,17 @@ DomainArgument = Annotated[str, typer.Argument(help="A domain of params.yaml.")]
 def print_json(value: object) -> None:
     """A value as indented JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def json_object(text: str, what: str, example: str) -> dict[str, Any]:
+    """An option's JSON object. Raises InputError, which names the option and gives an example."""
+    from simulrag.errors import InputError
+
+    form = f"write an object such as '{example}'"
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON in {what} ({error}): {form}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"no JSON object in {what}: {form}")
+    return value

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from flows.project import CALLING_STAGES
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from flows.project import Project
     from simulators.base import Simulator
 
-STAGES = ("benchmark", "answer", "label")
 ZSTD_LEVEL = 19
 SHOWN_DIFFERENCES = 20
 
@@ -66,7 +67,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
 
     from simulrag.errors import InputError
 
-    names = [f"{stage}-{domain}" for domain in params.domains for stage in STAGES]
+    names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
     names += [f"attribution-{domain}" for domain in params.attribution.domains]
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
@@ -93,13 +94,12 @@ def record_runs(project: Project, params: Params, accept: bool = False) -> Itera
     Rows of model calls stay byte for byte. Raises InputError, before anything is written, where an
     output differs from the recorded one and ``accept`` is not set.
     """
-    from flows.stages.bench import load_simulator
     from simulrag.errors import InputError
 
     again: dict[str, dict[str, _Run]] = {}
     differences: list[str] = []
     for domain in params.domains:
-        simulator = load_simulator(project, params, domain)
+        simulator = params.load_simulator(domain, project.root)
         old = {run.key: run for path in _files(project, domain) for run in _runs(path)}
         again[domain] = asyncio.run(_made_again(simulator, list(old.values())))
         differences += [
@@ -201,7 +201,8 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in (*STAGES, "attribution"))
+    stages = (*CALLING_STAGES, "attribution")
+    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in stages)
     return [path for path in paths if path.is_file()]
 
 

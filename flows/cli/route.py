@@ -72,14 +72,13 @@ def route_question(project: Project, params: Params, text: str) -> tuple[Route, 
 
 def _sources(project: Project, params: Params) -> tuple[dict[str, Simulator], dict[str, str]]:
     """Every configured source that answers by its tools; a service that is down stops no other."""
-    from flows.stages.bench import load_simulator
     from simulators.base import SimulatorError
 
     kept: dict[str, Simulator] = {}
     left: dict[str, str] = {}
     for domain in params.simulators:
         try:
-            simulator = load_simulator(project, params, domain)
+            simulator = params.load_simulator(domain, project.root)
         except SimulatorError as error:
             left[domain] = str(error)
             continue

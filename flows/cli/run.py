@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from configparser import ConfigParser
+from configparser import Error as ConfigError
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,10 +71,9 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     with gathered() as outcomes:
         code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
-            from flows.stages.bench import cache_place
             from flows.stages.waiting import pending_words
 
-            sys.stderr.write(f"{pending_words(cache_place(project, params.operations))}\n")
+            sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
     if code == 0 and not targets:
         _show_table(project)
@@ -83,20 +84,20 @@ def failed_stages(
     project: Project, domains: Sequence[str], attributed: Sequence[str] = ()
 ) -> list[str]:
     """The names, as DVC has them, of stages with at least one failed question, verdict or label."""
-    from flows.files import read_records, read_table
+    from flows.files import read_table, record_lines
     from simulrag.records import Answer, FinalClaims, Label
 
     stages: list[str] = []
     for domain in domains:
         answers = project.results.answers(domain)
-        if answers.is_file() and any(map(holds_failure, read_records(answers, Answer))):
+        if answers.is_file() and any(map(holds_failure, record_lines(answers, Answer))):
             stages.append(f"answer@{domain}")
         labels = project.results.labels(domain)
         finals = project.results.final_claims(domain)
         failed = labels.is_file() and any(x.failure for x in read_table(labels, Label))
         if failed or (
             finals.is_file()
-            and any(x.failure or x.subjects_failure for x in read_records(finals, FinalClaims))
+            and any(x.failure or x.subjects_failure for x in record_lines(finals, FinalClaims))
         ):
             stages.append(f"label@{domain}")
     return [*stages, *(f"attribution@{one}" for one in attributed if _failed(project, one))]
@@ -127,25 +128,28 @@ def has_remote(project: Project) -> bool:
     home = Path(os.environ.get("DVC_GLOBAL_CONFIG_DIR", "~/.config/dvc")).expanduser()
     folder = project.root / ".dvc"
     config = ConfigParser(strict=False, interpolation=None)
-    config.read([home / "config", folder / "config", folder / "config.local"], encoding="utf-8")
+    with suppress(ConfigError, UnicodeDecodeError):  # DVC itself says better what is wrong with it
+        config.read([home / "config", folder / "config", folder / "config.local"], encoding="utf-8")
     return any(section.strip("'").startswith("remote ") for section in config.sections())
 
 
 def dvc(project: Project, *arguments: str) -> int:
-    """Run DVC with this interpreter's folder first on PATH, so that stages use the same one."""
+    """Run DVC; its exit code."""
+    from flows.outcomes import child_environment
     from simulrag.errors import EnvironmentFault
 
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    environment = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
     command = [sys.executable, "-m", "dvc", *arguments]
     try:
-        return subprocess.run(command, cwd=project.root, env=environment, check=False).returncode
+        done = subprocess.run(command, cwd=project.root, env=child_environment(), check=False)
+        return done.returncode
     except OSError as error:
         raise EnvironmentFault(f"DVC cannot be started: {error}") from None
 
 
 def _pull_calls(project: Project, params: Params) -> None:
-    names = [f"{stage}-{d}" for d in params.domains for stage in ("benchmark", "answer", "label")]
+    from flows.project import CALLING_STAGES
+
+    names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
     names += [f"attribution-{domain}" for domain in params.attribution.domains]
     exports = [str(project.results.calls(name).relative_to(project.root)) for name in names]
     if dvc(project, "pull", "--allow-missing", *exports) != 0:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flows.cli.output import json_object
 
 if TYPE_CHECKING:
     from simulators.base import Simulator
@@ -27,11 +28,13 @@ def check(
     """Try a simulator without any model and list what was seen; exit 1 where something fails."""
     from simulators.base import SimulatorError
     from simulators.conformance import check as check_simulator
+    from simulrag.errors import InputError
 
+    given = json_object(settings, "--settings", '{"members": 20}')
     try:
-        findings = check_simulator(name, _settings(settings))
+        findings = check_simulator(name, given)
     except SimulatorError as error:
-        _stop(str(error), 2)
+        raise InputError(str(error)) from None
     _show(findings)
     if not all(finding.passed for finding in findings):
         raise typer.Exit(1)
@@ -44,6 +47,7 @@ def verify() -> None:
     from flows.project import find_project
     from simulators.base import SimulatorError
     from simulators.registry import load
+    from simulrag.errors import SimulRAGError
 
     project = find_project()
     agreed = True
@@ -60,7 +64,7 @@ def verify() -> None:
             typer.echo(f"{domain}: {error}", err=True)
             agreed = False
     if not agreed:
-        _stop("this machine's engines differ from those of the recording (see above)", 1)
+        raise SimulRAGError("this machine's engines differ from those of the recording (see above)")
 
 
 def recorded_runs(path: Path) -> list[RecordedRun]:
@@ -95,16 +99,6 @@ def _verify(domain: str, simulator: Simulator, runs: list[RecordedRun]) -> bool:
     return not found.differences
 
 
-def _settings(text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        _stop(f"--settings cannot be read as JSON ({error}): write '{{\"name\": value}}'", 2)
-    if not isinstance(given, dict):
-        _stop("--settings is not a JSON object: write '{\"name\": value}'", 2)
-    return dict(given)
-
-
 def _show(findings: list[Finding]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -114,8 +108,3 @@ def _show(findings: list[Finding]) -> None:
         mark = "passed" if finding.passed else "FAILED"
         table.add_row(mark, finding.what, finding.seen, "\n".join(finding.problems))
     Console().print(table)
-
-
-def _stop(text: str, code: int) -> NoReturn:
-    sys.stderr.write(f"error: {text}\n")
-    raise typer.Exit(code)

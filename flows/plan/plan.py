@@ -15,7 +15,6 @@ from flows.params import Params, load_params
 from flows.plan.estimate import TaskWork, stage_work
 from flows.plan.rehearse import ROLES, StoredCalls, rehearse
 from flows.project import Project
-from flows.stages.bench import cache_place
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
@@ -57,7 +56,7 @@ def make_plan(project: Project, params: Params | None = None) -> Plan:
     """The plan of all stages and domains of ``params``, by default those of params.yaml."""
     params = params or load_params(project.params)
     prices = read_prices(project.prices)
-    with StoredCalls(cache_place(project, params.operations), stage=None, mode="replay") as cache:
+    with StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache:
         account = Account(cache.ledger(), prices, params.operations.budget.since)
         account.update()
         for path in _exports(project, params):
@@ -122,8 +121,8 @@ async def _all(
     for domain in params.domains:
         found = await rehearse(project, params, cache, domain)
         for stage, role in ROLES.items():
-            settings: ModelSettings = getattr(params.llm, role)
-            price, costs = _price(settings, prices), _costs(settings)
+            settings = params.model(role)
+            price, costs = prices.find(settings.full_name), _costs(settings)
             tasks += [
                 TaskPlan(
                     **work.model_dump(),
@@ -134,10 +133,6 @@ async def _all(
                 for work in stage_work(found, stage, params)
             ]
     return tasks
-
-
-def _price(settings: ModelSettings, prices: PriceTable) -> Price | None:
-    return prices.find((settings.provider, settings.endpoint, settings.model))
 
 
 def _money(work: TaskWork, price: Price | None) -> float | None:
@@ -154,7 +149,7 @@ def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[st
     pending = {task.model for task in tasks if task.calls and task.usd}
     found: dict[str, str] = {}
     for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
-        price, model = _price(settings, prices), f"{settings.provider}:{settings.model}"
+        price, model = prices.find(settings.full_name), f"{settings.provider}:{settings.model}"
         if price is not None and model in pending:
             found[model] = price.as_of
     return found

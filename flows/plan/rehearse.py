@@ -15,8 +15,7 @@ from pydantic import JsonValue
 
 from flows.params import Params
 from flows.project import Project
-from flows.stages.bench import load_simulator, located
-from simulators.base import Simulator
+from flows.stages.bench import located
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
 from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
@@ -143,10 +142,10 @@ class Rehearsed:
 
 async def rehearse(project: Project, params: Params, cache: StoredCalls, domain: str) -> Rehearsed:
     """All stages of a domain, each on what the one before has stored. Nothing is called or run."""
-    simulator: Simulator = load_simulator(project, params, domain)
+    simulator = params.load_simulator(domain, project.root)
     prompts = Prompts(project.prompts, params.prompts)
     gates = {
-        name: Rehearsal(located(project, getattr(params.llm, role)), cache, prompts)
+        name: Rehearsal(located(project, params.model(role)), cache, prompts)
         for name, role in ROLES.items()
     }
     found = Rehearsed(domain, simulator.handbook(), simulator.oracle, gates)

@@ -9,7 +9,6 @@ cache, so that a refresh that was killed is run again without a call repeated. I
 from __future__ import annotations
 
 import fcntl
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,14 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import write_text
-from flows.outcomes import Gathered, gathered
+from flows.outcomes import Gathered, child_environment, gathered
 from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.project import Project, Results
 from flows.refresh.history import COMPARABLE, RefreshRecord, Status, page, reasons_of, with_rows
 from flows.refresh.periods import moment_of, seed_of
+from flows.refresh.repository import author, dvc, experiment, git, push, shown
 from flows.stages.metrics import read_domain
-from simulrag.errors import CallsPending, EnvironmentFault, InputError
+from simulrag.errors import CallsPending, InputError
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
 
@@ -62,17 +62,17 @@ def refresh_period(project: Project, period: str, lock: int) -> RefreshRecord:
     check_models(params)
     name = branch_of(params, period)
     seed = seed_of(period, params.benchmark.seed)
+    source = git(project, "rev-parse", "HEAD").strip()
     _unfinished_file(project).write_text(period, encoding="utf-8")
     with gathered() as outcomes:
         code = _run_experiment(project, params, period, lock)
         status, reasons = _failure(code, outcomes, period)
-    source = _git(project, "rev-parse", "HEAD").strip()
     earlier = [past for past in pasts(project, params) if past.period < period]
     base = next((past for past in earlier if past.status in COMPARABLE), None)
     changes: list[Change] = []
     if code == 0:
-        _git(project, "branch", "-f", name, _experiment(project, name))
-        _dvc(project, "exp", "remove", "-q", name)
+        git(project, "branch", "-f", name, experiment(project, name))
+        dvc(project, "exp", "remove", "-q", name)
         if base is not None:
             changes = _compare(project, params, base.branch, name)
         reasons = reasons_of(changes)
@@ -111,7 +111,7 @@ def check_models(params: Params) -> None:
 def pasts(project: Project, params: Params) -> list[Past]:
     """The refreshes that have a branch, newest first."""
     prefix = f"refs/heads/{params.operations.refresh.branch}-"
-    lines = _git(project, "for-each-ref", "--format=%(refname) %(subject)", f"{prefix}*")
+    lines = git(project, "for-each-ref", "--format=%(refname) %(subject)", f"{prefix}*")
     found = []
     for line in lines.splitlines():
         ref, _, subject = line.partition(" ")
@@ -163,8 +163,8 @@ def experiment_params(params: Params, period: str) -> dict[str, object]:
 def _run_experiment(project: Project, params: Params, period: str, lock: int) -> int:
     """``dvc exp run`` in a temporary folder; the experiment has the branch's name."""
     name = branch_of(params, period)
-    if _experiment(project, name):  # left by one that was killed
-        _dvc(project, "exp", "remove", "-q", name)
+    if experiment(project, name):  # left by one that was killed
+        dvc(project, "exp", "remove", "-q", name)
     values = experiment_params(params, period)
     place = params.operations.cache
     path = place.removeprefix("diskcache:")
@@ -172,12 +172,11 @@ def _run_experiment(project: Project, params: Params, period: str, lock: int) ->
         values["operations.cache"] = str(project.root / path)
     told = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
     arguments = [argument for setting in told for argument in ("-S", setting)]
-    dvc = [sys.executable, "-m", "flows.refresh.experiment"]
-    command = [*dvc, "exp", "run", "--temp", "-n", name, *arguments]
+    run = [sys.executable, "-m", "flows.refresh.experiment", "exp", "run", "--temp", "-n", name]
     return subprocess.run(
-        command,
+        [*run, *arguments],
         cwd=project.root,
-        env=_environment(),
+        env=child_environment(),
         pass_fds=[lock],
         stdin=subprocess.DEVNULL,
         check=False,
@@ -193,12 +192,6 @@ def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[
     errors = outcomes.errors()
     named = [_OF_ERRORS[found.error] for found in errors if found.error in _OF_ERRORS]
     return (named[0] if named else "failed"), tuple(found.text for found in errors)
-
-
-def _experiment(project: Project, name: str) -> str:
-    """The commit of an experiment; empty where there is none of that name."""
-    found = _git(project, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{name}")
-    return found.split()[-1] if found.strip() else ""
 
 
 def _compare(project: Project, params: Params, before: str, after: str) -> list[Change]:
@@ -242,93 +235,24 @@ def _write_comparison(
     branch = branch_of(params, record.period)
     differences = []
     if base is not None:
-        table = _dvc(project, "metrics", "diff", "--md", base.branch, branch)
+        table = dvc(project, "metrics", "diff", "--md", base.branch, branch)
         differences = [(f"Metrics since {base.period} (`dvc metrics diff`)", table.strip())]
     with tempfile.TemporaryDirectory() as folder:
         work = Project(Path(folder) / "work")
-        _git(project, "worktree", "add", "-q", str(work.root), branch)
+        git(project, "worktree", "add", "-q", str(work.root), branch)
         try:
             values = experiment_params(params, record.period)
             write_text(work.params, changed(project.params, values))
-            history = "" if base is None else _shown(project, base.branch, HISTORY)
+            history = "" if base is None else shown(project, base.branch, HISTORY)
             write_text(work.root / HISTORY, with_rows(history, record, work.results.metrics))
             write_text(work.root / PAGE, page(record, differences))
-            _git(work, "add", "-f", "--", "params.yaml", HISTORY, PAGE)
+            git(work, "add", "-f", "--", "params.yaml", HISTORY, PAGE)
             message = f"{SUBJECT} {record.period}: {record.status}"
-            _git(work, *_author(project), "commit", "-q", "--no-verify", "-m", message)
-            _push(project, work)
+            git(work, *author(project), "commit", "-q", "--no-verify", "-m", message)
+            push(project, work)
         finally:
-            _git(project, "worktree", "remove", "--force", str(work.root))
+            git(project, "worktree", "remove", "--force", str(work.root))
     write_text(_home(project) / "refresh.md", page(record, differences))
-
-
-def _push(project: Project, work: Project) -> None:
-    """Bring a branch's outs to the project's remotes, where it has any.
-
-    From the branch's files and not by ``revs``: DVC then takes a remote's relative path from /.
-    """
-    from dvc.config import Config
-    from dvc.repo import Repo
-
-    config = Config(str(project.root / ".dvc"))
-    remotes = {name: dict(remote) for name, remote in config["remote"].items()}
-    if not remotes:
-        return
-    cache = config["cache"].get("dir") or project.root / ".dvc" / "cache"
-    own = {"core": {"no_scm": True}, "cache": {"dir": str(cache)}, "remote": remotes}
-    with Repo(str(work.root), config=own) as repo:
-        repo.push()
-
-
-def _author(project: Project) -> list[str]:
-    """The project's own git identity, else one that says what this is."""
-    settings: list[str] = []
-    for key, default in (("user.name", "SimulRAG refresh"), ("user.email", "refresh@localhost")):
-        done = _run(project, ["git", "config", key])
-        settings += ["-c", f"{key}={done.stdout.strip() or default}"]
-    return settings
-
-
-def _shown(project: Project, branch: str, name: str) -> str:
-    """A file of a branch, or nothing."""
-    done = _run(project, ["git", "show", f"{branch}:{name}"])
-    return done.stdout if done.returncode == 0 else ""
-
-
-def _git(project: Project, *arguments: str) -> str:
-    return _checked(project, ["git", *arguments])
-
-
-def _dvc(project: Project, *arguments: str) -> str:
-    return _checked(project, [sys.executable, "-m", "dvc", *arguments])
-
-
-def _checked(project: Project, command: list[str]) -> str:
-    done = _run(project, command)
-    if done.returncode != 0:
-        said = " ".join(done.stderr.split())[-300:]
-        if "not a git repository" in said:
-            raise InputError("a refresh ends as a branch: the project must be a git repository")
-        raise EnvironmentFault(f"`{' '.join(command[-4:])}` failed in {project.root}: {said}")
-    return done.stdout
-
-
-def _run(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=project.root,
-        env=_environment(),
-        check=False,
-        text=True,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-    )
-
-
-def _environment() -> dict[str, str]:
-    """This interpreter's folder first on PATH, so that stages use the same one."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
 
 
 def _home(project: Project) -> Path:

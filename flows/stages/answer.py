@@ -17,12 +17,12 @@ from pydantic import JsonValue
 from flows.files import check_folder, write_records_async
 from flows.params import Params, load_params
 from flows.project import Project, Results
-from flows.stages.bench import Bench, check_coverage, open_bench, run_stage, simulator_choice
+from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.cluster import Place, workers
 from flows.watch.artifacts import failure_lines, stage_costs
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker
+from flows.watch.progress import say
+from flows.watch.tracking import Tracker, run_stage
 from simulators.registry import load
 from simulrag.errors import InputError
 from simulrag.method.algorithm import choose, conclude, draft
@@ -45,8 +45,6 @@ def run(
     are written before it returns; raises SimulRAGError after that for too low a coverage.
     """
     params = load_params(project.params)
-    if (benchmark is None) != (out is None):
-        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
     place = project.results if out is None else Results(out)
     source = benchmark or project.results.benchmark(domain)
     questions = read_questions(source)
@@ -82,17 +80,17 @@ def run(
             settings = params.answer
             drawn = over("draft", questions, partial(_draft, settings=settings))
             drafts = [zlib.compress(answer.model_dump_json().encode()) async for answer in drawn]
-            bench.check_waiting()
+            bench.waiting.check()
             choices = choose(_read(drafts), settings)
             rows = zip(questions, _read(drafts), choices, strict=True)
             ended = over("conclude", rows, partial(_conclude, settings=settings))
-            await write_records_async(target, told.note(ended), bench.check_waiting)
+            await write_records_async(target, told.note(ended), bench.waiting.check)
         table = stage_table(domain, told)
         await tracker.markdown(name, table)
         counts = {"questions answered": (told.answered, told.questions)}
         rows_of_cost = stage_costs(project, bench.gateway, counts)
         await tracker.table(f"{name}-cost", rows_of_cost, f"Coverage and cost of {name}")
-        console.print(table, markup=False)
+        say(table)
         hint = "; ".join(sorted({failure.reason for _, failure in told.failed})[:2])
         check_coverage(name, told.answered, told.questions, params.operations, hint)
 
@@ -120,7 +118,7 @@ def _simulator(
     project: Project, params: Params, domain: str, named: str | None, source: Path
 ) -> tuple[tuple[str, Mapping[str, JsonValue]], int]:
     if named is None:
-        return simulator_choice(project, params, domain), params.simulator(domain).seed
+        return params.chosen(domain, project.root), params.simulator(domain).seed
     settings: dict[str, JsonValue] = {}
     if named == "replay":
         settings = {"benchmark": str(source.resolve()), "domain": domain}

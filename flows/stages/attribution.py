@@ -10,12 +10,12 @@ from typing import NamedTuple, get_args
 from flows.files import check_folder, record_lines, write_records
 from flows.params import Params, load_params
 from flows.project import Project, Results
-from flows.stages.bench import Bench, check_coverage, open_bench, run_stage, simulator_choice
+from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.cluster import Place, workers
 from flows.watch.artifacts import failure_lines, stage_costs
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker
+from flows.watch.progress import say
+from flows.watch.tracking import Tracker, run_stage
 from simulators.registry import load
 from simulrag.errors import InputError
 from simulrag.method.attribution.attribute import attribute
@@ -57,7 +57,7 @@ def run(
 
     async def body(tracker: Tracker) -> None:
         tracker.expect(len(asked))
-        choice, seed = simulator_choice(project, params, domain), params.simulator(domain).seed
+        choice, seed = params.chosen(domain, project.root), params.simulator(domain).seed
         bench_at = open_bench(
             *(project, params, name, "answer"),
             simulator=load(*choice),
@@ -78,14 +78,14 @@ def run(
                     workers=there,
                 )
             ]
-            bench.check_waiting()
+            bench.waiting.check()
             write_records(place.attribution(domain), found)
         await tracker.markdown(name, stage_table(domain, found))
         done = sum(one.failure is None for one in found)
         counts = {"questions attributed": (done, len(found))}
         rows = stage_costs(project, bench.gateway, counts)
         await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        console.print(stage_table(domain, found), markup=False)
+        say(stage_table(domain, found))
         reasons = sorted({one.failure for one in found if one.failure})
         check_coverage(name, done, len(found), params.operations, "; ".join(reasons[:2]))
 

@@ -1,4 +1,4 @@
-"""What every stage shares: its parameters, the call cache, a model, a simulator, and its end.
+"""What every stage that calls a model shares: the call cache, a model, a simulator, and its end.
 
 One process and one event loop own them. A stage ends well when its coverage is at least
 ``operations.min_coverage``.
@@ -6,30 +6,19 @@ One process and one event loop own them. A stage ends well when its coverage is 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
-
-from flows.params import Operations, Params
+from flows.params import Operations, Params, Role
 from flows.project import Project
 from flows.stages.waiting import Waiting, open_pending
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker, tracked
+from flows.watch.progress import say
 from simulators.base import Simulator
-from simulators.registry import load
-from simulrag.calls import CachePlace, CallCache, parse_place
-from simulrag.errors import (
-    BudgetSpent,
-    CallsPending,
-    CoverageFailed,
-    InputError,
-)
-from simulrag.method.algorithm import Instruments
+from simulrag.calls import CallCache
+from simulrag.errors import BudgetSpent, CallsPending, CoverageFailed, InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
@@ -39,8 +28,8 @@ from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from simulrag.method.algorithm import Instruments
 
 
 @dataclass(frozen=True)
@@ -63,11 +52,9 @@ class Bench:
     @property
     def instruments(self) -> Instruments:
         """The model and the simulator, for the method."""
-        return Instruments(self.gateway, self.runs, self.seed)
+        from simulrag.method.algorithm import Instruments
 
-    def check_waiting(self) -> None:
-        """Raise CallsPending where an item waits for a batch."""
-        self.waiting.check()
+        return Instruments(self.gateway, self.runs, self.seed)
 
 
 @asynccontextmanager
@@ -75,7 +62,7 @@ async def open_bench(
     project: Project,
     params: Params,
     stage: str,
-    role: Literal["benchmark", "answer", "judge"],
+    role: Role,
     *,
     simulator: Simulator | None = None,
     seed: int = 0,
@@ -84,12 +71,12 @@ async def open_bench(
     """Open the cache, the model and the simulator; with ``export``, import its calls first.
 
     In mode deferred, calls that are not stored wait for a batch; the body ends with
-    ``bench.check_waiting()``. On the way out, also after an error, the calls of a stage that ended
+    ``bench.waiting.check()``. On the way out, also after an error, the calls of a stage that ended
     well are exported and the cache and the model are closed. ``stage`` is ``answer-urban``; it
     names the export.
     """
     operations = params.operations
-    place = cache_place(project, operations)
+    place = operations.place(project.root)
     cache = CallCache(place, stage=stage, mode=operations.mode)
     pending: PendingCalls | None = None
     try:
@@ -134,17 +121,12 @@ async def open_bench(
         finally:
             if gateway.failures:
                 counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
-                console.print(f"  attempts that the model's provider failed: {counts}")
+                say(f"  attempts that the model's provider failed: {counts}")
             await gateway.close()
     finally:
         if pending is not None:
             pending.close()
         cache.close()
-
-
-def cache_place(project: Project, operations: Operations) -> CachePlace:
-    """Where the call cache lies; relative paths are below the project. Raises InputError."""
-    return parse_place(operations.cache, project.root)
 
 
 def located(project: Project, settings: ModelSettings) -> ModelSettings:
@@ -153,35 +135,6 @@ def located(project: Project, settings: ModelSettings) -> ModelSettings:
         return settings
     path = project.root / Path(settings.model).expanduser()
     return settings.model_copy(update={"model": str(path)})
-
-
-def load_simulator(project: Project, params: Params, domain: str) -> Simulator:
-    """The simulator of a domain, as params.yaml chooses it; its files lie below the project."""
-    return load(*simulator_choice(project, params, domain))
-
-
-def simulator_choice(
-    project: Project, params: Params, domain: str
-) -> tuple[str, dict[str, JsonValue]]:
-    """The name of a domain's simulator and its settings, paths made absolute."""
-    return params.chosen(domain, project.root)
-
-
-def run_stage(
-    project: Project,
-    params: Params,
-    name: str,
-    run_name: str,
-    tags: Sequence[str],
-    *,
-    body: Callable[[Tracker], Awaitable[Result]],
-) -> Result:
-    """Run a stage's body in its event loop, watched by Prefect unless that is off."""
-    console.print(f"[bold]{run_name}[/bold]")
-    watched = params.operations.prefect == "auto"
-    root = project.root if watched else None
-    all_tags = [*tags, f"params:{params.digest()}"]
-    return asyncio.run(tracked(name, run_name, all_tags, body, root))
 
 
 def check_coverage(stage: str, done: int, total: int, operations: Operations, hint: str) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from flows.files import write_records, write_text
 from flows.params import Params, load_params
 from flows.project import Project
-from flows.stages.bench import cache_place, load_simulator, open_bench, run_stage
+from flows.stages.bench import open_bench
 from flows.watch.artifacts import stage_costs
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker
+from flows.watch.progress import say
+from flows.watch.tracking import Tracker, run_stage
 from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import CoverageFailed, InputError
@@ -28,12 +28,12 @@ def run(project: Project, domain: str) -> None:
     Raises CoverageFailed, after they are written, where too few questions were made.
     """
     params = load_params(project.params)
-    simulator = load_simulator(project, params, domain)
+    simulator = params.load_simulator(domain, project.root)
     if simulator.oracle:
         summary = _copy_published(project, params, domain).summary
     else:
         summary = _generate(project, params, domain, simulator).summary
-    console.print(stage_table(summary), markup=False)
+    say(stage_table(summary))
     check_made(summary, params.operations.min_coverage)
 
 
@@ -96,7 +96,7 @@ def _copy_published(project: Project, params: Params, domain: str) -> Benchmark:
     )
     made = Benchmark([], questions, summary)
     _write(project, domain, made)
-    with CallCache(cache_place(project, params.operations), stage=f"benchmark-{domain}") as cache:
+    with CallCache(params.operations.place(project.root), stage=f"benchmark-{domain}") as cache:
         # No call was made: an empty table.
         cache.export(project.results.calls(f"benchmark-{domain}"))
     return made

@@ -33,7 +33,7 @@ async def over_chunks(
     """``work`` over all items, each result in the items' order; a task ``NAME 1-50`` a chunk.
 
     Here one chunk is worked after another, and what waits for a batch is left out and counted by
-    the bench, whose ``check_waiting`` ends the stage. With ``workers`` chunks go out side by side.
+    ``bench.waiting``, whose ``check`` ends the stage. With ``workers`` chunks go out side by side.
     """
     if workers is not None:
         done = await together(

@@ -14,14 +14,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
-from flows.params import Operations, Params
+from flows.params import Operations, Params, Role
 from flows.project import Project
-from flows.stages.bench import Bench, cache_place, open_bench
-from flows.watch.progress import console
+from flows.stages.bench import Bench, open_bench
+from flows.watch.progress import say
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
@@ -45,7 +45,7 @@ class Place:
     project: Project
     params: Params
     stage: str
-    role: Literal["benchmark", "answer", "judge"]
+    role: Role
     simulator: tuple[str, Mapping[str, JsonValue]] | None = None
     seed: int = 0
 
@@ -104,13 +104,13 @@ async def workers(place: Place, bench: Bench) -> AsyncIterator[Workers | None]:
         return
     _check_shared(place)
     if operations.mode in ("refresh", "deferred"):
-        console.print(f"  mode {operations.mode}: chunks stay in this process, not on workers")
+        say(f"  mode {operations.mode}: chunks stay in this process, not on workers")
         yield None
         return
     async with _connected(operations) as client:
         threads: dict[str, int] = await client.nthreads()
         total = max(1, sum(threads.values()))
-        console.print(f"  {len(threads)} Dask workers with {total} threads")
+        say(f"  {len(threads)} Dask workers with {total} threads")
         share = max(1, operations.concurrency // total)
         params = place.params.with_operations(concurrency=share)
         yield Workers(client, replace(place, params=params), bench)
@@ -142,7 +142,7 @@ async def _work(place: Place, work: ChunkWork[Result]) -> Done[Result]:
 def _check_shared(place: Place) -> None:
     """Raise InputError where workers need the cache in Redis and it lies in a folder."""
     operations = place.params.operations
-    if not isinstance(cache_place(place.project, operations), Path):
+    if not isinstance(operations.place(place.project.root), Path):
         return
     if operations.cluster.address is not None:
         why = "workers on other machines share it through Redis only (operations.cluster.address)"

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from flows.files import check_folder, record_lines, write_records, write_table
 from flows.params import LabelParams, load_params
 from flows.project import Project, Results
-from flows.stages.bench import Bench, check_coverage, open_bench, run_stage
+from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.cluster import Place, workers
 from flows.watch.artifacts import failure_lines, stage_costs
-from flows.watch.progress import console
-from flows.watch.tracking import Tracker
+from flows.watch.progress import say
+from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.questions.published import read_questions
@@ -79,7 +79,7 @@ def run(
                     workers=there,
                 )
             ]
-            bench.check_waiting()
+            bench.waiting.check()
             finals = [final for one in made for final in one.finals]
             labels = [label for one in made for label in one.labels]
             write_records(place.final_claims(domain), finals)
@@ -91,7 +91,7 @@ def run(
         }
         rows = stage_costs(project, bench.gateway, counts)
         await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        console.print(stage_table(domain, labels, finals), markup=False)
+        say(stage_table(domain, labels, finals))
         results: list[Label | FinalClaims] = [*labels, *finals]
         failures = [_failure(item) for item in results]
         reasons = sorted({failure for failure in failures if failure})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.files import read_records, record_lines, write_bytes, write_text
+from flows.project import CALLING_STAGES, Project, Results
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.metrics.data import DomainData
@@ -23,11 +24,7 @@ from simulrag.models.replies import Template
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 
 if TYPE_CHECKING:
-    from flows.project import Project, Results
     from flows.watch.tracking import Tracker
-
-CALLING = ("benchmark", "answer", "label")
-"""The stages that call models."""
 
 
 def read_domain(
@@ -45,7 +42,7 @@ def read_domain(
 
     def exported(texts: TextTasks) -> Mapping[str, Exported]:
         # A run outside DVC has made no benchmark.
-        paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING}
+        paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING_STAGES}
         return {
             stage: read_export(path, texts if stage == "answer" else None)
             for stage, path in paths.items()
@@ -107,8 +104,7 @@ def run(
     Writes DOMAIN.csv and DOMAIN.json before it returns.
     """
     from flows.params import load_params
-    from flows.project import Results
-    from flows.stages.bench import run_stage
+    from flows.watch.tracking import run_stage
 
     params = load_params(project.params)
     where = project.results if out is None else Results(out)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_records, record_lines
-from flows.params import Params, load_params
+from flows.params import ROLES, Params, Role, load_params
 from flows.project import Project, Results
-from flows.stages.bench import run_stage
+from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.method.attribution.found import Attribution
@@ -34,10 +34,7 @@ from simulrag.report.traces import Traced
 if TYPE_CHECKING:
     import polars as pl
 
-    from flows.watch.tracking import Tracker
 
-Role = Literal["benchmark", "answer", "judge"]
-ROLES: tuple[Role, ...] = ("benchmark", "answer", "judge")
 Labels = Mapping[str, LabelTable]
 
 
@@ -50,8 +47,6 @@ def run(
 ) -> None:
     """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
     params = load_params(project.params)
-    if (benchmark is None) != (out is None) or (out is not None and domain is None):
-        raise InputError("--benchmark, --domain and --out go together")
     place = project.results if out is None else Results(out)
     names = list(params.domains) if domain is None else [domain]
     files = {name: benchmark or place.benchmark(name) for name in names}

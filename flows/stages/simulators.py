@@ -15,22 +15,15 @@ from flows.files import write_text
 from flows.params import load_params
 from flows.project import Project
 from simulators.base import Simulator, handbook_with_guide, set_up_facts
-from simulators.registry import load
 
 
 def run(project: Project) -> None:
     """Write the identities of the domains in params.yaml."""
     params = load_params(project.params)
     for domain in params.domains:
-        simulator = load(*params.chosen(domain, project.root))
-        text = (
-            json.dumps(
-                identity(domain, simulator, set_up=params.benchmark.set_up),
-                indent=2,
-                sort_keys=True,
-            )
-            + "\n"
-        )
+        simulator = params.load_simulator(domain, project.root)
+        found = identity(domain, simulator, set_up=params.benchmark.set_up)
+        text = json.dumps(found, indent=2, sort_keys=True) + "\n"
         write_text(project.results.simulator(domain), text)
 
 

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from simulrag.calls import CachePlace, Mode
 from simulrag.errors import CallsPending, InputError
-from simulrag.models.batch.rounds import counts
 from simulrag.models.pending import PendingCalls, PendingStore
 from simulrag.models.providers.base import BatchProvider, Provider
 
@@ -50,13 +49,12 @@ class Waiting:
             self._items += 1
             return None
 
-    def check(self, *items: object) -> None:
-        """Raise CallsPending where an item waits, seen by ``unless`` or truthy in ``items``."""
-        count = self._items + sum(map(bool, items))
-        if count:
+    def check(self) -> None:
+        """Raise CallsPending where an item waits."""
+        if self._items:
             calls = self._pending.waiting if self._pending is not None else 0
             raise CallsPending(
-                f"{self._stage}: {calls} calls pending for {count} items that wait; {HOW_ON}"
+                f"{self._stage}: {calls} calls pending for {self._items} items that wait; {HOW_ON}"
             )
 
 
@@ -68,6 +66,8 @@ HOW_ON = (
 
 def pending_words(cache: CachePlace) -> str:
     """One line on everything that waits beside a call cache."""
+    from simulrag.models.batch.rounds import counts
+
     store = PendingStore(cache)
     try:
         found = counts(store.calls())

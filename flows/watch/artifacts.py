@@ -28,7 +28,8 @@ def cost_rows(
 
     ``used`` counts every reply that was used, now paid for or before, and twice where it was used
     twice; ``made`` what was really asked in this run. Money is what all of ``used`` would cost, in
-    US dollars by the price table; empty for a model without a price. ``seconds`` is how long the
+    US dollars by the price table; empty for a model without a price. Tokens that nobody counted
+    (replies from a file) are empty, and so is their price. ``seconds`` is how long the
     calls of a task took one by one, when this machine made them (``Gateway.seconds``).
     """
     rows = [
@@ -50,7 +51,7 @@ def stage_costs(
 ) -> list[dict[str, Cell]]:
     """``cost_rows`` of a stage's own gateway, by the project's price table."""
     settings = gateway.settings
-    price = read_prices(project.prices).find((settings.provider, settings.endpoint, settings.model))
+    price = read_prices(project.prices).find(settings.full_name)
     free = is_local(settings.provider)
     return cost_rows(counts, gateway.usage, gateway.paid, price, seconds=gateway.seconds, free=free)
 
@@ -78,14 +79,15 @@ def _row(what: str, **cells: Cell) -> dict[str, Cell]:
 def _usage_row(
     task: str, used: Usage, made: Usage, price: Price | None, free: bool
 ) -> dict[str, Cell]:
-    money = 0.0 if free else None if price is None else round(price.cost(used), 6)
+    known = free or (price is not None and used.counted)
+    money = round(price.cost(used), 6) if known and price is not None and not free else 0.0
     return {
         "what": task,
         "count": used.calls,
         "of them in this run": made.calls,
-        "tokens in": used.input_tokens,
-        "tokens out": used.output_tokens,
-        "USD": money,
+        "tokens in": used.input_tokens if used.counted else None,
+        "tokens out": used.output_tokens if used.counted else None,
+        "USD": money if known else None,
     }
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, TypeVar
 
 from simulrag.method.concurrency import together
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-console = Console(stderr=True, highlight=False)
+
+def say(text: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(f"{text}\n")
 
 
 async def each(
@@ -27,19 +32,25 @@ async def each(
     ``advance`` is called after each item.
     """
     todo = list(items)
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal
-    ) as progress:
-        bar = progress.add_task(label, total=len(todo))
+    with _bar() if sys.stderr.isatty() else nullcontext() as progress:
+        bar = None if progress is None else progress.add_task(label, total=len(todo))
 
         async def one(item: Item) -> Result:
             result = await work(item)
-            progress.advance(bar)
+            if progress is not None and bar is not None:
+                progress.advance(bar)
             advance()
             return result
 
         results = await together(one(item) for item in todo)
-    if not console.is_terminal:
-        console.print(f"  {label}: {len(todo)} done")
+    if progress is None:
+        say(f"  {label}: {len(todo)} done")
     return results
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True, highlight=False))

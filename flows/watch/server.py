@@ -16,10 +16,12 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from flows.files import check_folder
 from simulrag.errors import EnvironmentFault, InputError
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def start(root: Path, port: int) -> str:
         )
     configure(root)
     home = _home(root)
+    check_folder(home)
     command = [sys.executable, "-m", "flows.watch.server", str(port)]
     # Prefect's UI asks port 4200 whatever port it is on.
     settings = {"PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{port}/api", **os.environ}
@@ -88,9 +91,9 @@ def start(root: Path, port: int) -> str:
 
 
 def stop(root: Path) -> bool:
-    """End the project's server; False where none answers (a pid on file may be anybody's)."""
+    """End the project's server; False where none runs (a pid on file may be anybody's by now)."""
     state = _own(root)
-    if not state or not _answers(str(state["url"])):
+    if not state or not _answers(str(state["url"])) or not _serves(str(state["pid"])):
         return False
     os.kill(int(str(state["pid"])), signal.SIGTERM)
     deadline = time.monotonic() + START_S
@@ -108,19 +111,27 @@ def _own(root: Path) -> dict[str, object]:
     return state
 
 
+def _serves(pid: str) -> bool:
+    """Whether a process is a server of ours: another's may answer at the port of a dead one."""
+    with suppress(OSError):
+        if Path("/proc/self").is_dir():
+            return b"flows.watch.server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        listed = subprocess.run(["ps", "-o", "args=", "-p", pid], capture_output=True, check=False)
+        return b"flows.watch.server" in listed.stdout
+    return False
+
+
 def _home(root: Path) -> Path:
-    home = Path(os.environ.get("PREFECT_HOME", root / ".prefect"))
-    home.mkdir(parents=True, exist_ok=True)
-    return home
+    return Path(os.environ.get("PREFECT_HOME", root / ".prefect"))
 
 
 def _answers(url: str) -> bool:
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
         with socket.create_connection((parts.hostname or "", port), timeout=1):
             return True
-    except OSError:
+    except (OSError, ValueError):  # ValueError: its port is not a number
         return False
 
 

@@ -7,13 +7,19 @@ server, and where no server answers Prefect is not imported.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from flows.watch import server
+from flows.watch.progress import say
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
 
 Result = TypeVar("Result")
 Cell = str | int | float | None
@@ -61,6 +67,23 @@ class Untracked:
 
     async def table(self, key: str, rows: Sequence[dict[str, Cell]], about: str) -> None:
         """Show nothing."""
+
+
+def run_stage(
+    project: Project,
+    params: Params,
+    name: str,
+    run_name: str,
+    tags: Sequence[str],
+    *,
+    body: Callable[[Tracker], Awaitable[Result]],
+) -> Result:
+    """Run a stage's body in its event loop, watched by Prefect unless that is off."""
+    say(run_name)
+    watched = params.operations.prefect == "auto"
+    root = project.root if watched else None
+    all_tags = [*tags, f"params:{params.digest()}"]
+    return asyncio.run(tracked(name, run_name, all_tags, body, root))
 
 
 async def tracked(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulrag.calls.inspection import read_calls, read_row
-from simulrag.calls.keys import canonical_json, key_of
+from simulrag.calls.keys import encoded, key_of
 from simulrag.calls.places import CachePlace
 from simulrag.calls.store import holds_rows, open_store, scan_store
 from simulrag.calls.stored import (
@@ -174,7 +174,7 @@ def _write(calls: Iterable[StoredCall], path: Path) -> int:
 
 
 def _line(call: StoredCall) -> tuple[str, ...]:
-    parts = (canonical_json(part) for part in (call.request, call.response, call.usage))
+    parts = (encoded(part) for part in (call.request, call.response, call.usage))
     return call.key, call.kind, *parts, call.model_version
 
 

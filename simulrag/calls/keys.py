@@ -41,12 +41,12 @@ def canonical_json(value: object) -> str:
     no UTF-8 form and is written as its ``\\uXXXX`` escape. Raises ValueError, naming the place, for
     whatever JSON cannot hold.
     """
-    return _text(_plain(value, None, fold=False))
+    return encoded(_plain(value, None, fold=False))
 
 
 def request_text(request: Mapping[str, JsonValue]) -> str:
     """The canonical JSON of a request as it is keyed and stored. Raises ValueError."""
-    return _text(_plain(request, None, fold=True))
+    return encoded(_plain(request, None, fold=True))
 
 
 def plain_request(request: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -99,7 +99,8 @@ def _shown(place: Any) -> str:
     return _shown(around) + (f"[{name}]" if isinstance(name, int) else f".{name}")
 
 
-def _text(plain: JsonValue) -> str:
+def encoded(plain: object) -> str:
+    """``canonical_json`` of what a JSON parser returned, which need not be walked through."""
     text = _ENCODER.encode(plain)
     if _encodable(text):
         return text

@@ -17,39 +17,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from simulrag.calls import CallCache, Ledger
 from simulrag.errors import BudgetMissing, BudgetSpent
 from simulrag.models.prices import ModelName, PriceTable, no_longest_reply, no_price
-from simulrag.models.providers.base import Provider
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 
 if TYPE_CHECKING:
     from simulrag.models.providers.base import Provider
-    from simulrag.models.settings import ModelSettings
 
 POLL_S = 0.2
-
-
-class BudgetLimits(BaseModel):
-    """What model calls may cost. Without a limit no paid call is made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    usd: float | None = Field(default=None, ge=0, description="most money to spend, in US dollars")
-    tokens: int | None = Field(
-        default=None, ge=0, description="most tokens to use, prompts and replies together"
-    )
-    since: date | None = Field(
-        default=None, description="count what was paid since this day (UTC); else the whole cache"
-    )
-
-    @property
-    def given(self) -> bool:
-        """Whether there is any limit."""
-        return self.usd is not None or self.tokens is not None
 
 
 @dataclass(frozen=True)
@@ -252,9 +229,8 @@ def open_budget(
     """
     if not provider.paid or settings.replay or cache.mode == "replay":
         return None
-    name = (settings.provider, settings.endpoint, settings.model)
     account = Account(cache.ledger(), prices, limits.since)
-    return Budget(limits, account, name, max_output=provider.max_output_tokens)
+    return Budget(limits, account, settings.full_name, max_output=provider.max_output_tokens)
 
 
 def dollars(amount: float) -> str:

@@ -23,7 +23,7 @@ from simulrag.errors import (
 )
 from simulrag.models.base import Completion, Message, ProviderReply, Request
 from simulrag.models.counting import longest_prompt
-from simulrag.models.misses import explain_miss
+from simulrag.models.misses import WAYS_ON, explain_miss
 from simulrag.models.outage import Outage
 from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
 from simulrag.models.pending import BATCH, PendingCalls, Target
@@ -331,9 +331,7 @@ class Gateway:
             why = explain_miss(self._cache.place, key)
         return NotStored(
             f"the call '{task}' of {self._named()} is not stored and calls are only replayed. "
-            f"{why} Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with "
-            "operations.budget, a server of your own (`simulrag use http://HOST:PORT/v1#MODEL`), "
-            "or batch files (operations.mode: deferred without replay, then `simulrag batch`)"
+            f"{why} {WAYS_ON}"
         )
 
     def _named(self) -> str:

@@ -12,6 +12,12 @@ from simulrag.calls.places import CachePlace
 from simulrag.calls.store import scan_store
 from simulrag.calls.stored import CALL, parse_json
 
+WAYS_ON = (
+    "Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with operations.budget, a "
+    "server of your own (`simulrag use http://HOST:PORT/v1#MODEL`), or batch files "
+    "(operations.mode: deferred without replay, then `simulrag batch`)"
+)
+
 
 def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
     """Why a model call is not stored: the nearest recorded call and what differs, in a sentence.

@@ -45,6 +45,11 @@ class Target(Record):
     api_key_env: str | None = None
     paid: bool | None = None
 
+    @property
+    def full_name(self) -> tuple[str, str, str]:
+        """See ModelSettings.full_name."""
+        return self.provider, self.endpoint, self.model
+
 
 class BatchReply(Record):
     """What came back for one request: a text, or a failure that asking again does not mend.

@@ -16,7 +16,7 @@ Text = Annotated[StrictStr, Field(min_length=1)]
 class Reply(BaseModel):
     """Base of all replies: closed and strict."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class ProposedCall(Reply):

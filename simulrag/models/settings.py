@@ -1,8 +1,9 @@
-"""One section ``llm.*`` of params.yaml: which model does a stage's work, and how."""
+"""Which model does a stage's work and how (``llm.*`` of params.yaml), and what it may cost."""
 
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -99,6 +100,11 @@ class ModelSettings(BaseModel):
             )
         return self
 
+    @property
+    def full_name(self) -> tuple[str, str, str]:
+        """Provider, named endpoint, model: what prices and the ledger know a model by."""
+        return self.provider, self.endpoint, self.model
+
     def chosen_wire(self) -> dict[str, JsonValue]:
         """How the interface is asked, where that is chosen: it can change a reply."""
         return self.model_dump(include={"api", "structured"}, exclude_defaults=True)
@@ -109,3 +115,22 @@ class ModelSettings(BaseModel):
         if override is None:
             return self.sampling
         return self.sampling.model_copy(update=override.model_dump(exclude_unset=True))
+
+
+class BudgetLimits(BaseModel):
+    """What model calls may cost. Without a limit no paid call is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    usd: float | None = Field(default=None, ge=0, description="most money to spend, in US dollars")
+    tokens: int | None = Field(
+        default=None, ge=0, description="most tokens to use, prompts and replies together"
+    )
+    since: date | None = Field(
+        default=None, description="count what was paid since this day (UTC); else the whole cache"
+    )
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any limit."""
+        return self.usd is not None or self.tokens is not None

@@ -236,7 +236,7 @@ def _subjects(said: list[Message]) -> Any:
     }
 
 
-def _joint(said: list[Message]) -> Any:
+def _joint_subjects(said: list[Message]) -> Any:
     """The subjects of all answers' claims; claims of one text are one alternative."""
     texts = [_ANSWER.sub("", claim) for claim in numbered(_part(said, "claims"))]
     groups: dict[str, dict[str, dict[str, list[int]]]] = {}
@@ -414,7 +414,7 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
     "SubjectsReply": _subjects,
-    "JointReply": _joint,
+    "JointReply": _joint_subjects,
     "ReadClaims": _read_claims,
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,

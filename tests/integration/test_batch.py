@@ -35,14 +35,14 @@ from simulrag.models.batch.rounds import (
     submit,
 )
 from simulrag.models.batch.spending import BatchBudget
-from simulrag.models.budget import Account, BudgetLimits
+from simulrag.models.budget import Account
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import Batch, PendingCalls, PendingStore
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import (
     CUT_OFF,

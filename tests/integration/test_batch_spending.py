@@ -12,14 +12,14 @@ import pytest
 from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
 from simulrag.models.batch.rounds import read_files
-from simulrag.models.budget import Account, Budget, BudgetLimits
+from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import BatchReply, PendingCall, PendingCalls, PendingStore
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.replies import Verbalized
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
 

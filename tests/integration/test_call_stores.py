@@ -35,9 +35,10 @@ from simulrag.calls import (
     verify_cache,
 )
 from simulrag.errors import BudgetSpent, CacheError, CallsPending, EnvironmentFault
-from simulrag.models.budget import Account, Budget, BudgetLimits
+from simulrag.models.budget import Account, Budget
 from simulrag.models.pending import PendingCalls, PendingStore, Target
 from simulrag.models.prices import Price, PriceTable
+from simulrag.models.settings import BudgetLimits
 from simulrag.records import Usage
 from tests.servers.places import place, redis_place, redis_program
 from tests.servers.redis_server import RedisProgram, needs_redis

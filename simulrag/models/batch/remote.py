@@ -17,7 +17,7 @@ from simulrag.errors import (
 from simulrag.models.batch.lines import Part, provider_of
 from simulrag.models.pending import Target
 from simulrag.models.providers.credentials import read_key, scrub
-from simulrag.models.providers.faults import CONNECT_TIMEOUT_S
+from simulrag.models.providers.faults import CONNECT_TIMEOUT_S, ODD_SHAPE
 from simulrag.records import Record
 
 READ_TIMEOUT_S = 600.0
@@ -46,21 +46,21 @@ def connected(target: Target) -> Iterator[OpenAIBatches | AnthropicBatches]:
     server = provider_of(target).server
     key = read_key(server.key_variable, server.base_url)
     sdk = importlib.import_module(target.provider)
-    remote, client = (
-        (AnthropicBatches, "Anthropic")
-        if target.provider == "anthropic"
-        else (OpenAIBatches, "OpenAI")
-    )
+    anthropic = target.provider == "anthropic"
+    remote = AnthropicBatches if anthropic else OpenAIBatches
+    client = sdk.Anthropic if anthropic else sdk.OpenAI
     timeout = sdk.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
     failure: SimulRAGError
     try:
         # Retries are off: a repeated POST could make, and bill, a batch twice.
         given = {"api_key": key, "base_url": server.base_url, "max_retries": 0, "timeout": timeout}
-        with getattr(sdk, client)(**given) as opened:
+        with client(**given) as opened:
             yield remote(opened, key)
         return
     except sdk.APIError as error:
         failure = server.failure(error, sdk, key)
+    except (ValueError, *ODD_SHAPE):
+        failure = server.odd_shape()
     raise failure  # outside the handler: the SDK's error, which quotes the server, is not chained
 
 

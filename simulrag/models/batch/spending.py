@@ -10,16 +10,12 @@ from collections.abc import Iterable
 
 from simulrag.errors import BudgetMissing, BudgetSpent
 from simulrag.models.base import Message
-from simulrag.models.batch.lines import Part, sampling_of
-from simulrag.models.budget import Account, Amount, BudgetLimits
+from simulrag.models.batch.lines import Part, provider_of, sampling_of
+from simulrag.models.budget import Account, Amount
 from simulrag.models.counting import longest_prompt
-from simulrag.models.pending import BATCH, PendingCall, PendingStore, Target
+from simulrag.models.pending import BATCH, PendingCall, PendingStore
 from simulrag.models.prices import no_longest_reply, no_price
-from simulrag.models.providers.base import Provider
-from simulrag.models.providers.registry import make_provider
-from simulrag.models.settings import ModelSettings
-
-Name = tuple[str, str, str]
+from simulrag.models.settings import BudgetLimits
 
 
 class BatchBudget:
@@ -35,7 +31,7 @@ class BatchBudget:
         Raises BudgetMissing for paid calls without a limit, BudgetSpent where the part does not fit
         and InputError where a model has no price or its replies no longest length.
         """
-        provider = _provider(part.target)
+        provider = provider_of(part.target)
         if not provider.paid:
             return
         if not self._limits.given:
@@ -66,8 +62,8 @@ class BatchBudget:
     def _amount(self, call: PendingCall) -> Amount:
         """What a call took, where its reply is here; else the most that it may take."""
         target = call.target
-        name: Name = (target.provider, target.endpoint, target.model)
-        provider = _provider(target)
+        name = target.full_name
+        provider = provider_of(target)
         if not provider.paid:
             return Amount()
         if call.reply is not None:
@@ -83,10 +79,6 @@ class BatchBudget:
         share = self._account.prices.share(BATCH)
         money = 0.0 if price is None else price.bound(prompt, longest) * share
         return Amount(money, prompt + longest)
-
-
-def _provider(target: Target) -> Provider:
-    return make_provider(ModelSettings.model_validate(target.model_dump()))
 
 
 def _prompt_bound(call: PendingCall) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from flows.files import read_records, read_table, write_records, write_table, write_text
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.records import FinalClaims, Label
+from simulrag.records import FinalClaims, Label, ToolCall
 
 
 def test_every_character_of_a_reply_survives(tmp_path: Path) -> None:
@@ -57,3 +58,15 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentFault, match="cannot be made"):
         write_text(tmp_path / "file" / "out.txt", "text")
+
+
+def test_a_fault_of_the_work_is_not_the_files(tmp_path: Path) -> None:
+    """An error of what makes the records keeps its words, and leaves no half file."""
+
+    def records() -> Iterator[ToolCall]:
+        yield ToolCall(tool="t", arguments={})
+        raise ConnectionResetError("the engine is gone")
+
+    with pytest.raises(ConnectionResetError, match="engine"):
+        write_records(tmp_path / "out.jsonl", records())
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -37,6 +38,8 @@ def test_the_users_api_goes_before_the_projects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert server.find(tmp_path) is None
+    assert not (tmp_path / ".prefect").exists()  # a look makes nothing
+    (tmp_path / ".prefect").mkdir()
     with (
         socket.create_server(("127.0.0.1", 0)) as mine,
         socket.create_server(("127.0.0.1", 0)) as own,
@@ -76,3 +79,20 @@ def test_only_this_machines_own_pages_are_answered(
     host: str, origin: str | None, answered: bool
 ) -> None:
     assert server.is_own(host, origin) is answered
+
+
+def test_a_process_that_is_not_the_server_is_not_ended(tmp_path: Path) -> None:
+    """The server died, its port is another's and so may its pid be: here this test's own."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        url = f"http://127.0.0.1:{other.getsockname()[1]}/api"
+        (tmp_path / ".prefect").mkdir()
+        state = {"url": url, "pid": os.getpid()}
+        (tmp_path / ".prefect/server.json").write_text(json.dumps(state))
+        assert not server.stop(tmp_path)
+
+
+def test_an_address_with_an_odd_port_is_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:port/api")
+    assert server.find(tmp_path) is None

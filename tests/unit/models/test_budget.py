@@ -12,8 +12,9 @@ import pytest
 
 from simulrag.calls import CachePlace, CallCache
 from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
-from simulrag.models.budget import Account, Budget, BudgetLimits
+from simulrag.models.budget import Account, Budget
 from simulrag.models.prices import Price, PriceTable
+from simulrag.models.settings import BudgetLimits
 from simulrag.records import Usage
 
 NAME = ("lab", "default", "m")

@@ -21,13 +21,13 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.models.base import Message, Request, Sampling
-from simulrag.models.budget import Account, Budget, BudgetLimits
+from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.outage import DOWN_AFTER
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.replies import Decomposition, Entailment
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import ScriptedModel
 

@@ -1,0 +1,84 @@
+"""git and DVC of a project, as a refresh uses them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from flows.outcomes import child_environment
+from flows.project import Project
+from simulrag.errors import EnvironmentFault, InputError
+
+
+def experiment(project: Project, name: str) -> str:
+    """The commit of an experiment; empty where there is none of that name."""
+    found = git(project, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{name}")
+    return found.split()[-1] if found.strip() else ""
+
+
+def push(project: Project, work: Project) -> None:
+    """Bring a branch's outs to the project's remotes, where it has any.
+
+    From the branch's files and not by ``revs``: DVC then takes a remote's relative path from /.
+    """
+    from dvc.config import Config
+    from dvc.repo import Repo
+
+    config = Config(str(project.root / ".dvc"))
+    remotes = {name: dict(remote) for name, remote in config["remote"].items()}
+    if not remotes:
+        return
+    cache = config["cache"].get("dir") or project.root / ".dvc" / "cache"
+    own = {"core": {"no_scm": True}, "cache": {"dir": str(cache)}, "remote": remotes}
+    with Repo(str(work.root), config=own) as repo:
+        repo.push()
+
+
+def author(project: Project) -> list[str]:
+    """The project's own git identity, else one that says what this is."""
+    settings: list[str] = []
+    for key, default in (("user.name", "SimulRAG refresh"), ("user.email", "refresh@localhost")):
+        done = _run(project, ["git", "config", key])
+        settings += ["-c", f"{key}={done.stdout.strip() or default}"]
+    return settings
+
+
+def shown(project: Project, branch: str, name: str) -> str:
+    """A file of a branch, or nothing."""
+    done = _run(project, ["git", "show", f"{branch}:{name}"])
+    return done.stdout if done.returncode == 0 else ""
+
+
+def git(project: Project, *arguments: str) -> str:
+    """What git says. Raises InputError outside a repository, EnvironmentFault where it fails."""
+    return _checked(project, ["git", *arguments])
+
+
+def dvc(project: Project, *arguments: str) -> str:
+    """What DVC says. Raises EnvironmentFault where it fails."""
+    return _checked(project, [sys.executable, "-m", "dvc", *arguments])
+
+
+def _checked(project: Project, command: list[str]) -> str:
+    done = _run(project, command)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split())[-300:]
+        if "not a git repository" in said:
+            raise InputError("a refresh ends as a branch: the project must be a git repository")
+        raise EnvironmentFault(f"`{' '.join(command[-4:])}` failed in {project.root}: {said}")
+    return done.stdout
+
+
+def _run(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            cwd=project.root,
+            env=child_environment(),
+            check=False,
+            text=True,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise EnvironmentFault(f"{command[0]} cannot be started: {error.strerror}") from None
