@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from flows.cli.errors import ended
 from flows.cli.simulators import simulators_app
 from simulators.base import ArgumentError
 from simulators.conformance import check
@@ -100,13 +101,16 @@ def test_text_arguments_need_examples(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "no value for 'town' follows" in _problems()["calls to start from"]
 
 
+def _exit_code(arguments: list[str]) -> int:
+    return ended(lambda: simulators_app(arguments))
+
+
 def test_exit_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reservoir.install(tmp_path, monkeypatch, reservoir.source(BROKEN["unsaid"][0]))
-    run = CliRunner().invoke
-    assert run(simulators_app, ["check", "reservoir"]).exit_code == 1
-    assert run(simulators_app, ["check", "no-such-simulator"]).exit_code == 2
-    assert run(simulators_app, ["check", "reservoir", "--settings", "{volume"]).exit_code == 2
-    assert run(simulators_app, ["check", "reservoir", "--settings", '{"x": 1}']).exit_code == 2
+    assert _exit_code(["check", "reservoir"]) == 1
+    assert _exit_code(["check", "no-such-simulator"]) == 2
+    assert _exit_code(["check", "reservoir", "--settings", "{volume"]) == 2
+    assert _exit_code(["check", "reservoir", "--settings", '{"x": 1}']) == 2
     with pytest.raises(ArgumentError, match=r"known: .*climate"):
         check("no-such-simulator")
 
@@ -118,10 +122,10 @@ def test_the_projects_simulators_pass(name: str) -> None:
 
 
 def test_code_that_cannot_be_imported_is_told_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reservoir.install(tmp_path, monkeypatch, "def (")
-    done = CliRunner().invoke(simulators_app, ["check", "reservoir"])
-    assert done.exit_code == 2
-    assert isinstance(done.exception, SystemExit)
-    assert "SyntaxError" in done.output
+    assert _exit_code(["check", "reservoir"]) == 2
+    err = capsys.readouterr().err
+    assert "SyntaxError" in err
+    assert "Traceback" not in err
