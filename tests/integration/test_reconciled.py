@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from flows.stages import answer, benchmark, label, metrics, report
 from simulrag.metrics.table import read_table, select
 from simulrag.models.base import Message
 from simulrag.testing import LoopbackServer
-from simulrag.testing.sections import numbered, section
-from simulrag.testing.traffic import SUBJECTS, question, traffic
+from simulrag.testing.sections import section
+from simulrag.testing.traffic import question, traffic
 from simulrag.testing.wires import Body, messages, schema_name
 from tests.integration.projects import copy_project
 
@@ -26,25 +25,15 @@ CHECKED = {"checked", "corrected"}
 
 
 def answers() -> Any:
-    """Real volume, the claims grouped by what they name."""
+    """Real volume, and nothing that the claims leave uncovered."""
     usual = traffic()
 
     def reply(body: Body) -> str:
         said = [Message.model_validate(message) for message in messages(body)]
-        if schema_name(body) == "SubjectsReply":
-            return json.dumps({"subjects": list(_subjects(numbered(str(section(said, "claims")))))})
         uncovered = section(said, "answer") is None and schema_name(body) == "Decomposition"
         return json.dumps({"claims": []}) if uncovered else usual(body)
 
     return reply
-
-
-def _subjects(claims: list[str]) -> Iterator[dict[str, Any]]:
-    for name in SUBJECTS:
-        own = [at for at, claim in enumerate(claims) if name in claim]
-        if own:
-            facet = {"kind": "number", "exclusive": True, "claims": own}
-            yield {"about": name, "facets": [facet], "rests_on": []}
 
 
 @pytest.fixture
