@@ -206,10 +206,13 @@ async def test_a_batch_that_partly_failed(
     claims = [f"claim {i}" for i in range(6)]
     await work.ask(*claims)
     list(submit(work.store, free, again=False))
-    server.script(fails(500), HANG, fails(400, "too long"), CUT_OFF, says("no JSON at all"))
+    server.script(
+        fails(500), HANG, fails(400, f"too long for {KEY}"), CUT_OFF, says("no JSON at all")
+    )
     report, _ = fetch(work.store)
     # Anthropic's tool input is always an object: what is no JSON arrives as one that does not fit.
     assert (report.answered, report.failed, report.again) == (4, 2, 2)
+    assert not holding(tmp_path, KEY)  # the server quoted it
     found = await work.ask(*claims)
     assert sum(isinstance(item, ReplyRefused) for item in found) == 1
     assert sum(isinstance(item, ReplyTruncated) for item in found) == 1

@@ -109,13 +109,17 @@ def _matched(
     reply = _reply(call, content)
     if reply is None:
         return call.model_copy(update={"batch": None}), "again"
-    return call.model_copy(update={"reply": reply}), "answered"
+    key = known_key(provider_of(call.target).key_variable)
+    kept = {"text": without_key(reply.text, key)}
+    if reply.failure is not None:
+        kept["failure"] = without_key(reply.failure, key)
+    return call.model_copy(update={"reply": reply.model_copy(update=kept)}), "answered"
 
 
 def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
     """The reply; None where the provider failed and is to be asked again."""
     if "text" in content:
-        return _written(call, content)
+        return _written(content)
     anthropic = call.target.provider == "anthropic"
     if ("result" if anthropic else "response") not in content:
         raise _RefusedError(f"no reply of {call.target.provider}'s interface in it, and no 'text'")
@@ -139,7 +143,7 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
     )
 
 
-def _written(call: PendingCall, content: dict[str, Any]) -> BatchReply:
+def _written(content: dict[str, Any]) -> BatchReply:
     text = content["text"]
     if not isinstance(text, str):
         text = json.dumps(text, ensure_ascii=False)
@@ -148,9 +152,8 @@ def _written(call: PendingCall, content: dict[str, Any]) -> BatchReply:
     except ValidationError:
         known = ", ".join(sorted(set(Usage.model_fields) - {"calls"}))
         raise _RefusedError(f"'usage' may hold the numbers {known}, and nothing else") from None
-    key = known_key(call.target.api_key_env)
     return BatchReply(
-        text=without_key(text, key),
+        text=text,
         usage=usage,
         model_version=str(content.get("model", "")),
         service=FILE,
