@@ -24,6 +24,7 @@ from simulrag.metrics.names import (
 from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
 from simulrag.metrics.ranking import Ranked
 from simulrag.metrics.settings import TREATMENTS, MetricSettings, Undecided
+from simulrag.metrics.table import Measurement
 
 NO_VERBALIZED = "verbalized confidence was not asked"
 NO_BOUNDARY = "the simulator boundary was not asked"
@@ -139,6 +140,18 @@ class Checked:
     undecided: Undecided
     claims: Ranked
     reason: str = ""
+
+    def row(self, family: str, data: DomainData) -> Measurement:
+        """The place of a family's values in the long table, still without a value."""
+        return Measurement(
+            family=family,
+            domain=data.domain,
+            method=self.setting.method,
+            budget_percent=self.setting.budget_percent,
+            centrality=self.confidence,
+            coverage=data.coverage,
+            undecided=self.undecided,
+        )
 
 
 @lru_cache(maxsize=1)

@@ -28,16 +28,7 @@ def calibration(data: DomainData) -> Iterator[Measurement]:
     ceiling near 0.5, so before verification this shows how far they are from being read as such.
     """
     for checked in checked_sets(data):
-        place = Measurement(
-            family="calibration",
-            domain=data.domain,
-            method=checked.setting.method,
-            budget_percent=checked.setting.budget_percent,
-            centrality=checked.confidence,
-            coverage=data.coverage,
-            undecided=checked.undecided,
-        )
-        yield from _rows(data, checked, place)
+        yield from _rows(data, checked, checked.row("calibration", data))
 
 
 def _rows(data: DomainData, checked: Checked, place: Measurement) -> Iterator[Measurement]:

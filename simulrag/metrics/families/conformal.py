@@ -112,18 +112,9 @@ def conformal(data: DomainData) -> Iterator[Measurement]:
     share of questions that keep any.
     """
     for checked in checked_sets(data):
-        place = Measurement(
-            family="conformal",
-            domain=data.domain,
-            method=checked.setting.method,
-            budget_percent=checked.setting.budget_percent,
-            centrality=checked.confidence,
-            coverage=data.coverage,
-            undecided=checked.undecided,
-            alpha=data.settings.alpha,
-        )
+        place, alpha = checked.row("conformal", data), data.settings.alpha
         for name, result, n in _measure(data, checked):
-            yield filled(place, result, metric=name, n=n)
+            yield filled(place, result, metric=name, n=n, alpha=alpha)
 
 
 def _measure(data: DomainData, checked: Checked) -> Iterator[tuple[str, Estimate, int]]:
