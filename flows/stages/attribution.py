@@ -17,11 +17,10 @@ from flows.watch.artifacts import failure_lines, stage_costs
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
 from simulators.registry import load
-from simulrag.errors import InputError
 from simulrag.method.attribution.attribute import attribute
 from simulrag.method.attribution.found import Attribution
 from simulrag.method.attribution.sources import Support
-from simulrag.questions.published import read_questions
+from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer
 
 
@@ -42,18 +41,14 @@ def run(
     """
     params = load_params(project.params)
     place = project.results if out is None else Results(out)
-    texts = {q.question_id: q.text for q in read_questions(benchmark or place.benchmark(domain))}
+    questions = {q.question_id: q for q in read_questions(benchmark or place.benchmark(domain))}
     name = f"attribution-{domain}"
     check_folder(place.attribution(domain).parent)
     asked = []
     for answer in record_lines(place.answers(domain), Answer):
-        if answer.question_id not in texts:
-            raise InputError(
-                f"{place.answers(domain)} answers question {answer.question_id}, which is not in "
-                "the benchmark; answers and benchmark must belong together"
-            )
+        question = question_of(questions, answer, place.answers(domain))
         if answer.failure is None:
-            asked.append(Asked(texts[answer.question_id], answer))
+            asked.append(Asked(question.text, answer))
 
     async def body(tracker: Tracker) -> None:
         tracker.expect(len(asked))

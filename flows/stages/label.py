@@ -17,9 +17,8 @@ from flows.stages.cluster import Place, workers
 from flows.watch.artifacts import failure_lines, stage_costs
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
-from simulrag.errors import InputError
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
-from simulrag.questions.published import read_questions
+from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, Label, Question
 
 
@@ -52,7 +51,7 @@ def run(
     check_folder(place.labels(domain).parent)
     total, complete = 0, 0
     for answer in record_lines(place.answers(domain), Answer):
-        _check_known(answer, questions, place.answers(domain))
+        question_of(questions, answer, place.answers(domain))
         total += 1
         complete += answer.failure is None
 
@@ -121,14 +120,6 @@ def _failure(item: Label | FinalClaims) -> str | None:
     if isinstance(item, FinalClaims):
         return item.failure or item.subjects_failure
     return item.failure
-
-
-def _check_known(answer: Answer, questions: dict[str, Question], source: Path) -> None:
-    if answer.question_id not in questions:
-        raise InputError(
-            f"{source} answers question {answer.question_id}, which is not in the benchmark; "
-            "answers and benchmark must belong together"
-        )
 
 
 def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:

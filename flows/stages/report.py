@@ -20,7 +20,7 @@ from simulrag.metrics.published import (
     read_published,
     read_published_benchmark,
 )
-from simulrag.questions.published import read_questions
+from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
@@ -116,12 +116,7 @@ def _traced(
     """Each answer with its question and labels, one in memory at a time."""
     for name, asked in questions.items():
         for answer in record_lines(place.answers(name), Answer):
-            question = asked.get(answer.question_id)
-            if question is None:
-                raise InputError(
-                    f"{place.answers(name)} answers question {answer.question_id}, which is not in "
-                    "the benchmark; answers and benchmark must belong together"
-                )
+            question = question_of(asked, answer, place.answers(name))
             yield Traced(question, answer, labels[name].of(answer.question_id))
 
 

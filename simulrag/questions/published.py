@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from simulrag.errors import InputError
-from simulrag.records import Evidence, Question, ToolCall
+from simulrag.records import Answer, Evidence, Question, ToolCall
 
 QUESTIONS = "questions.json"
 EVIDENCE = "simulator_evidence.json"
@@ -85,6 +86,17 @@ def read_questions(path: str | Path) -> list[Question]:
     if not questions:
         raise InputError(f"{path} holds no question; import or generate a benchmark first")
     return questions
+
+
+def question_of(questions: Mapping[str, Question], answer: Answer, source: Path) -> Question:
+    """What an answer of the file ``source`` is to. Raises InputError where nobody asked it."""
+    question = questions.get(answer.question_id)
+    if question is None:
+        raise InputError(
+            f"{source} answers question {answer.question_id}, which is not in the benchmark; "
+            "answers and benchmark must belong together"
+        )
+    return question
 
 
 def _evidence(question: str, derived: str) -> Evidence:
