@@ -13,6 +13,9 @@ from typing import Any
 
 import yaml
 
+from flows.files import write_records
+from simulrag.records import Question
+
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ("data/labels/human.jsonl", "data/attribution/.gitkeep")
 FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
@@ -53,6 +56,23 @@ def copy_finished(finished: Path, folder: Path, **changes: Any) -> Path:
             shutil.copy(finished / name, folder / name)
     change_params(folder, **changes)
     return folder
+
+
+def write_questions(project: Path, *texts: str) -> Path:
+    """A benchmark file of urban questions, q0 and on, each of a scenario of its own."""
+    file = project / "questions.jsonl"
+    asked = (
+        Question(
+            question_id=f"q{i}",
+            domain="urban",
+            text=text,
+            reference_answer="",
+            scenario_id=f"s{i}",
+        )
+        for i, text in enumerate(texts)
+    )
+    write_records(file, asked)
+    return file
 
 
 def change_params(project: Path, **changes: Any) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.records import Question
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.traffic import question
-from tests.integration.projects import copy_project, dvc, simulrag
+from tests.integration.projects import copy_project, dvc, simulrag, write_questions
 
 pytestmark = pytest.mark.slow
 SMALL = {"answer.samples": 2, "answer.baselines": False, "operations.mode": "deferred"}
@@ -24,18 +23,7 @@ def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
         changes = {**SMALL, "llm.answer": {**model, "sampling": {"seed": 0}}}
         project = copy_project(tmp_path / "project", **changes)
         shutil.rmtree(project / "data/recorded")  # so that all that is stored came by a batch
-        file = project / "questions.jsonl"
-        records = [
-            Question(
-                question_id=f"q{i}",
-                domain="urban",
-                text=question(i),
-                reference_answer="",
-                scenario_id=f"s{i}",
-            )
-            for i in range(2)
-        ]
-        file.write_text("".join(record.model_dump_json() + "\n" for record in records))
+        file = write_questions(project, question(0), question(1))
         command = ("stage", "answer", "-d", "urban", "--benchmark", str(file), "--out", "out")
         out = project / "out/answers/urban.jsonl"
         rounds = 0

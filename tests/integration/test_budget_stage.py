@@ -9,10 +9,9 @@ import pytest
 import yaml
 
 from simulrag.calls import cache_stats
-from simulrag.records import Question
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.loopback import fails
-from tests.integration.projects import copy_project, simulrag
+from tests.integration.projects import copy_project, simulrag, write_questions
 
 KEY = "sk-planted-4f1d9b7c2e"
 
@@ -44,15 +43,9 @@ def test_the_stage_stops_keeps_and_goes_on(tmp_path: Path) -> None:
             },
         )
         shutil.rmtree(folder / "data/recorded")  # so that all that is stored was paid for here
-        question = Question(
-            question_id="q",
-            domain="urban",
-            text="What happens to average travel time if the speed limit falls by 20 percent?",
-            reference_answer="",
-            scenario_id="s",
+        file = write_questions(
+            folder, "What happens to average travel time if the speed limit falls by 20 percent?"
         )
-        file = folder / "questions.jsonl"
-        file.write_text(question.model_dump_json() + "\n")
         command = ("stage", "answer", "-d", "urban", "--benchmark", str(file), "--out", "out")
         set_budget(folder, usd=1.0, tokens=12_000)
         done = simulrag(folder, *command, PLANTED_KEY=KEY)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import cache_stats
-from simulrag.records import Question
 from simulrag.testing.loopback import HANG, Act, LoopbackServer, canned
-from tests.integration.projects import SIMULRAG, copy_project
+from tests.integration.projects import SIMULRAG, copy_project, write_questions
 
 KEY = "sk-planted-4f1d9b7c2e"
 SAMPLES = 4
@@ -40,15 +39,7 @@ def test_interrupted_in_flight(tmp_path: Path) -> None:
                 },
             },
         )
-        question = Question(
-            question_id="q",
-            domain="urban",
-            text="What if the speed limit falls?",
-            reference_answer="",
-            scenario_id="s",
-        )
-        file = folder / "questions.jsonl"
-        file.write_text(question.model_dump_json() + "\n")
+        file = write_questions(folder, "What if the speed limit falls?")
         server.script(*[Act()] * PAID, HANG)
         process = subprocess.Popen(
             [

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from flows.files import write_records
 from simulrag.calls import read_calls
-from simulrag.records import Question
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.loopback import CUT_OFF, RESET, Logged, fails
 from simulrag.testing.traffic import question
 from simulrag.testing.wires import Act
-from tests.integration.projects import SIMULRAG, copy_project, environment_of
+from tests.integration.projects import SIMULRAG, copy_project, environment_of, write_questions
 
 pytestmark = pytest.mark.slow
 
@@ -74,17 +72,7 @@ def answering(folder: Path, url: str) -> Path:
             },
         },
     )
-    asked = (
-        Question(
-            question_id=f"q{i}",
-            domain="urban",
-            text=question(i),
-            reference_answer="",
-            scenario_id=f"s{i}",
-        )
-        for i in range(QUESTIONS)
-    )
-    write_records(project / "questions.jsonl", asked)
+    write_questions(project, *map(question, range(QUESTIONS)))
     return project
 
 

@@ -13,11 +13,16 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import cache_stats
-from simulrag.records import Question
 from simulrag.testing.loopback import HANG, Act, LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from tests.integration.prefect_api import ask
-from tests.integration.projects import SIMULRAG, copy_project, environment_of, simulrag
+from tests.integration.projects import (
+    SIMULRAG,
+    copy_project,
+    environment_of,
+    simulrag,
+    write_questions,
+)
 from tests.integration.tracking_cases import free_port
 
 pytestmark = pytest.mark.slow
@@ -51,18 +56,7 @@ def project(tmp_path: Path, model: LoopbackServer) -> Iterator[Path]:
             },
         },
     )
-    asked = (
-        Question(
-            question_id=f"q{i}",
-            domain="urban",
-            text=question(i),
-            reference_answer="",
-            scenario_id=f"s{i}",
-        )
-        for i in range(QUESTIONS)
-    )
-    lines = "".join(item.model_dump_json() + "\n" for item in asked)
-    (folder / "questions.jsonl").write_text(lines)
+    write_questions(folder, *map(question, range(QUESTIONS)))
     simulrag(folder, "ui", "--port", str(free_port()), check=True)
     yield folder
     simulrag(folder, "ui", "--stop")
