@@ -26,6 +26,9 @@ FinalMethod = Literal[
 Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 
+DECIDED = ("aligned", "contradicted")
+"""Verdicts that settle a claim: its confidence becomes 1."""
+
 VOTES = "votes"
 """The name of a claim's share of the votes among its confidences."""
 

@@ -25,9 +25,6 @@ from simulrag.method.joint import Joint, merge_jointly
 from simulrag.method.merging import MergedClaim, merge_claims
 from simulrag.method.reconciliation import vote_confidence
 from simulrag.method.retrieval import retrieve
-from simulrag.method.selection import (
-    DECIDED,
-)
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.subjects import find_subjects
@@ -36,6 +33,7 @@ from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
 from simulrag.records import (
     CENTRALITIES,
+    DECIDED,
     VOTES,
     Answer,
     Choice,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose
-from simulrag.method.merging import Merging, merge_claims
+from simulrag.method.merging import merge_claims
 from simulrag.method.selection import Candidates, select_among
-from simulrag.method.settings import MethodSettings
+from simulrag.method.settings import Merging, MethodSettings
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from simulrag.method.concurrency import together
+from simulrag.method.settings import Merging
 from simulrag.models.base import Asker
 from simulrag.models.replies import ClaimPairs
-
-Merging = Literal["chain", "tree"]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from pydantic import Field
 
 from simulrag.errors import InputError
 from simulrag.method.numbers import numbers
-from simulrag.method.selection import DECIDED
-from simulrag.records import Facet, Record, Subject, Verdict
+from simulrag.records import DECIDED, Facet, Record, Subject, Verdict
 
 Support = Sequence[Sequence[object]]
 """``support[answer][claim]``: truthy where the answer supports the claim."""

@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.errors import InputError
-from simulrag.records import Answer, Claim
+from simulrag.records import DECIDED, Answer, Claim
 
 SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba"]
 METHODS: tuple[SelectionMethod, ...] = ("random", "verbalized", "uncertainty", "ue_sba")
-DECIDED = ("aligned", "contradicted")
-"""Verdicts that settle a claim: its confidence becomes 1."""
 
 
 @dataclass(frozen=True)

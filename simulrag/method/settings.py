@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from simulrag.method.merging import Merging
 from simulrag.records import Centrality
+
+Merging = Literal["chain", "tree"]
 
 
 class ClaimsPerCall(BaseModel):

@@ -13,10 +13,10 @@ from simulrag.method.reconciliation import (
     unsupported_judgements,
     votes,
 )
-from simulrag.method.selection import DECIDED
 from simulrag.models.base import Asker
 from simulrag.models.replies import Decomposition
 from simulrag.records import (
+    DECIDED,
     VOTES,
     Answer,
     Choice,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from simulrag.method.selection import SelectionMethod
+from typing import TYPE_CHECKING
+
 from simulrag.records import FinalMethod
+
+if TYPE_CHECKING:
+    from simulrag.method.selection import SelectionMethod
 
 RANDOM = "Random"
 VERBALIZED = "Verbalized"

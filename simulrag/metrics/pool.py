@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.errors import InputError
-from simulrag.method.selection import DECIDED, Candidates, confidence_before
+from simulrag.method.selection import Candidates, confidence_before
 from simulrag.metrics.intervals import Floats, Ints
-from simulrag.records import VOTES, Answer, Claim, LabelValue, claim_hash
+from simulrag.records import DECIDED, VOTES, Answer, Claim, LabelValue, claim_hash
 
 LabelRow = tuple[str, str, LabelValue | None]
 """Question id, claim hash and label; None where the judge failed."""

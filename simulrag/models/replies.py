@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
 
+from simulrag.records import FacetKind
+
 Text = Annotated[StrictStr, Field(min_length=1)]
 
 
@@ -115,7 +117,7 @@ class VerbalizedBatch(Reply):
 class SubjectFacet(Reply):
     """One side of a subject, and the claims that speak of it."""
 
-    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    kind: FacetKind
     exclusive: StrictBool
     claims: Annotated[list[StrictInt], Field(min_length=1)]
 
@@ -144,7 +146,7 @@ class JointAlternative(Reply):
 class JointFacet(Reply):
     """One side of a subject, and the different things that are said of it."""
 
-    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    kind: FacetKind
     exclusive: StrictBool
     alternatives: Annotated[list[JointAlternative], Field(min_length=1)]
 
@@ -301,7 +303,7 @@ class ReferenceClaims(Reply):
 class ReadClaim(Numbered):
     """What one claim says: of which output of which run, and what."""
 
-    kind: Literal["number", "direction", "class", "judgement", "reason", "other"]
+    kind: FacetKind
     output: Text | None
     run: StrictInt | None
     against: StrictInt | None

@@ -12,9 +12,8 @@ from simulrag.method.baselines import (
     first_sample_selection,
     first_sample_way,
 )
-from simulrag.method.merging import Merging
 from simulrag.method.selection import candidates_of
-from simulrag.method.settings import MethodSettings
+from simulrag.method.settings import Merging, MethodSettings
 from simulrag.records import (
     Answer,
     Choice,
