@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 from ruamel.yaml import YAML
 
 from flows.params_file import read_params
+from flows.project import Project, find_project
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.method.attribution.settings import AttributionSettings
@@ -290,6 +291,12 @@ RECORDED = ("anthropic", "claude")
 def load_params(path: Path) -> Params:
     """params.yaml, validated. Each problem is one line: where, what, and the likely key."""
     return _checked(read_params(path), path.name)
+
+
+def open_project() -> tuple[Project, Params]:
+    """The project that the working directory is in, and its parameters. Raises InputError."""
+    project = find_project()
+    return project, load_params(project.params)
 
 
 def check_params(text: str, name: str) -> Params:

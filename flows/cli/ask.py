@@ -55,14 +55,12 @@ def ask(
     another --method than the stored answer's.
     """
     from flows.cli.answers import answer_json, show
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from simulrag.errors import InputError
 
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
-    project = find_project()
-    params = load_params(project.params)
+    project, params = open_project()
     auto = domain == AUTO and AUTO not in params.simulators
     if auto:
         domain = None
@@ -103,12 +101,10 @@ def _as_published(answer: Answer) -> bool:
 
 def questions(domain: Domain = None, as_json: Json = False) -> None:
     """List the questions of the benchmark, to ask."""
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from simulrag.errors import InputError
 
-    project = find_project()
-    params = load_params(project.params)
+    project, params = open_project()
     if domain is not None:
         params.simulator(domain)
     found = benchmark_questions(project, params, domain)
@@ -139,11 +135,10 @@ def simulate(
 
 def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models are shown."""
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
 
-    project = find_project()
-    typer.echo(load_params(project.params).load_simulator(domain, project.root).handbook())
+    project, params = open_project()
+    typer.echo(params.load_simulator(domain, project.root).handbook())
 
 
 def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:

@@ -134,12 +134,11 @@ def _show(batches: list[BatchProgress]) -> None:
 
 @contextmanager
 def _store() -> Iterator[tuple[PendingStore, Path]]:
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from simulrag.models.pending import PendingStore
 
-    project = find_project()
-    cache = load_params(project.params).operations.place(project.root)
+    project, params = open_project()
+    cache = params.operations.place(project.root)
     beside = cache.parent if isinstance(cache, Path) else project.root / ".cache"
     with closing(PendingStore(cache)) as store:
         yield store, beside / "batches"
@@ -147,15 +146,14 @@ def _store() -> Iterator[tuple[PendingStore, Path]]:
 
 @contextmanager
 def _budget() -> Iterator[BatchBudget]:
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from simulrag.calls import CallCache
     from simulrag.models.batch.spending import BatchBudget
     from simulrag.models.budget import Account
     from simulrag.models.prices import read_prices
 
-    project = find_project()
-    operations = load_params(project.params).operations
+    project, params = open_project()
+    operations = params.operations
     limits, prices = operations.budget, read_prices(project.prices)
     with CallCache(operations.place(project.root), stage="batch-submit", mode="replay") as cache:
         yield BatchBudget(limits, Account(cache.ledger(), prices, limits.since))

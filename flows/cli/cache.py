@@ -105,8 +105,7 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
 
 
 def _cache() -> CachePlace:
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
 
-    project = find_project()
-    return load_params(project.params).operations.place(project.root)
+    project, params = open_project()
+    return params.operations.place(project.root)

@@ -44,14 +44,12 @@ def record(
     ] = False,
 ) -> None:
     """Keep the calls of the last run in data/recorded, where the default replays them from."""
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from simulrag.errors import InputError
 
     if accept and not simulators:
         raise InputError("--accept goes with --simulators")
-    project = find_project()
-    params = load_params(project.params)
+    project, params = open_project()
     lines = record_runs(project, params, accept) if simulators else record_calls(project, params)
     for line in lines:
         typer.echo(line)

@@ -34,11 +34,9 @@ def run(
 
 def retry() -> None:
     """Run stages whose outs hold failures again, then the rest."""
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
 
-    project = find_project()
-    params = load_params(project.params)
+    project, params = open_project()
     stages = failed_stages(project, params.domains, params.attribution.domains)
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")

@@ -20,14 +20,13 @@ def refresh(
     """
     from datetime import UTC, datetime
 
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from flows.refresh.periods import last_fire, moment_of, name_of
     from flows.refresh.refresh import alone, refresh_period
     from simulrag.errors import InputError, SimulRAGError
 
-    project = find_project()
-    settings = load_params(project.params).operations.refresh
+    project, params = open_project()
+    settings = params.operations.refresh
     wanted = period or name_of(last_fire(settings, datetime.now(UTC)))
     if moment_of(wanted) > datetime.now(UTC):
         raise InputError(f"period {wanted} has not begun; give one that has")

@@ -63,10 +63,10 @@ def plan(
 
 def params(as_json: Json = False) -> None:
     """Tell what each parameter means, and its value."""
-    from flows.params import describe, load_params
-    from flows.project import find_project
+    from flows.params import describe, open_project
 
-    values = load_params(find_project().params).model_dump(mode="json")
+    _, params = open_project()
+    values = params.model_dump(mode="json")
     rows = []
     for name, meaning in describe():
         value: Any = values

@@ -43,15 +43,13 @@ def check(
 @simulators_app.command("verify")
 def verify() -> None:
     """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
-    from flows.params import load_params
-    from flows.project import find_project
+    from flows.params import open_project
     from simulators.base import SimulatorError
     from simulators.registry import load
     from simulrag.errors import SimulRAGError
 
-    project = find_project()
+    project, params = open_project()
     agreed = True
-    params = load_params(project.params)
     for domain in params.domains:
         runs = recorded_runs(project.root / "data" / "recorded" / f"answer-{domain}.parquet")
         name, settings = params.chosen(domain, project.root)

@@ -25,8 +25,8 @@ from flows.watch.progress import say
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
+from simulrag.models.gateway import Counts
 from simulrag.models.providers.registry import make_provider
-from simulrag.records import Usage
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -56,11 +56,8 @@ class Done(Generic[Result]):
 
     result: Result
     used: frozenset[str]
-    counts: StageRun
-    usage: dict[str, Usage]
-    paid: dict[str, Usage]
-    failures: dict[str, int]
-    seconds: dict[str, float]
+    run: StageRun
+    counts: Counts
 
 
 class Workers:
@@ -85,8 +82,8 @@ class Workers:
             ) from None
         finally:
             future.release()
-        self._bench.cache.adopt(done.used, done.counts)
-        self._bench.gateway.adopt(done.usage, done.paid, done.failures, done.seconds)
+        self._bench.cache.adopt(done.used, done.run)
+        self._bench.gateway.adopt(done.counts)
         return done.result
 
 
@@ -127,16 +124,8 @@ async def _work(place: Place, work: ChunkWork[Result]) -> Done[Result]:
         place.project, place.params, place.stage, place.role, simulator=simulator, seed=place.seed
     ) as bench:
         result = await work(bench)
-    cache, gateway = bench.cache, bench.gateway
-    return Done(
-        result=result,
-        used=cache.used,
-        counts=StageRun(**cache.counts()),
-        usage=gateway.usage,
-        paid=gateway.paid,
-        failures=gateway.failures,
-        seconds=dict(gateway.seconds),
-    )
+    cache = bench.cache
+    return Done(result, cache.used, StageRun(**cache.counts()), bench.gateway.counts)
 
 
 def _check_shared(place: Place) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
+
+
+class Counts(NamedTuple):
+    """What a gateway counts; see there."""
+
+    usage: dict[str, Usage]
+    paid: dict[str, Usage]
+    failures: dict[str, int]
+    seconds: dict[str, float]
 
 
 class Gateway:
@@ -178,21 +187,19 @@ class Gateway:
             "sample_index": request.sample_index,
         }
 
-    def adopt(
-        self,
-        usage: Mapping[str, Usage],
-        paid: Mapping[str, Usage],
-        failures: Mapping[str, int],
-        seconds: Mapping[str, float],
-    ) -> None:
+    @property
+    def counts(self) -> Counts:
+        """What was counted so far."""
+        return Counts(self.usage, self.paid, self.failures, dict(self.seconds))
+
+    def adopt(self, counts: Counts) -> None:
         """Add what the gateway of another process counted."""
-        for task, used in usage.items():
-            _count(self.usage, task, used)
-        for task, used in paid.items():
-            _count(self.paid, task, used)
-        for task, took in seconds.items():
+        for mine, other in ((self.usage, counts.usage), (self.paid, counts.paid)):
+            for task, used in other.items():
+                _count(mine, task, used)
+        for task, took in counts.seconds.items():
             self.seconds[task] += took
-        self._failures.update(failures)
+        self._failures.update(counts.failures)
 
     async def close(self) -> None:
         """Free the provider's connections. The cache is its owner's to close."""

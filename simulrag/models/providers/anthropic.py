@@ -14,7 +14,7 @@ from simulrag.models.providers.credentials import scrub, without_key
 from simulrag.models.providers.faults import count, cut_off, schema_title
 from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.providers.strictness import strict_schema
-from simulrag.models.settings import ModelSettings, Structured
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
 OFFICIAL_URL = "https://api.anthropic.com"
@@ -71,7 +71,41 @@ class AnthropicProvider(SdkProvider):
         sample_index: int,  # noqa: ARG002 samples differ by the model's own randomness
     ) -> dict[str, Any]:
         """See BatchProvider.body."""
-        return _body(self.settings.model, messages, schema, sampling, self.settings.structured)
+        body: dict[str, Any] = {
+            "model": self.settings.model,
+            "max_tokens": sampling.max_output_tokens or DEFAULT_MAX_TOKENS,
+            "messages": [
+                {"role": item.role, "content": item.content}
+                for item in messages
+                if item.role != "system"
+            ],
+        }
+        system = "\n\n".join(item.content for item in messages if item.role == "system")
+        if system:
+            body["system"] = [
+                {"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}
+            ]
+        chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        body |= {name: value for name, value in chosen.items() if value is not None}
+        output: dict[str, Any] = {}
+        if sampling.reasoning_effort is not None:
+            output["effort"] = sampling.reasoning_effort
+        if schema is not None:
+            closed = strict_schema(schema) if self.settings.structured == "output_format" else None
+            if closed is not None:
+                from anthropic import transform_schema
+
+                # Limits that the interface does not know become words of the schema's description.
+                output["format"] = {"type": "json_schema", "schema": transform_schema(closed)}
+            else:
+                name = schema_title(schema)
+                body["tools"] = [{"name": name, "input_schema": schema}]
+                forced = {"type": "tool", "name": name}
+                choice = forced if self.settings.structured == "tool" else {"type": "auto"}
+                body["tool_choice"] = {**choice, "disable_parallel_tool_use": True}
+        if output:
+            body["output_config"] = output
+        return body
 
     async def send(self, client: Any, body: dict[str, Any]) -> Any:
         """See SdkProvider.send."""
@@ -88,74 +122,30 @@ class AnthropicProvider(SdkProvider):
 
     def reply(self, response: Any, key: str, sampling: Sampling) -> ProviderReply:
         """See SdkProvider.reply."""
-        return _reply(response, key, sampling)
-
-
-def _body(
-    model: str,
-    messages: Sequence[Message],
-    schema: dict[str, JsonValue] | None,
-    sampling: Sampling,
-    structured: Structured,
-) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": model,
-        "max_tokens": sampling.max_output_tokens or DEFAULT_MAX_TOKENS,
-        "messages": [
-            {"role": item.role, "content": item.content}
-            for item in messages
-            if item.role != "system"
-        ],
-    }
-    system = "\n\n".join(item.content for item in messages if item.role == "system")
-    if system:
-        body["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
-    chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-    body |= {name: value for name, value in chosen.items() if value is not None}
-    output: dict[str, Any] = {}
-    if sampling.reasoning_effort is not None:
-        output["effort"] = sampling.reasoning_effort
-    if schema is not None:
-        closed = strict_schema(schema) if structured == "output_format" else None
-        if closed is not None:
-            from anthropic import transform_schema
-
-            # Limits that the interface does not know become words of the schema's description.
-            output["format"] = {"type": "json_schema", "schema": transform_schema(closed)}
-        else:
-            name = schema_title(schema)
-            body["tools"] = [{"name": name, "input_schema": schema}]
-            forced = {"type": "tool", "name": name}
-            choice = forced if structured == "tool" else {"type": "auto"}
-            body["tool_choice"] = {**choice, "disable_parallel_tool_use": True}
-    if output:
-        body["output_config"] = output
-    return body
-
-
-def _reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
-    # The SDK does not validate what compatible servers send: any field may be missing.
-    blocks = getattr(response, "content", None)
-    if not isinstance(blocks, list):
-        raise ModelUnavailable("the server's answer holds no content; is it a Messages API server?")
-    text = "".join(block.text for block in blocks if block.type == "text")
-    usage = _usage(getattr(response, "usage", None))
-    stop = getattr(response, "stop_reason", None)
-    if stop == "refusal":
-        raise ReplyRefused(f"the model refused: {scrub(text, key) or 'no reason'}", usage=usage)
-    if stop == "model_context_window_exceeded":
-        raise ReplyTruncated("prompt and reply exceed the model's context window", usage=usage)
-    if stop == "max_tokens":
-        raise cut_off(sampling.max_output_tokens or DEFAULT_MAX_TOKENS, usage)
-    for block in blocks:
-        if block.type == "tool_use":
-            text = json.dumps(block.input, ensure_ascii=False)
-            break
-    return ProviderReply(
-        text=without_key(text, key),
-        usage=usage,
-        model_version=without_key(str(getattr(response, "model", None) or ""), key),
-    )
+        # The SDK does not validate what compatible servers send: any field may be missing.
+        blocks = getattr(response, "content", None)
+        if not isinstance(blocks, list):
+            raise ModelUnavailable(
+                "the server's answer holds no content; is it a Messages API server?"
+            )
+        text = "".join(block.text for block in blocks if block.type == "text")
+        usage = _usage(getattr(response, "usage", None))
+        stop = getattr(response, "stop_reason", None)
+        if stop == "refusal":
+            raise ReplyRefused(f"the model refused: {scrub(text, key) or 'no reason'}", usage=usage)
+        if stop == "model_context_window_exceeded":
+            raise ReplyTruncated("prompt and reply exceed the model's context window", usage=usage)
+        if stop == "max_tokens":
+            raise cut_off(sampling.max_output_tokens or DEFAULT_MAX_TOKENS, usage)
+        for block in blocks:
+            if block.type == "tool_use":
+                text = json.dumps(block.input, ensure_ascii=False)
+                break
+        return ProviderReply(
+            text=without_key(text, key),
+            usage=usage,
+            model_version=without_key(str(getattr(response, "model", None) or ""), key),
+        )
 
 
 def _usage(usage: Any) -> Usage:
