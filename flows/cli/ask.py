@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -193,6 +192,8 @@ def answer_anew(project: Project, params: Params, text: str, domain: str | None)
 
     Without a domain nothing is run: the answer is closed-book and unverified.
     """
+    import asyncio
+
     from flows.stages.bench import open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
@@ -226,6 +227,8 @@ def simulate_tool(
     simulator: Simulator | None = None,
 ) -> tuple[Evidence, bool]:
     """One simulator run, and whether it came from the cache."""
+    import asyncio
+
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.calls import CallCache

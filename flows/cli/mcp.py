@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Annotated
@@ -38,6 +37,8 @@ def mcp(
     ] = None,
 ) -> None:
     """Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by default."""
+    import asyncio
+
     from flows.assistant.desk import Desk
     from flows.params import load_params
     from flows.project import find_project

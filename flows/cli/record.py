@@ -6,7 +6,6 @@ equal bytes for equal calls: what is still used stays as it was recorded.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import tempfile
@@ -92,6 +91,8 @@ def record_runs(project: Project, params: Params, accept: bool = False) -> Itera
     Rows of model calls stay byte for byte. Raises InputError, before anything is written, where an
     output differs from the recorded one and ``accept`` is not set.
     """
+    import asyncio
+
     from simulrag.errors import InputError
 
     again: dict[str, dict[str, _Run]] = {}

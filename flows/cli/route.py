@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,6 +57,8 @@ def route(
 
 def route_question(project: Project, params: Params, text: str) -> tuple[Route, dict[str, str]]:
     """What was found for each source, and why others were left out."""
+    import asyncio
+
     from flows.stages.bench import open_bench
     from simulrag.method.routing import route as ask_route
 

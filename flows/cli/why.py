@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
 def attribution_of(project: Project, params: Params, question: str, answer: Answer) -> Attribution:
     """By source, whatever estimator params.yaml names. Raises ModelError where a call failed."""
+    import asyncio
+
     from flows.stages.bench import open_bench
     from simulrag.errors import ModelError
     from simulrag.method.attribution.attribute import attribute
