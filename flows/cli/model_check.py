@@ -32,7 +32,7 @@ NO_LIMIT = BudgetLimits(tokens=2**62)
 REPLAYED = "calls are only replayed, no model is asked; `simulrag use` sets a model of your own"
 
 
-class Checked(Record):
+class ModelCheck(Record):
     """What one call showed. None: not found out, since something before it failed.
 
     ``roles``: who uses it. ``key``: the variable that holds the key, and whether it is set.
@@ -57,7 +57,7 @@ class Checked(Record):
     problem: str | None = None
 
 
-def check_models(project: Project) -> list[Checked]:
+def check_models(project: Project) -> list[ModelCheck]:
     """Each distinct model and sampling of params.yaml once; one failure stops no other."""
     params = load_params(project.params)
     roles: dict[str, tuple[list[str], ModelSettings]] = {}
@@ -72,8 +72,8 @@ def check_models(project: Project) -> list[Checked]:
 
 def _check(
     project: Project, operations: Operations, roles: list[str], settings: ModelSettings
-) -> Checked:
-    facts = Checked(
+) -> ModelCheck:
+    facts = ModelCheck(
         roles=tuple(roles),
         model=f"{settings.provider}:{settings.model}",
         endpoint=settings.endpoint,
@@ -155,7 +155,7 @@ def _told(error: SimulRAGError) -> dict[str, bool]:
     return {"reached": True, "structured": False} if isinstance(error, ReplyInvalid) else {}
 
 
-def checked_text(item: Checked) -> str:
+def checked_text(item: ModelCheck) -> str:
     """A few lines for people."""
     sampling = ", ".join(f"{name} {value}" for name, value in item.sampling.items()) or "defaults"
     lines = [

@@ -1,6 +1,6 @@
 """``simulrag plan``: calls, tokens and money of the pending work, before any of it is spent.
 
-From the parameters, the call cache and the price table alone; nothing is called and nothing runs.
+Only from the parameters, the call cache and the price table: nothing is called, nothing runs.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ STATES: dict[Status, str] = {
 
 @flow(name="refresh", flow_run_name="refresh", persist_result=False)
 def refresh(period: str | None = None, again: bool = False) -> Any:
-    """Refresh a period: the scheduled one, unless one is named. One done already is left alone.
+    """Refresh a period: the scheduled one, unless one is named. One done already stays.
 
     A refresh that was killed before its end is gone on with first. ``again``: also where it is
     done; what was paid for is not paid again.

@@ -19,7 +19,7 @@ from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
-from flows.stages.cluster import Place, workers
+from flows.stages.cluster import BenchPlace, workers
 from flows.watch.artifacts import failure_lines, stage_costs
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
@@ -64,10 +64,10 @@ def run(
             seed=seed,
             export=place.calls(name),
         )
-        told = Told()
+        told = AnswerTally()
         async with (
             bench_at as bench,
-            workers(Place(project, params, name, "answer", choice, seed), bench) as there,
+            workers(BenchPlace(project, params, name, "answer", choice, seed), bench) as there,
         ):
             over = partial(
                 over_chunks,
@@ -126,8 +126,8 @@ def _simulator(
 
 
 @dataclass
-class Told:
-    """What is told of the stage when it is done."""
+class AnswerTally:
+    """What the stage counts as answers pass, to show when it is done."""
 
     questions: int = 0
     unverified: int = 0
@@ -155,7 +155,7 @@ class Told:
         return self.questions - len(self.failed)
 
 
-def stage_table(domain: str, told: Told) -> str:
+def stage_table(domain: str, told: AnswerTally) -> str:
     """The stage as Markdown: what came through, what did not and why."""
     rows = [
         ("questions", told.questions),

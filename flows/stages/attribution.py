@@ -12,7 +12,7 @@ from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
-from flows.stages.cluster import Place, workers
+from flows.stages.cluster import BenchPlace, workers
 from flows.watch.artifacts import failure_lines, stage_costs
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
@@ -59,7 +59,7 @@ def run(
             seed=seed,
             export=place.calls(name),
         )
-        there_at = Place(project, params, name, "answer", choice, seed)
+        there_at = BenchPlace(project, params, name, "answer", choice, seed)
         async with bench_at as bench, workers(there_at, bench) as there:
             found = [
                 one

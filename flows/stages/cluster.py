@@ -39,7 +39,7 @@ ChunkWork = Callable[[Bench], Awaitable[Result]]
 
 
 @dataclass(frozen=True)
-class Place:
+class BenchPlace:
     """What a worker opens a stage's bench with. The project's folder is the same there."""
 
     project: Project
@@ -63,7 +63,7 @@ class Done(Generic[Result]):
 class Workers:
     """The workers of one stage, seen from its own process."""
 
-    def __init__(self, client: Client, place: Place, bench: Bench) -> None:
+    def __init__(self, client: Client, place: BenchPlace, bench: Bench) -> None:
         self._client = client
         self._place = place
         self._bench = bench
@@ -88,7 +88,7 @@ class Workers:
 
 
 @asynccontextmanager
-async def workers(place: Place, bench: Bench) -> AsyncIterator[Workers | None]:
+async def workers(place: BenchPlace, bench: Bench) -> AsyncIterator[Workers | None]:
     """The stage's workers, or None where its chunks stay in this process.
 
     They stay in modes refresh and deferred, where what was called or postponed is known within one
@@ -113,12 +113,12 @@ async def workers(place: Place, bench: Bench) -> AsyncIterator[Workers | None]:
         yield Workers(client, replace(place, params=params), bench)
 
 
-def work_there(place: Place, work: ChunkWork[Result]) -> Done[Result]:
+def work_there(place: BenchPlace, work: ChunkWork[Result]) -> Done[Result]:
     """On a worker: a bench for one chunk, in an event loop of its own."""
     return asyncio.run(_work(place, work))
 
 
-async def _work(place: Place, work: ChunkWork[Result]) -> Done[Result]:
+async def _work(place: BenchPlace, work: ChunkWork[Result]) -> Done[Result]:
     simulator = None if place.simulator is None else load(*place.simulator)
     async with open_bench(
         place.project, place.params, place.stage, place.role, simulator=simulator, seed=place.seed
@@ -128,7 +128,7 @@ async def _work(place: Place, work: ChunkWork[Result]) -> Done[Result]:
     return Done(result, cache.used, StageRun(**cache.counts()), bench.gateway.counts)
 
 
-def _check_shared(place: Place) -> None:
+def _check_shared(place: BenchPlace) -> None:
     """Raise InputError where workers need the cache in Redis and it lies in a folder."""
     operations = place.params.operations
     if not isinstance(operations.place(place.project.root), Path):

@@ -13,7 +13,7 @@ from flows.params import LabelParams, load_params
 from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
-from flows.stages.cluster import Place, workers
+from flows.stages.cluster import BenchPlace, workers
 from flows.watch.artifacts import failure_lines, stage_costs
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
@@ -22,7 +22,7 @@ from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, Label, Question
 
 
-class Pair(NamedTuple):
+class Answered(NamedTuple):
     """A question and its answer."""
 
     question: Question
@@ -55,16 +55,16 @@ def run(
         total += 1
         complete += answer.failure is None
 
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[Answered]:
         for answer in record_lines(place.answers(domain), Answer):
             if answer.failure is None:
-                yield Pair(questions[answer.question_id], answer)
+                yield Answered(questions[answer.question_id], answer)
 
     async def body(tracker: Tracker) -> None:
         tracker.expect(complete)
         async with (
             open_bench(project, params, name, "judge", export=place.calls(name)) as bench,
-            workers(Place(project, params, name, "judge"), bench) as there,
+            workers(BenchPlace(project, params, name, "judge"), bench) as there,
         ):
             made = [
                 labelled
@@ -101,7 +101,7 @@ def run(
     run_stage(project, params, "label", f"{name}-{complete}q", tags, body=body)
 
 
-async def _label(bench: Bench, pair: Pair, settings: LabelParams) -> Labelled:
+async def _label(bench: Bench, pair: Answered, settings: LabelParams) -> Labelled:
     finals = await final_claims(
         pair.question, pair.answer, bench.gateway, subjects=settings.subjects
     )

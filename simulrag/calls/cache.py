@@ -100,7 +100,7 @@ class CallCache:
         """The stored answer to ``request``, or ``call``'s, stored before it is returned.
 
         Requests of one key share one call: all of them see its result or its very exception.
-        Cancelling one of them leaves the others alone; cancelling the last cancels the call. A
+        Cancelling one of them does not touch the others; cancelling the last cancels the call. A
         failure is never stored. ``call`` None: nothing may be made.
 
         Raises InputError for a request that JSON cannot hold, CacheError for a corrupt row and for
@@ -133,7 +133,7 @@ class CallCache:
     def export(self, path: Path) -> int:
         """Write the calls that this stage used, sorted by key, to a Parquet file; their number.
 
-        The bytes depend on the calls alone: no time and no latency is in them.
+        The bytes depend only on the calls: they hold no time and no latency.
         """
         return export_calls(self._store, self._used, path)
 

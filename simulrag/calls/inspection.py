@@ -55,7 +55,7 @@ class CacheStats(Record):
     times: tuple[CallTimes, ...] = ()
 
 
-class Problem(Record):
+class RowProblem(Record):
     """One row that cannot be trusted, and why."""
 
     key: str
@@ -66,7 +66,7 @@ class VerifyReport(Record):
     """What checking every row found. ``rows``: those that were checked."""
 
     rows: int
-    problems: tuple[Problem, ...]
+    problems: tuple[RowProblem, ...]
 
 
 def cache_stats(place: CachePlace) -> CacheStats:
@@ -111,19 +111,19 @@ def cache_stats(place: CachePlace) -> CacheStats:
 def verify_cache(place: CachePlace) -> VerifyReport:
     """Check every row: stored as text, JSON, its key its request's own; and a folder's database."""
     rows = 0
-    problems: list[Problem] = []
+    problems: list[RowProblem] = []
     try:
         if isinstance(place, Path):
             found = (str(what) for (what,) in read_folder(place, "PRAGMA quick_check"))
-            problems += (Problem(key=DATABASE, what=what) for what in found if what != "ok")
+            problems += (RowProblem(key=DATABASE, what=what) for what in found if what != "ok")
         for row in scan_store(place):
             rows += 1
             try:
                 read_row(row)
             except ValueError as error:
-                problems.append(Problem(key=row.row, what=str(error)))
+                problems.append(RowProblem(key=row.row, what=str(error)))
     except CacheError as error:
-        problems.append(Problem(key=str(place), what=str(error)))
+        problems.append(RowProblem(key=str(place), what=str(error)))
     return VerifyReport(rows=rows, problems=tuple(problems))
 
 

@@ -144,7 +144,7 @@ class FolderStore:
                 self._cache = Cache(self.place, timeout=PATIENCE_S, disk=TextDisk, **_SETTINGS)
             except OSError as error:
                 raise self._unusable(error) from error
-            except TypeError as error:  # a setting that is none of diskcache's, handed to the disk
+            except TypeError as error:  # a setting that diskcache does not know, handed to the disk
                 raise corrupt(self.place, "of the settings", str(error)) from error
 
     def get(self, row: str) -> str | None:

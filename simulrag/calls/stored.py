@@ -71,7 +71,7 @@ def row_text(key: str, kind: str, request: str, **rest: object) -> str:
 
 
 def from_text(text: str, known: str | None = None) -> StoredCall:
-    """The call of a row. Raises ValueError for text that is none, or holds another call's key.
+    """The call of a row. Raises ValueError for other text, and for another call's key.
 
     ``known``: the canonical text of the request that was asked for. A row that holds these very
     words needs no second hash of them; its ``key`` is then the caller's to compare.

@@ -1,7 +1,7 @@
 """A model's text to a validated reply, and the JSON schema that asked for it.
 
 Strict on purpose: a reply that has to be guessed at is sent back instead. The text may hold one
-JSON object, alone, in a code fence or between prose without brackets.
+JSON object: by itself, in a code fence or between prose without brackets.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def plain_text(text: str) -> str:
 
 
 def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
-    """The reply in ``text`` as ``schema``, without coercion ("false" is no boolean).
+    """The reply in ``text`` as ``schema``, without coercion ("false" is not a boolean).
 
     Raises InvalidReply.
     """
@@ -134,7 +134,7 @@ def _schema_text(schema: type[BaseModel]) -> str:
 
 
 def reply_schema(schema: type[BaseModel]) -> dict[str, JsonValue]:
-    """The JSON schema that a provider is shown: structure alone.
+    """The JSON schema that a provider is shown: only its structure.
 
     Docstrings are written for readers of the code, so descriptions are left out: they would be
     sent to the model and change the call's key with every reworded docstring. The root's title

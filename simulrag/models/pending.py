@@ -1,10 +1,9 @@
 """Calls that wait for a batch: collected instead of made, and answered by an import.
 
 One text row a request, beside the call cache's rows (a folder below its own, or keys of another
-name in the same Redis database), so that
-``simulrag cache`` sees paid-for calls alone. A row's id is the key of exactly what is sent: the
-call's own key, or for a repair the key of the conversation with the bad reply in it. So a reply to
-other words than ours finds no row.
+name in the same Redis database), so that ``simulrag cache`` sees only calls that were paid for. A
+row's id is the key of exactly what is sent: the call's own key, or for a repair the key of the
+conversation with the bad reply in it. So a reply to other words than ours finds no row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The JSON contracts of the prompts: what each task's reply must look like.
 
-Types are strict: the string "false" is no boolean and "0" no integer. A reply that does not fit
-goes back to the model once, with the validation error.
+Types are strict: the string "false" is not a boolean and "0" not an integer. A reply that does
+not fit goes back to the model once, with the validation error.
 """
 
 from __future__ import annotations

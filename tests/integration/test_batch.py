@@ -24,7 +24,7 @@ from simulrag.errors import (
     ReplyRefused,
     ReplyTruncated,
 )
-from simulrag.models.batch.lines import Limits, Part
+from simulrag.models.batch.lines import BatchLimits, Part
 from simulrag.models.batch.rounds import (
     counts,
     export,
@@ -182,14 +182,14 @@ async def test_a_batch_sends_what_a_call_sends(
 async def test_one_row_and_one_file_a_call_however_often(tmp_path: Path, wire: str) -> None:
     work = stage(tmp_path, None, wire)
     await work.ask("a", "b", "c")
-    first = export(work.store, tmp_path / "out", Limits(requests=2, size=100_000))
+    first = export(work.store, tmp_path / "out", BatchLimits(requests=2, size=100_000))
     assert [item.requests for item in first] == [2, 1]
     await work.ask("a", "b", "c")
-    assert export(work.store, tmp_path / "out", Limits(requests=2, size=100_000)) == first
-    smaller = Limits(requests=9, size=first[1].size_bytes + 1)
+    assert export(work.store, tmp_path / "out", BatchLimits(requests=2, size=100_000)) == first
+    smaller = BatchLimits(requests=9, size=first[1].size_bytes + 1)
     assert [x.requests for x in export(work.store, tmp_path / "out", smaller)] == [1, 1, 1]
     with pytest.raises(InputError, match="more than a batch"):
-        export(work.store, tmp_path / "out", Limits(requests=9, size=10))
+        export(work.store, tmp_path / "out", BatchLimits(requests=9, size=10))
 
 
 async def test_what_is_no_longer_asked_for_is_not_sent(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from simulrag.models.settings import ModelSettings
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """The most that one batch may hold; ``size`` in bytes."""
 
     requests: int
@@ -32,8 +32,8 @@ class Limits:
 
 
 # Providers count in millions of bytes or in MiB; the smaller reading is safe in both.
-OPENAI_LIMITS = Limits(requests=50_000, size=200_000_000)
-ANTHROPIC_LIMITS = Limits(requests=100_000, size=256_000_000)
+OPENAI_LIMITS = BatchLimits(requests=50_000, size=200_000_000)
+ANTHROPIC_LIMITS = BatchLimits(requests=100_000, size=256_000_000)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def request_line(call: PendingCall) -> str:
     return json.dumps(line, ensure_ascii=True)
 
 
-def parts(calls: Iterable[PendingCall], limits: Limits | None = None) -> Iterator[Part]:
+def parts(calls: Iterable[PendingCall], limits: BatchLimits | None = None) -> Iterator[Part]:
     """Waiting calls as batches, one model and interface each, within the provider's limits.
 
     Raises InputError for a call that is too large for a batch of its own.
@@ -100,7 +100,7 @@ def parts(calls: Iterable[PendingCall], limits: Limits | None = None) -> Iterato
         yield from _split(target, group, limits or own)
 
 
-def _split(target: Target, group: list[PendingCall], limits: Limits) -> Iterator[Part]:
+def _split(target: Target, group: list[PendingCall], limits: BatchLimits) -> Iterator[Part]:
     calls: list[PendingCall] = []
     lines: list[str] = []
     size = 0

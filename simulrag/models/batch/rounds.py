@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from simulrag.errors import EnvironmentFault, InputError, SimulRAGError
-from simulrag.models.batch.lines import Limits, Part, parts
+from simulrag.models.batch.lines import BatchLimits, Part, parts
 from simulrag.models.batch.remote import BatchState, connected, was_not_taken
 from simulrag.models.batch.results import ImportedReplies, take_results
 from simulrag.models.pending import Batch, PendingCall, PendingStore
@@ -16,7 +16,7 @@ from simulrag.records import Record
 _ASKED = ("sample_index", "messages", "schema")
 
 
-class Written(Record):
+class WrittenBatch(Record):
     """One batch file that was written, or one batch that was sent (``provider_id``)."""
 
     name: str
@@ -42,7 +42,9 @@ def counts(calls: Iterable[PendingCall]) -> dict[str, int]:
     return found
 
 
-def export(store: PendingStore, folder: Path, limits: Limits | None = None) -> list[Written]:
+def export(
+    store: PendingStore, folder: Path, limits: BatchLimits | None = None
+) -> list[WrittenBatch]:
     """Write what waits to ``folder``, a file a batch. Raises EnvironmentFault, InputError."""
     written = []
     for part in parts(store.calls(), limits):
@@ -56,7 +58,7 @@ def export(store: PendingStore, folder: Path, limits: Limits | None = None) -> l
                 f"{path} cannot be written: {error.strerror}; name another folder with --out"
             ) from None
         written.append(
-            Written(
+            WrittenBatch(
                 name=part.name, requests=len(part.calls), size_bytes=len(content), path=str(path)
             )
         )
@@ -89,8 +91,8 @@ def submit(
     check: Callable[[PendingStore, Part], None],
     *,
     again: bool,
-    limits: Limits | None = None,
-) -> Iterable[Written]:
+    limits: BatchLimits | None = None,
+) -> Iterable[WrittenBatch]:
     """Send what waits; one item a batch, when it is sent.
 
     ``check`` raises where a batch may not be sent (``spending.BatchBudget.check``). ``again``:
@@ -160,8 +162,8 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
     return total
 
 
-def _send(store: PendingStore, part: Part) -> Written:
-    # Written down before it is sent: a kill in between must not send, and pay, twice unseen.
+def _send(store: PendingStore, part: Part) -> WrittenBatch:
+    # WrittenBatch down before it is sent: a kill in between must not send, and pay, twice unseen.
     batch = Batch(name=part.name, target=part.target, size=len(part.calls))
     store.put_batch(batch)
     store.put(*(call.model_copy(update={"batch": part.name}) for call in part.calls))
@@ -175,7 +177,7 @@ def _send(store: PendingStore, part: Part) -> Written:
         raise
     store.put_batch(batch.model_copy(update={"provider_id": id, "status": "sent"}))
     size = sum(len(line) + 1 for line in part.lines)
-    return Written(name=part.name, requests=len(part.calls), size_bytes=size, provider_id=id)
+    return WrittenBatch(name=part.name, requests=len(part.calls), size_bytes=size, provider_id=id)
 
 
 def _put_back(store: PendingStore, name: str) -> int:

@@ -72,7 +72,7 @@ class Server:
         )
 
     def odd_shape(self) -> ModelError:
-        """A body of JSON that is no answer: fields are missing or of other types."""
+        """A body of JSON that is not an answer: fields are missing or of other types."""
         return ModelUnavailable(
             f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?"
         )
@@ -151,7 +151,7 @@ def _refused_field(error: Any, said: str) -> str | None:
 
 
 def count(usage: Any, field: str) -> int:
-    """A count of tokens as a server sent it; 0 where it is none (compatible servers send any)."""
+    """A count of tokens as a server sent it; 0 for what is not a count."""
     value = getattr(usage, field, None)
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)

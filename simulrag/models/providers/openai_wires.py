@@ -77,7 +77,7 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
     if finish == "length":
         raise cut_off(sampling.max_output_tokens, usage)
     if not isinstance(message.content, str | None):
-        raise TypeError("content is no text")
+        raise TypeError("content is not text")
     return ProviderReply(
         text=without_key(message.content or "", key),
         usage=usage,

@@ -9,7 +9,7 @@ import pytest
 
 from flows.params import Params, load_params
 from flows.project import Project
-from flows.stages.cluster import Place, workers
+from flows.stages.cluster import BenchPlace, workers
 from simulrag.errors import InputError
 from simulrag.models.settings import ModelSettings
 
@@ -40,7 +40,7 @@ def dask(cluster: dict[str, Any] | None = None, **model: ModelSettings) -> Param
 async def test_a_folder_will_not_do_for_paid_calls_or_other_machines(
     params: Params, why: str
 ) -> None:
-    place = Place(Project(ROOT), params, "answer-urban", "answer")
+    place = BenchPlace(Project(ROOT), params, "answer-urban", "answer")
     with pytest.raises(InputError, match=f"{why}.*set operations.cache to redis://"):
         async with workers(place, None):  # type: ignore[arg-type]  # never reached
             pass

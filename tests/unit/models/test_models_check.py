@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.cli.model_check import REPLAYED, Checked, check_models, checked_text
+from flows.cli.model_check import REPLAYED, ModelCheck, check_models, checked_text
 from flows.project import Project
 from simulrag.testing import LoopbackServer, canned
 from simulrag.testing.loopback import Act
@@ -40,7 +40,7 @@ def project(folder: Path, **roles: dict[str, Any]) -> Project:
     return Project(folder)
 
 
-def checked(project: Project) -> list[Checked]:
+def checked(project: Project) -> list[ModelCheck]:
     rows = check_models(project)
     assert KEY not in "".join([*map(checked_text, rows), *map(str, rows)])
     return rows
