@@ -185,7 +185,7 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
         "input_rag": m * method.baselines,
         "output_rag": m * method.baselines,
         "final": written_answers(method),
-        "subjects": reconciled,
+        "subjects": reconciled and not joint,
         "final_reconciled": reconciled_answers(method),
         "uncovered": reconciled and method.complete,
     }

@@ -14,14 +14,13 @@ from typing import Any, Literal
 from simulators.base import Tool
 from simulrag.method.batches import batches, in_order
 from simulrag.method.concurrency import together
-from simulrag.method.numbers import EXACT, Number, numbers
+from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import ReadClaim, ReadClaims
 from simulrag.records import Evidence, FacetKind, Record
 
 CLAIMS_PER_CALL = 20
 
-_ABOUT = re.compile(r"\b(about|around|roughly|nearly|almost|approximately|some|close to)\b|~", re.I)
 _FROM = re.compile(r"\b(at least|no less than|or more)\b", re.I)
 _ABOVE = re.compile(r"\b(over|above|more than)\b", re.I)
 _UP_TO = re.compile(r"\b(at most|up to|no more than|or less)\b", re.I)
@@ -92,9 +91,8 @@ class StatedRange(Record):
 def stated_range(text: str) -> StatedRange | None:
     """The precision rule of the prompts: what a number, as a claim writes it, holds for.
 
-    Half a unit of the last written digit; with "about" of the last one that is not zero (of five
-    units where that is a 5), and at most a tenth of the number; a range or a limit as it says.
-    None without a number, for a date, and where there are several numbers that are no range.
+    Its margin on either side; a range or a limit as it says. None without a number, for a date, and
+    where there are several numbers that are no range.
     """
     found = numbers(text)
     if len(found) == 2:
@@ -107,21 +105,8 @@ def stated_range(text: str) -> StatedRange | None:
         return StatedRange(low=number.value, high=math.inf, open_low=bool(_ABOVE.search(text)))
     if _UP_TO.search(text) or _BELOW.search(text):
         return StatedRange(low=0.0, high=number.value, open_high=bool(_BELOW.search(text)))
-    margin = _about(number) if _ABOUT.search(text) else number.half_unit
-    return StatedRange(low=max(0.0, number.value - margin), high=number.value + margin)
-
-
-def _about(number: Number) -> float:
-    """Half a unit of the last digit that is not zero, half of fives, at most a tenth."""
-    if not number.value:
-        return number.half_unit
-    unit = 2 * number.half_unit
-    digits = round(number.value / unit)
-    while digits % 10 == 0:
-        digits //= 10
-        unit *= 10
-    margin = 2.5 * unit if digits % 10 == 5 else unit / 2
-    return min(margin, number.value / 10)
+    low = max(0.0, number.value - number.margin)
+    return StatedRange(low=low, high=number.value + number.margin)
 
 
 def readable_runs(

@@ -199,21 +199,48 @@ def one_voice(subject: Subject, support: Support, claims: Sequence[int]) -> tupl
 
 
 def unsupported_judgements(
-    subjects: Sequence[Subject], settled: Mapping[int, Settled], verdicts: Mapping[int, Verdict]
+    subjects: Sequence[Subject],
+    settled: Mapping[int, Settled],
+    verdicts: Mapping[int, Verdict],
+    support: Support,
 ) -> frozenset[int]:
-    """Claims of judgements whose subject was corrected away from them, the evidence undecided.
+    """Claims that the evidence leaves open and whose grounds it took away.
 
-    ``settled``: by the index of the subject.
+    ``settled``: by the index of the subject. The grounds of a judgement are what the answers that
+    make it say of a subject that it rests on (or is a side of). Where verification decided that
+    subject and left none of these answers a true claim of it, it was corrected away from it.
     """
-    fallen: set[int] = set()
-    for subject in subjects:
-        corrected = any(
-            other in settled and settled[other].status == "contradicted"
-            for other in subject.rests_on
-        )
-        if corrected:
-            fallen |= {c for c in subject.claims if _status(verdicts, c) not in DECIDED}
-    return frozenset(fallen)
+    return frozenset(
+        claim
+        for at, subject in enumerate(subjects)
+        for facet in subject.facets
+        for claim in facet.claims
+        if _status(verdicts, claim) not in DECIDED
+        for ground in (*subject.rests_on, *([at] if facet.kind == "judgement" else []))
+        if ground in settled
+        and _taken_away(claim, subjects[ground], settled[ground], verdicts, support)
+    )
+
+
+def _taken_away(
+    claim: int,
+    ground: Subject,
+    settled: Settled,
+    verdicts: Mapping[int, Verdict],
+    support: Support,
+) -> bool:
+    """Whether no answer that makes the claim is right about its ground, and one was wrong.
+
+    Of the ground its direction counts, else its number, else all: a class is of the size alone.
+    """
+    heard = [c for c in ground.claims if any(row[claim] and row[c] for row in support)]
+    directions, values = (
+        [c for facet in ground.facets if facet.kind == kind for c in facet.claims if c in heard]
+        for kind in ("direction", "number")
+    )
+    grounds = directions or values or heard
+    right = any(_status(verdicts, other) == "aligned" for other in grounds)
+    return not right and any(c in settled.corrected or c in settled.dropped for c in grounds)
 
 
 def _corrections(claims: Sequence[int], verdicts: Mapping[int, Verdict]) -> dict[int, str]:
@@ -238,20 +265,20 @@ def _finest(claims: Sequence[int], texts: Sequence[str]) -> int:
 
     def precision(claim: int) -> float:
         stated = numbers(texts[claim]) if claim < len(texts) else ()
-        return min((number.half_unit for number in stated), default=math.inf)
+        return min((number.margin for number in stated), default=math.inf)
 
     return min(claims, key=lambda claim: (precision(claim), claim))
 
 
 def _agree(claims: Sequence[int], texts: Sequence[str]) -> bool:
-    """Whether claims that are all true can be one: each repeats the finest one's numbers."""
+    """Whether claims that are all true can be one: each holds for the finest one's numbers."""
     if len(claims) == 1:
         return True
     if max(claims) >= len(texts):
         return False
     finest = numbers(texts[_finest(claims, texts)])
     return all(
-        stated and all(any(one.repeats(other) for other in finest) for one in stated)
+        stated and all(any(one.holds_for(other) for other in finest) for one in stated)
         for stated in (numbers(texts[claim]) for claim in claims)
     )
 

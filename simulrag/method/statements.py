@@ -33,8 +33,8 @@ def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
     """The statements of a drafted and verified answer, in the order of its subjects.
 
     A selected subject says what verification left of it; one that was not selected, or that the
-    evidence does not decide, speaks with one answer's voice, from claims of at least kappa. Two
-    claims that were corrected to one text are said once.
+    evidence does not decide, speaks with one answer's voice, from claims of at least kappa that
+    have not lost their grounds. Two claims that were corrected to one text are said once.
     """
     verdicts = {
         claim: verdict
@@ -47,17 +47,19 @@ def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
         for at in choice.subjects
         if any(claim in verdicts for claim in answer.subjects[at].claims)
     }
-    fallen = unsupported_judgements(answer.subjects, settled, verdicts)
+    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
+    fallen = unsupported_judgements(answer.subjects, settled, verdicts, support)
+    sure = [at for at, one in enumerate(answer.claims) if one.confidence[VOTES] >= choice.kappa]
+    may_speak = frozenset(sure) - fallen
     found: dict[str, Statement] = {}
     for at, subject in enumerate(answer.subjects):
         said = (
-            _checked(answer, at, settled[at], verdicts, choice.kappa)
+            _checked(answer, at, settled[at], verdicts, may_speak)
             if at in settled and settled[at].status not in ("indeterminate", "error")
-            else _unchecked(answer, at, subject, choice.kappa)
+            else _unchecked(answer, at, subject, may_speak)
         )
         for statement in said:
-            if statement.claim not in fallen:
-                found.setdefault(claim_hash(statement.text), statement)
+            found.setdefault(claim_hash(statement.text), statement)
     return tuple(found.values())
 
 
@@ -89,7 +91,11 @@ async def write_reconciled(question: str, statements: Sequence[Statement], ask: 
 
 
 def _checked(
-    answer: Answer, at: int, settled: Settled, verdicts: Mapping[int, Verdict], kappa: float
+    answer: Answer,
+    at: int,
+    settled: Settled,
+    verdicts: Mapping[int, Verdict],
+    may_speak: frozenset[int],
 ) -> list[Statement]:
     """What the evidence decided of a subject; of the rest that stays, one voice a facet."""
     subject = answer.subjects[at]
@@ -111,16 +117,15 @@ def _checked(
             open_facets.append(facet.model_copy(update={"claims": left}))
     if open_facets:
         rest = subject.model_copy(update={"facets": tuple(open_facets)})
-        found += _unchecked(answer, at, rest, kappa)
+        found += _unchecked(answer, at, rest, may_speak)
     return sorted(found, key=lambda statement: statement.claim or 0)
 
 
-def _unchecked(answer: Answer, at: int, subject: Subject, kappa: float) -> list[Statement]:
+def _unchecked(
+    answer: Answer, at: int, subject: Subject, may_speak: frozenset[int]
+) -> list[Statement]:
     support = list(zip(*(claim.support for claim in answer.claims), strict=True))
-    sure = [
-        claim for claim in subject.claims if answer.claims[claim].confidence.get(VOTES, 1) >= kappa
-    ]
-    voice = one_voice(subject, support, sure)
+    voice = one_voice(subject, support, [one for one in subject.claims if one in may_speak])
     found = []
     for index in voice:
         claim = answer.claims[index]

@@ -79,7 +79,7 @@ def _of(claims: Sequence[str], subject: Subject, kind: str) -> Iterator[str]:
 
 
 def _repeats(coarse: Sequence[Number], fine: Sequence[Number]) -> bool:
-    return all(any(one.repeats(other) for other in fine) for one in coarse)
+    return all(any(one.holds_for(other) for other in fine) for one in coarse)
 
 
 def _named(text: str, names: Sequence[str] | set[str]) -> list[str]:

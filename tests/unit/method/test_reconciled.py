@@ -376,26 +376,24 @@ async def test_of_two_roundings_of_one_number_the_finer_stays(simulations: Simul
     assert found.final == "checked: 12.3 m deep."
 
 
-async def test_an_undecided_facet_beside_a_decided_one_has_one_voice(
-    simulations: Simulations,
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("other", "corrected: 12 m deep. / unchecked: Good."),
+        ("judgement", "corrected: 12 m deep."),  # its grounds are gone
+    ],
+)
+async def test_an_undecided_facet_beside_a_decided_one_has_one_voice_at_most(
+    simulations: Simulations, kind: str, said: str
 ) -> None:
-    """A judgement in a subject whose number was settled: still one, the better supported."""
+    sides = [("number", True, ["10 m deep.", "11 m deep."]), (kind, True, ["Good.", "Bad."])]
     made = Plan(
         answers=[["10 m deep.", "Good."], ["11 m deep.", "Bad."], ["10 m deep.", "Good."]],
-        subjects=[
-            (
-                "its depth",
-                [
-                    ("number", True, ["10 m deep.", "11 m deep."]),
-                    ("judgement", True, ["Good.", "Bad."]),
-                ],
-                [],
-            )
-        ],
+        subjects=[("its depth", sides, [])],
         corrected={"10 m deep.": "12 m deep."},
     )
     found, _ = await answered(made, simulations)
-    assert found.final == "corrected: 12 m deep. / unchecked: Good."
+    assert found.final == said
 
 
 async def test_where_nothing_is_kept_the_question_fails_and_says_what_to_do(

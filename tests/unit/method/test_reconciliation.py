@@ -125,17 +125,50 @@ def test_all_facets_are_taken_from_the_best_supported_answer() -> None:
     assert one_voice(PEAK, support, [1, 4]) == (1, 4)
 
 
-def test_a_judgement_falls_with_what_it_rests_on() -> None:
-    better = Subject(
-        about="better overall",
-        facets=(Facet(kind="judgement", exclusive=True, claims=(5,)),),
-        rests_on=(0,),
-    )
-    settled = {0: settle(PEAK, {0: wrong("The peak is 392.")})}
-    assert unsupported_judgements([PEAK, better], settled, {}) == {5}
-    assert unsupported_judgements([PEAK, better], settled, {5: ALIGNED}) == frozenset()
-    unchanged = {0: settle(PEAK, {0: ALIGNED})}
-    assert unsupported_judgements([PEAK, better], unchanged, {}) == frozenset()
+FALLS = Facet(kind="direction", exclusive=True, claims=(5, 6))
+BETTER, WORSE = 7, 8
+
+
+@pytest.mark.parametrize(
+    ("support", "verdicts", "fallen"),
+    [
+        # The number of both was wrong, and nothing says that its direction was not.
+        ({0: (0, BETTER), 1: (1, WORSE)}, {0: "wrong", 1: "wrong"}, {BETTER, WORSE}),
+        # A true class is of the size alone.
+        ({0: (0, 3, BETTER)}, {0: "wrong", 3: "aligned"}, {BETTER}),
+        # The direction held, whatever the number.
+        ({0: (0, 5, BETTER), 1: (1, 6, WORSE)}, {0: "wrong", 1: "wrong", 5: "aligned"}, {WORSE}),
+        ({0: (0, BETTER), 1: (1, WORSE)}, {0: "aligned"}, {WORSE}),
+        ({0: (0, BETTER), 1: (1, BETTER)}, {0: "aligned", 1: "wrong"}, set()),
+        # Decided by itself, or made by answers that say nothing of what it rests on.
+        ({0: (0, BETTER)}, {0: "wrong", BETTER: "aligned"}, set()),
+        ({0: (0,), 1: (BETTER,)}, {0: "wrong"}, set()),
+        ({0: (0, BETTER)}, {0: "silent"}, set()),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_a_judgement_falls_where_its_grounds_were_corrected_away_from_it(
+    support: dict[int, tuple[int, ...]], verdicts: dict[int, str], fallen: set[int], own: bool
+) -> None:
+    """As a side of the subject, and as a subject that rests on it."""
+    side = Facet(kind="judgement", exclusive=True, claims=(BETTER, WORSE))
+    peak = PEAK.model_copy(update={"facets": (*PEAK.facets, FALLS, *([side] if own else []))})
+    rests = Subject(about="overall", facets=(side,), rests_on=(0,))
+    rows = [[claim in said for claim in range(9)] for said in support.values()]
+    by = {"wrong": wrong("It is 392."), "aligned": ALIGNED, "silent": SILENT}
+    found = {claim: by[name] for claim, name in verdicts.items()}
+    subjects = [peak] if own else [peak, rests]
+    settled = {0: settle(peak, found)}
+    assert unsupported_judgements(subjects, settled, found, rows) == fallen
+
+
+def test_a_rounded_number_gives_way_to_the_finer_one_that_it_holds_for() -> None:
+    subject = Subject(about="x", facets=(Facet(kind="number", exclusive=True, claims=(0, 1)),))
+    verdicts = {0: ALIGNED, 1: ALIGNED}
+    said = settle(subject, verdicts, ["It is about 90 cm.", "It is 86.3 cm."])
+    assert (said.kept, said.status) == ((1,), "aligned")
+    told = settle(subject, verdicts, ["It is about 90 cm.", "It is 84 cm."])
+    assert told.status == "ambiguous"
 
 
 @pytest.mark.parametrize(
