@@ -105,8 +105,8 @@ def stated_range(text: str) -> StatedRange | None:
         return StatedRange(low=number.value, high=math.inf, open_low=bool(_ABOVE.search(text)))
     if _UP_TO.search(text) or _BELOW.search(text):
         return StatedRange(low=0.0, high=number.value, open_high=bool(_BELOW.search(text)))
-    low = max(0.0, number.value - number.margin)
-    return StatedRange(low=low, high=number.value + number.margin)
+    margin = number.margin
+    return StatedRange(low=max(0.0, number.value - margin), high=number.value + margin)
 
 
 def readable_runs(

@@ -28,7 +28,7 @@ class Asked:
     """A question of the benchmark. Counts are None where the benchmark does not know them.
 
     ``words`` of the reference answer, split at white space; ``quantitative`` and ``qualitative``
-    claims of the reference.
+    claims of the reference; ``open_claims``: those that no evidence backs.
     """
 
     question_id: str
@@ -36,6 +36,7 @@ class Asked:
     words: int
     quantitative: int | None
     qualitative: int | None
+    open_claims: int
     calls: tuple[ToolCall, ...]
     published: bool
 

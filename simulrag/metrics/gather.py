@@ -29,13 +29,15 @@ from simulrag.records import Answer, FinalClaims, Question, claim_hash, final_an
 
 def asked_of(question: Question) -> Asked:
     """What is counted of a question."""
-    kinds = [claim.kind for claim in question.reference_claims if claim.source == "evidence"]
+    claims = question.reference_claims
+    kinds = [claim.kind for claim in claims if claim.source == "evidence"]
     return Asked(
         question_id=question.question_id,
         scenario_id=question.scenario_id,
         words=len(question.reference_answer.split()),
         quantitative=kinds.count("quantitative") if kinds else None,
         qualitative=kinds.count("qualitative") if kinds else None,
+        open_claims=len(claims) - len(kinds),
         calls=question.calls,
         published=question.source == "published",
     )

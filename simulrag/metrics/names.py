@@ -47,6 +47,12 @@ OURS = (SIMULRAG, RECONCILED, COMPLETED)
 """The published method, and those that build on it."""
 CLOSED_BOOK = FINAL["closed_book"]
 
+
+def at_budget(percent: float | None) -> str:
+    """SimulRAG at a budget, where that is not the one of the line that it is compared with."""
+    return SIMULRAG if percent is None else f"{SIMULRAG} at {percent:g} %"
+
+
 PEOPLE = "people"
 JUDGE = "judge and people"
 JUDGE_DECIDED = "judge and people, where the judge decided"

@@ -12,9 +12,10 @@ claims
     f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
     method, budget_percent, centrality (or "votes", where the answers voted), undecided.
 answers
-    informativeness, factuality, factuality_per_question, completeness, words and claims_sent (to
-    verification) a question, and where it was asked what the claims are about, contradictions a
-    question and contradicted (the share of answers), by method, samples (m), budget_percent (of
+    informativeness, factuality, factuality_per_question, completeness, and a question
+    undecided_claims (the reference does not settle them), words and claims_sent (to verification),
+    and where it was asked what the claims are about, contradictions a question
+    and contradicted (the share of answers), by method, samples (m), budget_percent (of
     SimulRAG, which verifies a share of all claims; reconciled: of all subjects), kappa (0: written
     without it), undecided, failures.
 comparisons
@@ -22,7 +23,7 @@ comparisons
     "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
     budget_percent, centrality, undecided) or "answer" (the metrics of answers by samples,
     budget_percent, kappa, baseline_samples, undecided; a baseline with a budget or kappa has the
-    method's own).
+    method's own, unless its name says another budget: that of the nearest claims_sent).
 boundary
     filtered, kept_decided, filtered_decidable.
 calibration
@@ -35,7 +36,8 @@ precision_recall
     precision at the recall ``x`` by method and budget_percent, of the leading variant only: the
     centrality and treatment of undecided claims that params.yaml names.
 benchmark
-    answer_words, claims, quantitative_claims, qualitative_claims, tool_parameters.
+    answer_words, claims, quantitative_claims, qualitative_claims, tool_parameters, and where
+    questions ask beyond the simulator open_claims, which no evidence backs.
 retrieval
     tool, call, arguments, failed, not_applicable, second_attempt; argument by tool and argument.
 cost

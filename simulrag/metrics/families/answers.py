@@ -10,7 +10,7 @@ import numpy as np
 from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.data import DomainData, FinalCounts, FinalLine
 from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.names import OURS, SIMULRAG
+from simulrag.metrics.names import OURS, SIMULRAG, at_budget
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, filled
@@ -20,6 +20,7 @@ METRICS = (
     "factuality",
     "factuality_per_question",
     "completeness",
+    "undecided_claims",
     "words",
     "claims_sent",
 )
@@ -35,7 +36,7 @@ _NOT_POOLED = "undefined: a failed question adds no claims to the pooled share"
 _NO_TEXT = "undefined: a failed question has no answer to look at"
 _NOT_ZERO = {
     "factuality": _NOT_POOLED,
-    **dict.fromkeys(("words", "claims_sent", *GROUPED), _NO_TEXT),
+    **dict.fromkeys(("undecided_claims", "words", "claims_sent", *GROUPED), _NO_TEXT),
 }
 """What failed questions cannot be counted in as zero, and why."""
 
@@ -51,7 +52,8 @@ def answers(data: DomainData) -> Iterator[Measurement]:
 
     SimulRAG at its full m is compared with every baseline at every m, at m = 1 with those at m = 1,
     at each budget on the questions that both completed; Holm's correction runs over the baselines
-    of one metric.
+    of one metric. What builds on SimulRAG is compared with it at the same budget and, where another
+    of its budgets sends a nearer number of claims to verification, at that one, which is named.
     """
     weights = data.weights[:, data.scenario]
     for undecided in TREATMENTS:
@@ -102,6 +104,7 @@ def _metrics(
             _share(counts.stated, counts.asked) * complete,
             asked * (counts.asked > 0),
         ),
+        "undecided_claims": (counts.undecided * complete, complete),
         "words": (counts.words * complete, complete),
         "claims_sent": (counts.sent * complete, complete),
         "contradictions": (counts.contradictions * grouped, grouped),
@@ -164,8 +167,11 @@ def _compare(
 ) -> Iterator[Measurement]:
     """A line of ours minus each baseline, on the questions that both completed."""
     mine, pairs = data.counts(ours), []
+    nearest = _nearest(data, ours)
     for line in data.lines:
-        if not _is_baseline(line, ours) or ours.samples not in (full, line.samples):
+        if not (_is_baseline(line, ours) or line == nearest):
+            continue
+        if ours.samples not in (full, line.samples):
             continue
         theirs = data.counts(line)
         common = mine.complete * theirs.complete
@@ -182,7 +188,7 @@ def _compare(
             undecided=undecided,
             samples=ours.samples,
             kappa=ours.kappa,
-            baseline=line.name,
+            baseline=line.name if _is_baseline(line, ours) else at_budget(line.budget_percent),
             baseline_samples=line.samples,
         )
         sides = [
@@ -197,5 +203,21 @@ def _is_baseline(line: FinalLine, ours: FinalLine) -> bool:
     """Another method; of ours the published one, at the same m and budget, kappa used alike."""
     if line.name not in OURS:
         return True
-    same = (line.samples, line.budget_percent) == (ours.samples, ours.budget_percent)
-    return line.name == SIMULRAG != ours.name and same and (line.kappa == 0) == (ours.kappa == 0)
+    return _published(line, ours) and line.budget_percent == ours.budget_percent
+
+
+def _published(line: FinalLine, ours: FinalLine) -> bool:
+    """Whether ours builds on this line's method, at the same m and with kappa used alike."""
+    alike = line.samples == ours.samples and (line.kappa == 0) == (ours.kappa == 0)
+    return line.name == SIMULRAG != ours.name and alike
+
+
+def _nearest(data: DomainData, ours: FinalLine) -> FinalLine | None:
+    """The published method's line that sends the nearest number of claims to verification."""
+
+    def sent(line: FinalLine) -> float:
+        counts = data.counts(line)
+        return float(counts.sent @ counts.complete / max(1.0, counts.complete.sum()))
+
+    published = [line for line in data.lines if _published(line, ours)]
+    return min(published, key=lambda line: abs(sent(line) - sent(ours)), default=None)

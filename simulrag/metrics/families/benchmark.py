@@ -21,8 +21,10 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
 
     ``answer_words``: words of the reference answer, split at white space. ``claims``,
     ``quantitative_claims`` and ``qualitative_claims`` of the reference, over the questions that
-    have any. ``tool_parameters``: arguments that hold a value in the known tool calls, over the
-    questions whose calls are known. The names are those of the published table.
+    have any. ``open_claims``: the reference's on what no evidence answers, in neither of these and
+    in no measure of an answer; there where a question has any. ``tool_parameters``: arguments that
+    hold a value in the known tool calls, over the questions whose calls are known. The names are
+    those of the published table.
     """
     scenarios = list(dict.fromkeys(one.scenario_id for one in data.questions))
     index_of = {name: index for index, name in enumerate(scenarios)}
@@ -35,6 +37,8 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
         ("qualitative_claims", lambda one: one.qualitative, _NO_CLAIMS),
         ("tool_parameters", _parameters, _NO_CALLS),
     )
+    if any(one.open_claims for one in data.questions):
+        counts += (("open_claims", lambda one: one.open_claims, ""),)
     place = Measurement(family="benchmark", domain=data.domain)
     for name, count, undefined in counts:
         known = [

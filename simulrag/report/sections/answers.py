@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
 from simulrag.metrics.settings import TREATMENTS
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.report.blocks import (
     Block,
     Figure,
@@ -34,10 +34,19 @@ METRICS = {
     **LABELLED,
     "contradictions": "Contradictions",
     "contradicted": "Answers with any",
+    "undecided_claims": "Undecided",
     "words": "Words",
     "claims_sent": "Claims sent",
 }
-_COUNTED = ("contradictions", "words", "claims_sent")
+COST = {
+    "calls": "Calls",
+    "input_tokens": "Tokens in",
+    "output_tokens": "Tokens out",
+    f"input_tokens{ESTIMATED}": "Tokens in, estimated",
+    f"output_tokens{ESTIMATED}": "Tokens out, estimated",
+}
+"""What a line costs by itself, as far as that is known."""
+_COUNTED = ("contradictions", "undecided_claims", "words", "claims_sent", *COST)
 LIKE_WITH_LIKE = (
     f"RAG baselines see the whole evidence, so {SIMULRAG} at 100 % (every claim in the simulator's "
     "reach is verified) is the line to compare with them like with like. At a smaller budget it "
@@ -58,7 +67,9 @@ def blocks(run: Run) -> Iterator[Block]:
         "Each final answer was decomposed by one prompt, its claims labelled. Informativeness: "
         "true claims a question, each counted once. Factuality: true claims by all claims, over "
         "all questions together. Completeness: of the values that a generated question asks for, "
-        "the share that a true claim states. Claims sent: to verification, a question. m: sampled "
+        "the share that a true claim states. Undecided: claims a question that the reference does "
+        "not settle, those on what it was asked beyond the simulator among them. Claims sent: to "
+        "verification, a question. Calls and tokens: of the method by itself. m: sampled "
         "answers behind a final one. " + LIKE_WITH_LIKE
     )
     if any(domain.rows("answers", "contradictions") for domain in measured):
@@ -69,8 +80,9 @@ def blocks(run: Run) -> Iterator[Block]:
     if any(domain.rows("answers", method=(RECONCILED, COMPLETED)) for domain in measured):
         yield Text(
             f"{RECONCILED}: claims are grouped by what they are about, each subject speaks with "
-            "one voice, and its budgets are shares of subjects; compare methods at equal claims "
-            f"sent. {COMPLETED}, says too what the evidence says and no sampled answer claimed."
+            "one voice, and its budgets are shares of subjects; its differences are to SimulRAG at "
+            "the same budget and at the one that sends the nearest number of claims. "
+            f"{COMPLETED}, says too what the evidence says and no sampled answer claimed."
         )
     for domain in measured:
         yield from _figures(run, domain)
@@ -112,6 +124,9 @@ def line_name(row: Measurement) -> str:
 def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
     """Every method's final answers by budget and m; a folded one only has what changes in it."""
     found = domain.rows("answers", undecided=undecided, failures=failures)
+    if not fold:
+        costs = domain.rows("method_cost", level="answer", step="all")
+        found = [*found, *(row for row in costs if row.value is not None)]
     there = {row.metric for row in found}
     one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in found)
     treatment = "left out" if undecided == "excluded" else "counted as false"
@@ -124,7 +139,7 @@ def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, 
             **kappas(found),
             "m": lambda row: str(row.samples),
         },
-        LABELLED if fold else {name: METRICS[name] for name in METRICS if name in there},
+        LABELLED if fold else {k: name for k, name in (METRICS | COST).items() if k in there},
         {"Questions": lambda row: count(row.n), "Coverage": lambda row: percent(row.coverage)},
         lambda row: interval(row, places=1 if row.metric in _COUNTED else 3),
         name=name,

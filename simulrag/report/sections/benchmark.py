@@ -16,6 +16,7 @@ _STATISTICS = {
     "claims": "claims of the reference",
     "quantitative_claims": "quantitative claims",
     "qualitative_claims": "qualitative claims",
+    "open_claims": "reference claims beyond the evidence, which no answer is measured by",
     "tool_parameters": "parameters of the tool calls",
 }
 _RETRIEVAL = {

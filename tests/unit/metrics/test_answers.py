@@ -10,7 +10,7 @@ import pytest
 from simulrag.errors import InputError
 from simulrag.metrics.headline import headline
 from simulrag.metrics.table import select
-from simulrag.records import FinalClaims
+from simulrag.records import FinalClaims, FinalText
 from tests.unit.metrics.measuring import FAST, measured, row
 from tests.unit.metrics.synthetic import answer, claim, failed, label
 
@@ -58,6 +58,7 @@ def test_by_hand() -> None:
     assert found["coverage"] == pytest.approx(2 / 3, abs=1e-6)
     assert cell(tables, "factuality")["value"] == 0.75
     assert cell(tables, "factuality_per_question")["value"] == 0.75
+    assert cell(tables, "undecided_claims")["value"] == 0.5
     strict = cell(tables, "factuality", undecided="false")
     assert strict["value"] == 0.6
 
@@ -116,6 +117,29 @@ def test_lines_carry_their_budget_and_the_largest_leads() -> None:
     short = headline(table, FAST)
     assert (short["factuality"], short["factuality_at_25"]) == (1.0, 0.5)
     assert short["factuality_input_rag"] is None
+
+
+def test_a_reconciled_answer_is_compared_at_the_nearest_number_of_claims_sent_too() -> None:
+    claims = [claim(f"C{n}.") for n in range(4)]
+
+    def text(method: str, budget: float, sent: int) -> FinalText:
+        fields = {"method": method, "samples": 5, "budget_percent": budget, "kappa": 0.0}
+        return FinalText.model_validate({**fields, "selected": range(sent)})
+
+    written = (text("simulrag", 25, 1), text("simulrag", 50, 3), text("reconciled", 25, 3))
+    own: dict[str, Any] = {"closed_book": ("x",) * 5, "budget_percent": 100.0, "kappa": 0.0}
+    full = answer("q1", claims, selected=range(4), baselines=written, **own)
+    finals = [
+        final("q1", "A.", samples=5, budget=budget, method=method)
+        for method, budget in [("simulrag", 25), ("simulrag", 50), ("reconciled", 25)]
+    ]
+    table = measured([full], LABELS[:3], finals)
+    chosen = select(table, family="comparisons", metric="claims_sent", unit="difference")
+    pairs = select(chosen, undecided="excluded", method="SimulRAG reconciled")
+    assert dict(pairs.select("baseline", "value").iter_rows()) == {
+        "SimulRAG at 50 %": 0,
+        "SimulRAG": 2,
+    }
 
 
 def test_a_missing_label_takes_the_question_out() -> None:

@@ -44,6 +44,12 @@ def test_means_over_the_questions_that_have_them() -> None:
         "qualitative_claims": (1, 2),
         "tool_parameters": (2, 1),
     }
+    beyond = made("d", 5, "nq")
+    more = ReferenceClaim(text="It rains.", kind="qualitative", source="open")
+    beyond = beyond.model_copy(update={"reference_claims": (*beyond.reference_claims, more)})
+    found = statistics(questions[0], beyond)
+    # What no evidence backs is a column of its own.
+    assert (found["open_claims"].value, found["qualitative_claims"].value) == (0.5, 1)
     words = rows["answer_words"]
     assert words.lower_95 is not None
     assert words.upper_95 is not None

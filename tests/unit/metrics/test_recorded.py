@@ -44,7 +44,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
 }
 """The first evaluation's tables: the family they are now, what names a row, and renamed columns."""
 
-LATER = {"completeness", "words", "claims_sent"}
+LATER = {"completeness", "undecided_claims", "words", "claims_sent"}
 """Metrics of final answers that the first evaluation did not have."""
 
 
