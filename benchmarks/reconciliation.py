@@ -64,11 +64,9 @@ class Compared:
     true: dict[Rule, tuple[int, ...]]
     sent: float
 
-    def gain(self, over: Rule) -> Interval:
-        """Of reconciled, draw by draw."""
-        return Interval.of(
-            [a - b for a, b in zip(self.true["reconciled"], self.true[over], strict=True)]
-        )
+    def gain(self, over: Rule, of: Rule = "reconciled") -> Interval:
+        """True subjects of one rule less those of another, draw by draw."""
+        return Interval.of([a - b for a, b in zip(self.true[of], self.true[over], strict=True)])
 
 
 def reconciliation() -> Iterator[Figure]:
@@ -82,6 +80,7 @@ def reconciliation() -> Iterator[Figure]:
                 yield f"{at}_{rule}", fmean(found.true[rule]), "true subjects", DRAWS
             for rule in OTHERS[:2]:
                 yield from _ends(f"{at}_gain_over_{rule}", found.gain(rule), DRAWS)
+            yield from _ends(f"{at}_first_gain_over_voted", found.gain("voted", "first"), DRAWS)
     (largest,), (total,) = (
         compare(drafts, (CURVE_BUDGET,), combine=combine) for combine in ("largest", "sum")
     )

@@ -125,15 +125,22 @@ def uncertainty(
     return sum(entropies) if combine == "sum" else max(entropies)
 
 
-def settle(subject: Subject, verdicts: Mapping[int, Verdict], texts: Sequence[str] = ()) -> Settled:
+def settle(
+    subject: Subject,
+    verdicts: Mapping[int, Verdict] | Sequence[Verdict | None],
+    texts: Sequence[str] = (),
+) -> Settled:
     """One verdict for a subject, from the verdicts on its claims.
 
     What the evidence decides of an exclusive facet decides all of it: the true claim stays; where
     none is true one corrected claim stays; the others fall away. Once a quantity's number,
     direction or class is decided, undecided ones of these fall away too, so that nothing unchecked
-    stands beside what was checked. ``texts``: of all claims; of two true numbers that agree at the
-    coarser one's rounding the finer one stays, else two true alternatives are ambiguous.
+    stands beside what was checked. ``verdicts``: by claim. ``texts``: of all claims; of two true
+    numbers that agree at the coarser one's rounding the finer one stays, else two true alternatives
+    are ambiguous.
     """
+    if not isinstance(verdicts, Mapping):
+        verdicts = {claim: one for claim, one in enumerate(verdicts) if one is not None}
     kept: list[int] = []
     corrected: dict[int, str] = {}
     rivals: dict[int, tuple[int, ...]] = {}
@@ -207,40 +214,31 @@ def unsupported_judgements(
     """Claims that the evidence leaves open and whose grounds it took away.
 
     ``settled``: by the index of the subject. The grounds of a judgement are what the answers that
-    make it say of a subject that it rests on (or is a side of). Where verification decided that
-    subject and left none of these answers a true claim of it, it was corrected away from it.
+    make it say of a subject that it rests on (or is a side of): its direction, else its number,
+    else all, since a class is of the size alone. Where none of that is right and something wrong,
+    the subject was corrected away from the judgement.
     """
+
+    def taken_away(claim: int, at: int) -> bool:
+        ground, left = subjects[at], settled[at]
+        heard = [c for c in ground.claims if any(row[claim] and row[c] for row in support)]
+        directions, values = (
+            [c for facet in ground.facets if facet.kind == kind for c in facet.claims if c in heard]
+            for kind in ("direction", "number")
+        )
+        grounds = directions or values or heard
+        right = any(_status(verdicts, other) == "aligned" for other in grounds)
+        return not right and any(c in left.corrected or c in left.dropped for c in grounds)
+
     return frozenset(
         claim
         for at, subject in enumerate(subjects)
         for facet in subject.facets
         for claim in facet.claims
         if _status(verdicts, claim) not in DECIDED
-        for ground in (*subject.rests_on, *([at] if facet.kind == "judgement" else []))
-        if ground in settled
-        and _taken_away(claim, subjects[ground], settled[ground], verdicts, support)
+        for other in (*subject.rests_on, *([at] if facet.kind == "judgement" else []))
+        if other in settled and taken_away(claim, other)
     )
-
-
-def _taken_away(
-    claim: int,
-    ground: Subject,
-    settled: Settled,
-    verdicts: Mapping[int, Verdict],
-    support: Support,
-) -> bool:
-    """Whether no answer that makes the claim is right about its ground, and one was wrong.
-
-    Of the ground its direction counts, else its number, else all: a class is of the size alone.
-    """
-    heard = [c for c in ground.claims if any(row[claim] and row[c] for row in support)]
-    directions, values = (
-        [c for facet in ground.facets if facet.kind == kind for c in facet.claims if c in heard]
-        for kind in ("direction", "number")
-    )
-    grounds = directions or values or heard
-    right = any(_status(verdicts, other) == "aligned" for other in grounds)
-    return not right and any(c in settled.corrected or c in settled.dropped for c in grounds)
 
 
 def _corrections(claims: Sequence[int], verdicts: Mapping[int, Verdict]) -> dict[int, str]:

@@ -62,6 +62,8 @@ def test_at_equal_claims_more_subjects_are_true(
     compared: dict[float, Compared], budget: float
 ) -> None:
     assert compared[budget].gain("paper").lower > 0
+    # The paper with one voice by the same votes, so that both are equal at 0 and at 100 %.
+    assert compared[budget].gain("voted", of="first").lower > 0
 
 
 def test_with_nothing_verified_the_gain_is_the_one_voice(compared: dict[float, Compared]) -> None:
