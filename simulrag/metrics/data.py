@@ -20,6 +20,7 @@ from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.names import FINAL, SIMULRAG
 from simulrag.metrics.pool import ClaimPool, LabelLookup
 from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.topics import Topic
 from simulrag.records import FinalClaims, FinalMethod, FinalText, ToolCall, Usage
 
 
@@ -160,8 +161,8 @@ class DomainData:
     """One domain, ready to be measured.
 
     ``judge``: the judge's labels; ``settled``: what people say. ``scenarios``: how many distinct
-    ones the answers have; a question's index among them is ``Answered.scenario``. ``exported``:
-    what the exports of calls say, by stage.
+    ones the answers have; a question's index among them is ``Answered.scenario``. ``topics``: what
+    its claims are about. ``exported``: what the exports of calls say, by stage.
     """
 
     domain: str
@@ -175,6 +176,7 @@ class DomainData:
     settled: Mapping[Key, Settled]
     labels_missing: int
     labels_unknown: int
+    topics: tuple[Topic, ...] = ()
     exported: Mapping[str, Exported] = field(default_factory=dict)
     pricing: Pricing = no_prices
 

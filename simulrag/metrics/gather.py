@@ -23,6 +23,7 @@ from simulrag.metrics.exports import Exported, TextTasks
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import LabelLookup, PoolBuilder
 from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.topics import Topic, topics_of
 from simulrag.models.replies import Template
 from simulrag.records import Answer, FinalClaims, Question, claim_hash, final_answers
 
@@ -92,6 +93,7 @@ def collect(
         scenarios=len(gathering.scenarios),
         pool=gathering.pool.build(),
         finals=gathering.final_counts(),
+        topics=tuple(gathering.topics),
         judge=judge,
         settled=people,
         labels_missing=sum(labels.get(key) is None for key in wanted),
@@ -115,6 +117,7 @@ class _Gathering:
         self.asks = asks
         self.labels = labels
         self.pool = pool
+        self.topics: list[Topic] = []
         self.answers: list[Answered] = []
         self.place: dict[str, int] = {}
         self.scenarios: dict[str, int] = {}
@@ -139,6 +142,8 @@ class _Gathering:
             texts |= {(name, claim_hash(claim.text)), (name, claim_hash(claim.updated_text))}
         if answer.failure is None:
             self.pool.add(answer, self.labels, place, scenario)
+            named = self.pool.centralities
+            self.topics += topics_of(answer, self.labels, named, place, scenario)
         self.answers.append(_answered(answer, scenario))
         self._written.append(
             {

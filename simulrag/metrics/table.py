@@ -11,6 +11,9 @@ coverage
 claims
     f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
     method, budget_percent, centrality (or "votes", where the answers voted), undecided.
+subjects
+    auroc, aupr and true_share of what claims are about, before verification, by centrality (or
+    "votes"), undecided.
 answers
     informativeness, factuality, factuality_per_question, completeness, and a question
     undecided_claims (the reference does not settle them), words and claims_sent (to verification),

@@ -101,6 +101,23 @@ def blocks(run: Run) -> Iterator[Block]:
             )
             if found:
                 yield _gains(domain, method, found)
+        if found := domain.rows("subjects", undecided=undecided):
+            yield _subjects(domain, found)
+
+
+def _subjects(domain: DomainTable, found: Sequence[Measurement]) -> Table:
+    return pivoted(
+        found,
+        {"Confidence by": lambda row: row.centrality},
+        {"auroc": "AUROC", "aupr": "AUPR", "true_share": "True subjects"},
+        {"Subjects": lambda row: count(row.n)},
+        name="subjects",
+        caption="what claims are about, before verification: is the best supported answer right",
+        domain=domain.name,
+        headers=1,
+        line=lambda row: row.centrality,
+        fold="Subjects by confidence",
+    )
 
 
 def budgets_of(domain: DomainTable, method: str = SIMULRAG) -> list[float | None]:

@@ -142,6 +142,28 @@ def test_a_reconciled_answer_is_compared_at_the_nearest_number_of_claims_sent_to
     }
 
 
+def test_subjects_are_ranked_by_votes_and_by_centralities() -> None:
+    """The sure one is true, the unsure one false: votes see it, equal closeness does not."""
+    said = [
+        ("A.", (True, True)),
+        ("B.", (True, False)),
+        ("C.", (False, True)),
+        ("D.", (True, True)),
+    ]
+    claims = [claim(text).model_copy(update={"support": rows}) for text, rows in said]
+    subjects = [
+        {"about": "x", "facets": [{"kind": "number", "exclusive": True, "claims": own}]}
+        for own in ([0], [1, 2], [3])
+    ]
+    labels = [label("q1", "A.", "true"), label("q1", "B.", "false"), label("q1", "D.", "undecided")]
+    table = measured([answer("q1", claims, subjects=subjects)], labels, [])
+    found = select(table, family="subjects", metric="auroc", undecided="excluded")
+    by = dict(found.select("centrality", "value").iter_rows())
+    assert (by["votes"], by["closeness"]) == (1, 0.5)
+    assert set(found["n"]) == {2}
+    assert set(select(table, family="subjects", undecided="false")["n"]) == {3}
+
+
 def test_a_missing_label_takes_the_question_out() -> None:
     tables = measured(ANSWERS, LABELS[:-1], FINALS)
     found = cell(tables, "informativeness")
