@@ -103,4 +103,5 @@ def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> 
     # What excludes one another was settled or spoke with one voice; the paper has no such aim.
     held = select(finals, metric="contradictions", budget_percent=100.0, samples=5)
     assert {n for method, n in held.select("method", "value").iter_rows() if "rec" in method} == {0}
-    assert "votes" in set(select(table, family="claims")["centrality"])
+    for family in ("claims", "subjects"):
+        assert "votes" in set(select(table, family=family)["centrality"])
