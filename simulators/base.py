@@ -181,6 +181,30 @@ class Joined(Protocol):
         ...
 
 
+@runtime_checkable
+class Remote(Protocol):
+    """A simulator that is somebody else's service. Optional.
+
+    Runs may cost its owner's money or change things there: nobody makes them by the way.
+    """
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is."""
+        ...
+
+
+def owner_of(simulator: Simulator, tool: str) -> Simulator:
+    """The simulator that runs a tool: a source where several are joined. Raises ArgumentError."""
+    return simulator.source_of(tool) if isinstance(simulator, Joined) else simulator
+
+
+def is_remote(simulator: Simulator, tool: str) -> bool:
+    """Whether a run of a tool is made by a service of somebody else's. Raises ArgumentError."""
+    owner = owner_of(simulator, tool)
+    return isinstance(owner, Remote) and owner.remote
+
+
 def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> Any:
     """The validated arguments of a call, or an ArgumentError that says what to do.
 

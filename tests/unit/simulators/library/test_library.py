@@ -155,6 +155,15 @@ def test_what_no_corpus_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "below"]
 
 
+def test_two_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """A file with a hole: it takes no room, and to read it would take its time."""
+    huge = tmp_path / "huge.txt"
+    with huge.open("wb") as file:
+        file.truncate(2 << 30)
+    with pytest.raises(TooLarge, match="2048 MiB together"):
+        build_corpus(tmp_path / "out", [huge], licence="MIT", attribution="We")
+
+
 def test_a_folder_is_one_work(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     for name, text in (("a.md", "Ice melts."), ("deep/a.md", "Snow falls."), (".x/a.md", "No.")):
