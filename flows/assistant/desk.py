@@ -156,8 +156,8 @@ class Desk:
         simulator = params.load_simulator(domain, self.project.root)
         if not self.allowed and is_remote(simulator, tool):
             raise InputError(
-                f"'{tool}' of domain '{domain}' is run by a service of somebody else's, which may cost: start "
-                f"the server with {ALLOW}"
+                f"'{tool}' of domain '{domain}' is run by a service of somebody else's, which "
+                f"may cost: start the server with {ALLOW}"
             )
         evidence, hit = cli.simulate_tool(
             domain, tool, arguments or {}, seed, project=self.project, simulator=simulator

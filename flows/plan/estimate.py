@@ -53,6 +53,8 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "final_reconciled": (1150, 170),
     "uncovered": (950, 70),
     "chance_shown": (900, 300),
+    "route": (350, 90),
+    "near_misses": (400, 500),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
 
@@ -60,7 +62,7 @@ With the rules of the first set of prompts, where it has the task; those of anot
 """
 SET_UP_TOKENS = {"benchmark_templates": 1500, "benchmark_question": 180}
 """Further ones of a reply about a question that states its set-up."""
-WITH_HANDBOOK = ("tool_calls", "boundary")
+WITH_HANDBOOK = ("tool_calls", "boundary", "route", "near_misses")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
 """Hidden tokens a reply, by the effort that is asked for; billed as output."""
 
@@ -83,7 +85,7 @@ class TaskWork(Record):
 def stage_work(found: Rehearsed, stage: Stage, params: Params) -> list[TaskWork]:
     """What is left of a domain's stage, by task."""
     gate = found.gates[stage]
-    if stage == "attribution" and found.domain not in params.attribution.domains:
+    if found.domain not in params.by_domain.get(stage, params.domains):
         return []
     expected = {} if _is_done(found, stage) else _expected(found, stage, params)
     names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
@@ -95,6 +97,8 @@ def _is_done(found: Rehearsed, stage: Stage) -> bool:
     """Nothing of the stage is left."""
     if stage == "benchmark":
         return found.oracle or found.benchmark is not None
+    if stage == "routing":  # what is stored and what is not is counted against all of it
+        return False
     if stage == "attribution":  # with every answer there, its calls are known one by one
         return bool(found.questions) and len(found.complete) == len(found.questions)
     done = len(found.complete) if stage == "answer" else found.labelled
@@ -106,6 +110,9 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
     if stage == "benchmark":
         return benchmark_calls(params.benchmark)
     questions = len(found.questions) or params.benchmark.questions
+    if stage == "routing":
+        written = params.routing.near_misses
+        return {"near_misses": bool(written), "route": questions + found.out_of_reach + written}
     if stage == "answer" and found.complete:
         per = _mean_calls([answer for _, answer in found.complete])
     elif stage == "answer":
@@ -267,6 +274,7 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
 def _longer_rules(task: str, name: str, params: Params) -> int:
     """Tokens by which the rules of a task are longer than those that TOKENS were taken with."""
     values: dict[str, object] = {"handbook": "", "tolerance": params.label.tolerance}
+    values |= {"sources": [], "name": "", "count": 0}
     if params.benchmark.set_up:
         values |= {"set_up": True, "asked": []}
     own = packaged_prompts(params.prompts).rules(task, **values)

@@ -16,12 +16,14 @@ from pydantic import JsonValue
 from flows.params import Params
 from flows.project import Project
 from flows.stages.bench import located
+from flows.stages.routing import out_of_reach, sources_of, to_route
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
 from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
 from simulrag.method.attribution.attribute import attribute
 from simulrag.method.concurrency import together
+from simulrag.method.routing import near_misses, routed
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Request
 from simulrag.models.gateway import Gateway
@@ -32,12 +34,13 @@ from simulrag.questions.open.generation import Benchmark, generate
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, Choice, Evidence, Failure, FinalClaims, Label, Question
 
-Stage = Literal["benchmark", "answer", "label", "attribution"]
+Stage = Literal["benchmark", "answer", "label", "attribution", "routing"]
 ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
     "benchmark": "benchmark",
     "answer": "answer",
     "label": "judge",
     "attribution": "answer",
+    "routing": "answer",
 }
 """The stages that call models, and the model of each under ``llm`` in params.yaml."""
 
@@ -119,7 +122,7 @@ class Rehearsed:
 
     ``benchmark`` None: some of its calls are not stored. ``answers``: one a question, None where
     something of it is not stored; ``finals`` and ``labels`` are of the ``labelled`` answers.
-    ``gates``: what each stage asked.
+    ``gates``: what each stage asked. ``out_of_reach``: questions that no source answers, to route.
     """
 
     domain: str
@@ -132,6 +135,7 @@ class Rehearsed:
     finals: list[FinalClaims] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     labelled: int = 0
+    out_of_reach: int = 0
 
     @property
     def complete(self) -> list[tuple[Question, Answer]]:
@@ -184,7 +188,21 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
                     claims_per_call=params.answer.claims_per_call.verify,
                     simulations=runs,
                 )
+    if domain in params.routing.domains:
+        await _route(project, params, found)
     return found
+
+
+async def _route(project: Project, params: Params, found: Rehearsed) -> None:
+    gate, sources = found.gates["routing"], sources_of(project, params)
+    beyond = out_of_reach(project, found.domain)
+    found.out_of_reach = len(beyond)
+    asked = [*to_route(found.domain, found.questions), *beyond]
+    with suppress(CallsPending):
+        asked += await near_misses(found.domain, sources, gate, params.routing.near_misses)
+    for one in asked:
+        with suppress(CallsPending):
+            await routed(one, sources, gate)
 
 
 async def _answer(found: Rehearsed, use: Instruments, params: Params) -> None:

@@ -14,12 +14,14 @@ from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.method.attribution.found import Attribution
+from simulrag.method.routed import Routed
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
 )
+from simulrag.metrics.routing import RoutingScores, routing_scores
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
@@ -85,6 +87,7 @@ def write(
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
         attribution=_attribution(project, params, place, labels),
+        routing=_routing(project, params, place),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -137,6 +140,16 @@ def _attribution(
         for name in labels
         if name in wanted and (path := place.attribution(name)).is_file()
     }
+
+
+def _routing(project: Project, params: Params, place: Results) -> RoutingScores | None:
+    """Over all domains that have it, likewise."""
+    wanted = params.routing.domains if place == project.results else params.domains
+    paths = [path for name in wanted if (path := place.routing(name)).is_file()]
+    found = [one for path in paths for one in record_lines(path, Routed)]
+    settings = params.metrics
+    scores = routing_scores(found, resamples=settings.bootstrap, seed=settings.seed)
+    return scores if found else None
 
 
 def _summary(

@@ -17,6 +17,8 @@ from simulrag.metrics.table import Measurement, read_table
 if TYPE_CHECKING:
     import polars as pl
 
+    from simulrag.metrics.routing import RoutingScores
+
 
 class RunSummary(BaseModel):
     """What was run, for the first screen.
@@ -146,7 +148,7 @@ class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for.
+    asked for. ``routing``: over all domains, likewise.
     """
 
     settings: MetricSettings
@@ -155,6 +157,7 @@ class Run:
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
     attribution: Mapping[str, Attributed] = field(default_factory=dict)
+    routing: RoutingScores | None = None
 
     @property
     def leading(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from simulrag.report.sections import (
     overview,
     people,
     published,
+    routing,
 )
 
 SECTIONS: tuple[Section, ...] = (
@@ -26,6 +27,7 @@ SECTIONS: tuple[Section, ...] = (
     calibration.SECTION,
     boundary.SECTION,
     attribution.SECTION,
+    routing.SECTION,
     benchmark.SECTION,
     cost.SECTION,
     people.SECTION,

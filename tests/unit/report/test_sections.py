@@ -8,7 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from simulrag.metrics.intervals import Estimate
 from simulrag.metrics.published import read_published
+from simulrag.metrics.routing import RoutingScores
 from simulrag.report.blocks import Figure, Table, Text
 from simulrag.report.run import Attributed, DomainTable, LabelledByPeople, Run, RunSummary
 from simulrag.report.sections import SECTIONS, answers, overview, people, published
@@ -26,7 +28,8 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in SECTIONS if list(one.blocks(run))}
-    assert shown == {one.key for one in SECTIONS} - {"people", "published", "attribution"}
+    off = {"people", "published", "attribution", "routing"}
+    assert shown == {one.key for one in SECTIONS} - off
     figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {
         *("answers", "budget", "centrality", "precision-recall", "cost"),
@@ -233,3 +236,28 @@ def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> No
     assert "1 of 4 questions failed" in classes.notes[0]
     assert items.rows == (("urban.run", "+0.250", "50.0 %", "2", "1"),)
     assert tables(run_of(), "attribution") == []
+
+
+def test_what_was_sent_where_is_counted() -> None:
+    scores = RoutingScores(
+        accuracy={
+            "all": Estimate(0.75, 0.5, 1.0),
+            "own": Estimate(1.0, 1.0, 1.0),
+            "none": Estimate(0.5, reason="no interval: one scenario only"),
+            "near_miss": Estimate(None, reason="no such question"),
+        },
+        counts={"all": 4, "own": 2, "none": 2, "near_miss": 0},
+        confusion={("none", "none"): 1, ("none", "urban"): 1, ("urban", "urban"): 2},
+        failed=1,
+    )
+    shares, confusion = tables(replace(run_of(), routing=scores), "routing")
+    assert [row[1:] for row in shares.rows] == [
+        ("0.750 [0.500, 1.000]", "4"),
+        ("1.000 [1.000, 1.000]", "2"),
+        ("0.500", "2"),
+        ("—", "0"),
+    ]
+    assert "1 questions failed" in shares.notes[1]
+    assert shares.notes[-1].endswith("no such question.")
+    assert confusion.columns == ("Right", "none", "urban")
+    assert confusion.rows == (("none", "1", "1"), ("urban", "—", "2"))
