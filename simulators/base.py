@@ -162,10 +162,15 @@ class Exampled(Protocol):
 
 @runtime_checkable
 class Consulted(Protocol):
-    """A simulator that is asked by the question itself too, with no model in between. Optional."""
+    """A simulator that is asked by a text too: by the question itself, or by queries. Optional."""
 
-    def consult(self, question: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Tool and arguments of the calls that the question makes; none where a model makes all."""
+    @property
+    def by_queries(self) -> bool:
+        """Whether the texts are queries that a model writes for the question, not the question."""
+        ...
+
+    def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Tool and arguments of the calls that a text makes; none where a model makes all."""
         ...
 
 

@@ -23,8 +23,12 @@ Centrality = Literal[
 FinalMethod = Literal[
     "simulrag", "reconciled", "reconciled_complete", "input_rag", "output_rag", "closed_book"
 ]
+RetrievalStatus = Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
 Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
+
+DOCUMENT_TOOL = "query_rag"
+"""The tool whose evidence is passages of documents; every other tool's is a run."""
 
 DECIDED = ("aligned", "contradicted")
 """Verdicts that settle a claim: its confidence becomes 1."""
@@ -208,7 +212,7 @@ class Retrieval(Record):
     applies: the answer stays closed-book and unverified); "failed".
     """
 
-    status: Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
+    status: RetrievalStatus
     evidence: tuple[Evidence, ...] = ()
     attempts: int = 0
     problems: tuple[str, ...] = ()

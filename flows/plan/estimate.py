@@ -35,6 +35,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "benchmark_question": (660, 270),
     "reference_claims": (350, 280),
     "tool_calls": (300, 60),
+    "more_calls": (1500, 60),
     "closed_book": (250, 100),
     "decompose": (400, 160),
     "merge": (430, 12),
@@ -62,7 +63,7 @@ With the rules of the first set of prompts, where it has the task; those of anot
 """
 SET_UP_TOKENS = {"benchmark_templates": 1500, "benchmark_question": 180}
 """Further ones of a reply about a question that states its set-up."""
-WITH_HANDBOOK = ("tool_calls", "boundary", "route", "near_misses")
+WITH_HANDBOOK = ("tool_calls", "boundary", "route", "near_misses", "more_calls")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
 """Hidden tokens a reply, by the effort that is asked for; billed as output."""
 
@@ -116,7 +117,7 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
     if stage == "answer" and found.complete:
         per = _mean_calls([answer for _, answer in found.complete])
     elif stage == "answer":
-        per = answer_calls(params.answer, oracle=found.oracle)
+        per = answer_calls(params.answer, oracle=found.oracle, documents=found.documents)
     elif stage == "attribution":
         per = attribution_calls(params, found.domain)
     elif found.labelled:
@@ -168,8 +169,10 @@ def benchmark_calls(params: BenchmarkParams) -> dict[str, float]:
     }
 
 
-def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
-    """Calls of one question by task."""
+def answer_calls(
+    method: MethodSettings, *, oracle: bool, documents: bool = False
+) -> dict[str, float]:
+    """Calls of one question by task; ``documents`` are searched in all attempts."""
     m, claims = method.samples, claims_per_question(method)
     joint = method.merging == "joint"  # the answers compared with are merged by the tree
     verified = claims
@@ -181,6 +184,7 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
     reconciled = method.method == "reconciled"
     calls: dict[str, float] = {
         "tool_calls": 0 if oracle else 1,
+        "more_calls": method.max_attempts - 1 if documents else 0,
         "closed_book": m,
         "decompose": m * ways,
         "merge": (m - 1) * (ways - joint),

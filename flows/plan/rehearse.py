@@ -32,7 +32,16 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.questions.open.generation import Benchmark, generate
 from simulrag.questions.published import read_questions
-from simulrag.records import Answer, Choice, Evidence, Failure, FinalClaims, Label, Question
+from simulrag.records import (
+    DOCUMENT_TOOL,
+    Answer,
+    Choice,
+    Evidence,
+    Failure,
+    FinalClaims,
+    Label,
+    Question,
+)
 
 Stage = Literal["benchmark", "answer", "label", "attribution", "routing"]
 ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
@@ -123,6 +132,7 @@ class Rehearsed:
     ``benchmark`` None: some of its calls are not stored. ``answers``: one a question, None where
     something of it is not stored; ``finals`` and ``labels`` are of the ``labelled`` answers.
     ``gates``: what each stage asked. ``out_of_reach``: questions that no source answers, to route.
+    ``documents``: some tool searches them.
     """
 
     domain: str
@@ -136,6 +146,7 @@ class Rehearsed:
     labels: list[Label] = field(default_factory=list)
     labelled: int = 0
     out_of_reach: int = 0
+    documents: bool = False
 
     @property
     def complete(self) -> list[tuple[Question, Answer]]:
@@ -153,6 +164,7 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
         for name, role in ROLES.items()
     }
     found = Rehearsed(domain, simulator.handbook(), simulator.oracle, gates)
+    found.documents = DOCUMENT_TOOL in simulator.tools
     runs = StoredRuns(simulator, cache)
     seed = params.simulator(domain).seed
     with suppress(CallsPending):

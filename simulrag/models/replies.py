@@ -380,6 +380,12 @@ class SourceFit(Reply):
     tool: StrictStr
 
 
+class Queries(Reply):
+    """Reply to ``queries``."""
+
+    queries: Annotated[list[Text], Field(min_length=1)]
+
+
 class NearMiss(Reply):
     """A question that no source answers, and what of it is out of reach."""
 

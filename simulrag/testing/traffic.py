@@ -407,6 +407,7 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "ToolCalls": _tool_calls,
     "RouteReply": _route,
     "NearMisses": _near_misses,
+    "Queries": lambda _: {"queries": [f"{one} on the corridor" for one in SUBJECTS[:5]]},
     "Decomposition": _decomposition,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,
