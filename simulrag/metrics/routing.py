@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from simulrag.method.routed import Routed
-from simulrag.metrics.intervals import Estimate, estimate, ratio, scenario_weights
+from simulrag.metrics.intervals import Estimate, mean_estimate
 
 NONE = "none"
 """The right place of a question that no source can answer."""
@@ -45,20 +43,14 @@ def routing_scores(
     accuracy, counts = {}, {}
     for kind in KINDS:
         chosen = [(one, to) for one, to in sent if kind in ("all", one.kind)]
-        hits = [float(one.right == to) for one, to in chosen]
-        scenarios = [one.scenario_id for one, _ in chosen]
-        accuracy[kind] = _share(hits, scenarios, resamples, seed, kind)
+        accuracy[kind] = mean_estimate(
+            [one.right == to for one, to in chosen],
+            [one.scenario_id for one, _ in chosen],
+            resamples=resamples,
+            seed=seed,
+            stream=kind,
+            undefined="no such question",
+        )
         counts[kind] = len(chosen)
     confusion = Counter((one.right or NONE, to or NONE) for one, to in sent)
     return RoutingScores(accuracy, counts, dict(sorted(confusion.items())), len(every) - len(sent))
-
-
-def _share(
-    hits: Sequence[float], scenarios: Sequence[str], resamples: int, seed: int, stream: str
-) -> Estimate:
-    names = list(dict.fromkeys(scenarios))
-    places = {name: place for place, name in enumerate(names)}
-    weights = scenario_weights(len(names), resamples, seed, stream)
-    top = np.array(hits, dtype=float)
-    index = np.array([places[name] for name in scenarios], dtype=np.int64)
-    return estimate(ratio(top, np.ones(len(hits)), index, weights), len(names), "no such question")
