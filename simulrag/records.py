@@ -113,7 +113,9 @@ class Question(Record):
 
     ``scenario_id`` groups questions that share a simulator run (resampling goes by it). ``calls``
     is the known scenario where the benchmark has one. ``evidence`` and the reference are for
-    generation, labelling and metrics; the answering model is shown ``text`` alone.
+    generation, labelling and metrics; the answering model is shown ``text`` alone. ``resolved`` and
+    ``outcome``: of a forecast, the day or moment (ISO) on which its answer was known, and whether
+    it was yes.
     """
 
     question_id: str
@@ -126,6 +128,17 @@ class Question(Record):
     evidence: tuple[Evidence, ...] = ()
     source: Literal["generated", "published"] = "generated"
     template_id: str | None = None
+    resolved: str | None = None
+    outcome: bool | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        """Without ``resolved`` and ``outcome`` where they are not given, as earlier benchmarks."""
+        written: dict[str, JsonValue] = plain(self)
+        for name in ("resolved", "outcome"):
+            if written[name] is None:
+                del written[name]
+        return written
 
 
 class Verdict(Record):

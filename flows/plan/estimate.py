@@ -54,6 +54,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "final_reconciled": (1150, 170),
     "uncovered": (950, 70),
     "chance_shown": (900, 300),
+    "chance_given": (1500, 250),
     "route": (350, 90),
     "near_misses": (400, 500),
 }
@@ -241,13 +242,16 @@ def attribution_calls(params: Params, domain: str) -> dict[str, float]:
     contexts = 2 if name == "joined" else 0  # either source by itself; both were verified already
     if settings.estimator == "rerun":
         contexts += 1
-    elif settings.estimator != "by_source" and items > 1:
+    elif settings.estimator not in ("by_source", "cil") and items > 1:
         contexts += 2**items - 2 if settings.estimator == "shapley" else items
     claims, size = claims_per_question(params.answer), params.answer.claims_per_call.verify
+    # Of cil no window is assumed: which passages are dated is not known.
+    dated = PASSAGES if settings.estimator == "cil" and items > 1 else 0
+    more = {"chance_given": 2 * settings.repeats * dated} if dated else {}
     if settings.chances == "stated":  # with nothing and with everything shown, too
-        return {"chance_shown": (contexts + 2) * settings.repeats * ceil(claims / size)}
+        return {"chance_shown": (contexts + 2) * settings.repeats * ceil(claims / size), **more}
     asked = _by_claims("verify", claims, size)
-    return {task: calls * contexts for task, calls in asked.items() if contexts}
+    return {task: calls * contexts for task, calls in asked.items() if contexts} | more
 
 
 def claims_per_question(method: MethodSettings) -> int:

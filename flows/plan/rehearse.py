@@ -22,6 +22,7 @@ from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
 from simulrag.method.attribution.attribute import attribute
+from simulrag.method.attribution.forecast import forecast_of
 from simulrag.method.concurrency import together
 from simulrag.method.routing import near_misses, routed
 from simulrag.method.simulation import Simulations
@@ -199,6 +200,7 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
                     params.attribution,
                     claims_per_call=params.answer.claims_per_call.verify,
                     simulations=runs,
+                    forecast=forecast_of(question),
                 )
     if domain in params.routing.domains:
         await _route(project, params, found)

@@ -18,16 +18,17 @@ from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
 from simulators.registry import load
 from simulrag.method.attribution.attribute import attribute
+from simulrag.method.attribution.forecast import forecast_of
 from simulrag.method.attribution.found import Attribution
 from simulrag.method.attribution.sources import Support
 from simulrag.questions.published import question_of, read_questions
-from simulrag.records import Answer
+from simulrag.records import Answer, Question
 
 
 class Asked(NamedTuple):
-    """A question's text and its answer."""
+    """A question and its answer."""
 
-    text: str
+    question: Question
     answer: Answer
 
 
@@ -48,7 +49,7 @@ def run(
     for answer in record_lines(place.answers(domain), Answer):
         question = question_of(questions, answer, place.answers(domain))
         if answer.failure is None:
-            asked.append(Asked(question.text, answer))
+            asked.append(Asked(question, answer))
 
     async def body(tracker: Tracker) -> None:
         tracker.expect(len(asked))
@@ -91,12 +92,13 @@ def run(
 async def work(bench: Bench, asked: Asked, params: Params) -> Attribution:
     """What the claims of one answer stand on."""
     return await attribute(
-        asked.text,
+        asked.question.text,
         asked.answer,
         bench.gateway,
         params.attribution,
         claims_per_call=params.answer.claims_per_call.verify,
         simulations=bench.runs,
+        forecast=forecast_of(asked.question),
     )
 
 

@@ -60,6 +60,7 @@ class Passage(ToolModel):
     title: str
     licence: str
     attribution: str
+    date: str = ""
     score: float
     text: str
 
@@ -67,7 +68,8 @@ class Passage(ToolModel):
     def heading(self) -> str:
         """One line: title, place, who is to be credited, licence."""
         return quoted(
-            f"{self.title} ({self.document}, {self.locator}). {self.attribution}. "
+            f"{self.title} ({self.document}, {self.locator}{self.date and f', {self.date}'}). "
+            f"{self.attribution}. "
             f"Licence: {self.licence}."
         )
 
@@ -175,6 +177,7 @@ class LibrarySimulator:
                     title=stored.title,
                     licence=stored.licence,
                     attribution=stored.attribution,
+                    date=stored.date,
                     score=score,
                     text=stored.text,
                 )

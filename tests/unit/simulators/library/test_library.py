@@ -68,6 +68,15 @@ def test_evidence_names_the_licence_and_a_passage_stays_inside_its_tags(primer: 
     assert nothing == 'No passage of the library has a word of the query "xylophone".'
 
 
+def test_a_date_travels_with_a_passage(tmp_path: Path) -> None:
+    build_corpus(tmp_path / "out", [write_jsonl(tmp_path / "a.jsonl", PAGES, date="2024-08-01")])
+    simulator = LibrarySimulator(tmp_path / "out")
+    assert ask(simulator, "carbon").passages[0].date == "2024-08-01"
+    assert "(primer, carbon.md, 2024-08-01). A. Author." in text_of(simulator, "carbon")
+    with pytest.raises(CorpusError, match="'August' is no date"):
+        build_corpus(tmp_path / "b", [write_jsonl(tmp_path / "a.jsonl", PAGES, date="August")])
+
+
 def test_the_handbook_lists_works_and_licences(primer: Path) -> None:
     handbook = LibrarySimulator(primer).handbook()
     assert "- primer: A. Author. Licence: CC BY 4.0. Pages: 3, passages: 3." in handbook

@@ -109,7 +109,7 @@ def test_a_line_of_jsonl_carries_its_origin(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f"\n{json.dumps(row)}\n")
     (page,) = read_pages(path)
-    assert page == ("d", "l", "l", "t", "MIT", "A B")
+    assert page == ("d", "l", "l", "t", "MIT", "A B", "")
 
 
 @pytest.mark.parametrize(
