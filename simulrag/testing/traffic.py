@@ -407,7 +407,7 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "ToolCalls": _tool_calls,
     "RouteReply": _route,
     "NearMisses": _near_misses,
-    "Queries": lambda _: {"queries": [f"{one} on the corridor" for one in SUBJECTS[:5]]},
+    "Queries": lambda _: {"queries": [" ".join(one.split()[-2:]) for one in SUBJECTS[2:7]]},
     "Decomposition": _decomposition,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,
