@@ -282,7 +282,7 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
 def _longer_rules(task: str, name: str, params: Params) -> int:
     """Tokens by which the rules of a task are longer than those that TOKENS were taken with."""
     values: dict[str, object] = {"handbook": "", "tolerance": params.label.tolerance}
-    values |= {"sources": [], "name": "", "count": 0}
+    values["sources"] = []
     if params.benchmark.set_up:
         values |= {"set_up": True, "asked": []}
     own = packaged_prompts(params.prompts).rules(task, **values)

@@ -17,6 +17,7 @@ from flows.params import Params
 from flows.project import Project
 from flows.stages.bench import located
 from flows.stages.routing import out_of_reach, sources_of, to_route
+from simulators.base import Consulted
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
 from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
@@ -133,7 +134,7 @@ class Rehearsed:
     ``benchmark`` None: some of its calls are not stored. ``answers``: one a question, None where
     something of it is not stored; ``finals`` and ``labels`` are of the ``labelled`` answers.
     ``gates``: what each stage asked. ``out_of_reach``: questions that no source answers, to route.
-    ``documents``: some tool searches them.
+    ``documents``: a model searches them.
     """
 
     domain: str
@@ -165,7 +166,8 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
         for name, role in ROLES.items()
     }
     found = Rehearsed(domain, simulator.handbook(), simulator.oracle, gates)
-    found.documents = DOCUMENT_TOOL in simulator.tools
+    consulted = isinstance(simulator, Consulted) and simulator.consult("any")
+    found.documents = DOCUMENT_TOOL in simulator.tools and not consulted
     runs = StoredRuns(simulator, cache)
     seed = params.simulator(domain).seed
     with suppress(CallsPending):
