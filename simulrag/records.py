@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -41,6 +41,22 @@ class Record(BaseModel):
     """Base of all records. Validators are built at first use: no stage uses them all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Extended(Record):
+    """A record with fields ``added`` since benchmarks were made, which keep their bytes.
+
+    Such a field is written only where it is not its default.
+    """
+
+    added: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        written: dict[str, JsonValue] = plain(self)
+        fields = type(self).model_fields
+        plainly = [name for name in self.added if written.get(name) == fields[name].default]
+        return {name: value for name, value in written.items() if name not in plainly}
 
 
 class Usage(Record):
@@ -88,7 +104,7 @@ class Evidence(Record):
     text: str
 
 
-class ReferenceClaim(Record):
+class ReferenceClaim(Extended):
     """An atomic claim of a reference answer.
 
     ``source``: the simulator's evidence, or open: the writer's own words on a part of the question
@@ -98,17 +114,10 @@ class ReferenceClaim(Record):
     text: str
     kind: Literal["quantitative", "qualitative"]
     source: Literal["evidence", "open"] = "evidence"
-
-    @model_serializer(mode="wrap")
-    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        """Without ``source`` where that is evidence: earlier benchmarks keep their bytes."""
-        written: dict[str, JsonValue] = plain(self)
-        if self.source == "evidence":
-            del written["source"]
-        return written
+    added: ClassVar[tuple[str, ...]] = ("source",)
 
 
-class Question(Record):
+class Question(Extended):
     """One question of a benchmark.
 
     ``scenario_id`` groups questions that share a simulator run (resampling goes by it). ``calls``
@@ -130,15 +139,7 @@ class Question(Record):
     template_id: str | None = None
     resolved: str | None = None
     outcome: bool | None = None
-
-    @model_serializer(mode="wrap")
-    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        """Without ``resolved`` and ``outcome`` where they are not given, as earlier benchmarks."""
-        written: dict[str, JsonValue] = plain(self)
-        for name in ("resolved", "outcome"):
-            if written[name] is None:
-                del written[name]
-        return written
+    added: ClassVar[tuple[str, ...]] = ("resolved", "outcome")
 
 
 class Verdict(Record):

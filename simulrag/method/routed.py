@@ -34,18 +34,32 @@ class Route(Record):
         return None
 
 
-class ToRoute(Record):
-    """A question whose right source is known; ``right`` None: no source can answer it."""
+class OutOfReach(Record):
+    """A question that seems the source ``near``'s and that no source answers, and why."""
+
+    question_id: str
+    near: str
+    text: str
+    why: str
+
+
+class Routed(Record):
+    """A question whose right source is known (``right`` None: none), and where it was sent.
+
+    ``route`` None: it was not yet, or see ``failure``.
+    """
 
     question_id: str
     text: str
     kind: AskedOf
     right: str | None
     scenario_id: str
-
-
-class Routed(ToRoute):
-    """Where it was sent. ``route`` None: see ``failure``."""
-
     route: Route | None = None
     failure: str | None = None
+
+    @classmethod
+    def of(
+        cls, id: str, text: str, kind: AskedOf, right: str | None = None, scenario: str = ""
+    ) -> Routed:
+        """One that is not sent anywhere yet; without a scenario it is one by itself."""
+        return cls(question_id=id, text=text, kind=kind, right=right, scenario_id=scenario or id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from simulators.base import ArgumentError, Simulator, Tool
 from simulrag.errors import ModelError
-from simulrag.method.routed import Fit, Route, Routed, ToRoute
+from simulrag.method.routed import Fit, Route, Routed
 from simulrag.models.base import Asker
 from simulrag.models.replies import NearMisses, RouteReply, SourceFit
 
@@ -36,19 +36,17 @@ async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> 
     return Route(fits=tuple(Fit(**by_name[name].model_dump()) for name in sources))
 
 
-async def routed(asked: ToRoute, sources: Mapping[str, Simulator], ask: Asker) -> Routed:
-    """``route`` of a question of a test; a failed call is the result's ``failure``."""
-    found: dict[str, Any] = {}
+async def routed(asked: Routed, sources: Mapping[str, Simulator], ask: Asker) -> Routed:
+    """A question of a test, sent by ``route``; a failed call is its ``failure``."""
     try:
-        found["route"] = await route(asked.text, sources, ask)
+        return asked.model_copy(update={"route": await route(asked.text, sources, ask)})
     except ModelError as error:
-        found["failure"] = str(error)
-    return Routed(**asked.model_dump(), **found)
+        return asked.model_copy(update={"failure": str(error)})
 
 
 async def near_misses(
     name: str, sources: Mapping[str, Simulator], ask: Asker, count: int
-) -> list[ToRoute]:
+) -> list[Routed]:
     """Questions that seem made for the source ``name`` and that no source can answer.
 
     A model writes them in one call, from what handbooks say they cannot tell; nobody checked them.
@@ -65,11 +63,8 @@ async def near_misses(
     completion = await ask.ask(
         "near_misses", NearMisses, check=check, name=name, sources=_told(sources), count=count
     )
-    ids = [f"near-{name}-{number}" for number in range(1, count + 1)]
-    return [
-        ToRoute(question_id=id, text=one.question, kind="near_miss", right=None, scenario_id=id)
-        for id, one in zip(ids, completion.parsed.questions, strict=True)
-    ]
+    written = enumerate(completion.parsed.questions, start=1)
+    return [Routed.of(f"near-{name}-{n}", one.question, "near_miss") for n, one in written]
 
 
 def _told(sources: Mapping[str, Simulator]) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import ModelUnavailable, ReplyInvalid
 from simulrag.method.algorithm import Instruments, answer_question
-from simulrag.method.routed import Fit, Route, ToRoute
+from simulrag.method.routed import Fit, Route, Routed
 from simulrag.method.routing import NoSource, near_misses, route, routed
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
@@ -73,7 +73,7 @@ def test_a_source_that_fits_comes_before_one_that_does_partly() -> None:
 
 
 async def test_a_question_of_a_test_keeps_what_failed(sources: dict[str, Simulator]) -> None:
-    asked = ToRoute(question_id="q", text="How?", kind="own", right="city", scenario_id="s")
+    asked = Routed.of("q", "How?", "own", "city")
     reply = {"sources": [CITY, fit("earth", "not")]}
     found = await routed(asked, sources, ScriptedModel(reply))
     assert found.route is not None

@@ -15,14 +15,8 @@ FILE = Path(__file__).resolve().parents[3] / "data" / "routing" / "none.jsonl"
 
 def sent(right: str | None, to: str | None, kind: AskedOf = "own", scenario: str = "s") -> Routed:
     fits = (Fit(source=to, fit="fits"),) if to else ()
-    return Routed(
-        question_id="q",
-        text="?",
-        kind=kind,
-        right=right,
-        scenario_id=scenario,
-        route=Route(fits=fits),
-    )
+    asked = Routed.of("q", "?", kind, right, scenario)
+    return asked.model_copy(update={"route": Route(fits=fits)})
 
 
 def test_scores_by_hand() -> None:
