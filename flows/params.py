@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 from ruamel.yaml import YAML
 
 from flows.params_file import read_params
-from flows.project import Project, find_project
+from flows.project import CALLING_STAGES, Project, find_project
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.method.attribution.settings import AttributionSettings
@@ -91,6 +91,20 @@ class AttributionParams(AttributionSettings):
 
     domains: list[str] = Field(
         default=[], description="domains whose claims are held against their evidence; []: none"
+    )
+
+
+class RoutingParams(Section):
+    """Whether questions are sent to the source that can answer them."""
+
+    domains: list[str] = Field(
+        default=[], description="domains whose questions are routed, to measure it; []: none"
+    )
+    near_misses: int = Field(
+        default=10,
+        ge=0,
+        le=50,
+        description="questions a domain that a model writes and that no source can answer",
     )
 
 
@@ -177,6 +191,7 @@ class Params(Section):
     answer: MethodSettings
     label: LabelParams
     attribution: AttributionParams = AttributionParams()
+    routing: RoutingParams = RoutingParams()
     metrics: MetricSettings
     operations: Operations
 
@@ -194,12 +209,13 @@ class Params(Section):
                 "benchmark.set_up: the prompts of the set 'first' ask for no set-up; name another "
                 "set (prompts: second), or leave it false"
             )
-        others = [name for name in self.attribution.domains if name not in self.domains]
-        if others:
-            known = ", ".join(self.domains)
-            raise ValueError(
-                f"attribution.domains: '{others[0]}' is not among the domains that run: {known}"
-            )
+        for stage, names in self.by_domain.items():
+            others = [name for name in names if name not in self.domains]
+            if others:
+                raise ValueError(
+                    f"{stage}.domains: '{others[0]}' is not among the domains that run: "
+                    f"{', '.join(self.domains)}"
+                )
         return self
 
     @model_validator(mode="after")
@@ -219,6 +235,17 @@ class Params(Section):
                     "simulrag use openai:gpt-5-mini"
                 )
         return self
+
+    @property
+    def by_domain(self) -> dict[str, list[str]]:
+        """The stages that are off by default, each with the domains that it is asked for."""
+        return {"attribution": self.attribution.domains, "routing": self.routing.domains}
+
+    @property
+    def exports(self) -> list[str]:
+        """The names of all stages whose calls are exported, such as answer-urban."""
+        names = [f"{stage}-{domain}" for domain in self.domains for stage in CALLING_STAGES]
+        return [*names, *(f"{stage}-{one}" for stage, of in self.by_domain.items() for one in of)]
 
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""

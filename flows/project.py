@@ -38,6 +38,9 @@ class Results:
     def attribution(self, domain: str) -> Path:
         return self.data / "attribution" / f"{domain}.jsonl"
 
+    def routing(self, domain: str) -> Path:
+        return self.data / "routing" / f"{domain}.jsonl"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 
@@ -91,6 +94,11 @@ class Project:
     @property
     def published(self) -> Path:
         return self.root / "data" / "published"
+
+    @property
+    def out_of_reach(self) -> Path:
+        """Questions that no simulator of ours answers, written by hand."""
+        return self.root / "data" / "routing" / "none.jsonl"
 
     @property
     def results(self) -> Results:

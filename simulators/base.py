@@ -162,10 +162,15 @@ class Exampled(Protocol):
 
 @runtime_checkable
 class Consulted(Protocol):
-    """A simulator that is asked by the question itself too, with no model in between. Optional."""
+    """A simulator that is asked by a text too: by the question itself, or by queries. Optional."""
 
-    def consult(self, question: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Tool and arguments of the calls that the question makes; none where a model makes all."""
+    @property
+    def by_queries(self) -> bool:
+        """Whether the texts are queries that a model writes for the question, not the question."""
+        ...
+
+    def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Tool and arguments of the calls that a text makes; none where a model makes all."""
         ...
 
 
@@ -179,6 +184,30 @@ class Joined(Protocol):
     def source_of(self, tool: str) -> Simulator:
         """The simulator that has a tool."""
         ...
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """A simulator that is somebody else's service. Optional.
+
+    Runs may cost its owner's money or change things there: nobody makes them by the way.
+    """
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is."""
+        ...
+
+
+def owner_of(simulator: Simulator, tool: str) -> Simulator:
+    """The simulator that runs a tool: a source where several are joined. Raises ArgumentError."""
+    return simulator.source_of(tool) if isinstance(simulator, Joined) else simulator
+
+
+def is_remote(simulator: Simulator, tool: str) -> bool:
+    """Whether a run of a tool is made by a service of somebody else's. Raises ArgumentError."""
+    owner = owner_of(simulator, tool)
+    return isinstance(owner, Remote) and owner.remote
 
 
 def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> Any:

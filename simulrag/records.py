@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -23,8 +23,12 @@ Centrality = Literal[
 FinalMethod = Literal[
     "simulrag", "reconciled", "reconciled_complete", "input_rag", "output_rag", "closed_book"
 ]
+RetrievalStatus = Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
 Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
+
+DOCUMENT_TOOL = "query_rag"
+"""The tool whose evidence is passages of documents; every other tool's is a run."""
 
 DECIDED = ("aligned", "contradicted")
 """Verdicts that settle a claim: its confidence becomes 1."""
@@ -37,6 +41,22 @@ class Record(BaseModel):
     """Base of all records. Validators are built at first use: no stage uses them all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Extended(Record):
+    """A record with fields ``added`` since benchmarks were made, which keep their bytes.
+
+    Such a field is written only where it is not its default.
+    """
+
+    added: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        written: dict[str, JsonValue] = plain(self)
+        fields = type(self).model_fields
+        plainly = [name for name in self.added if written.get(name) == fields[name].default]
+        return {name: value for name, value in written.items() if name not in plainly}
 
 
 class Usage(Record):
@@ -84,7 +104,7 @@ class Evidence(Record):
     text: str
 
 
-class ReferenceClaim(Record):
+class ReferenceClaim(Extended):
     """An atomic claim of a reference answer.
 
     ``source``: the simulator's evidence, or open: the writer's own words on a part of the question
@@ -94,22 +114,17 @@ class ReferenceClaim(Record):
     text: str
     kind: Literal["quantitative", "qualitative"]
     source: Literal["evidence", "open"] = "evidence"
-
-    @model_serializer(mode="wrap")
-    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        """Without ``source`` where that is evidence: earlier benchmarks keep their bytes."""
-        written: dict[str, JsonValue] = plain(self)
-        if self.source == "evidence":
-            del written["source"]
-        return written
+    added: ClassVar[tuple[str, ...]] = ("source",)
 
 
-class Question(Record):
+class Question(Extended):
     """One question of a benchmark.
 
     ``scenario_id`` groups questions that share a simulator run (resampling goes by it). ``calls``
     is the known scenario where the benchmark has one. ``evidence`` and the reference are for
-    generation, labelling and metrics; the answering model is shown ``text`` alone.
+    generation, labelling and metrics; the answering model is shown ``text`` alone. ``resolved`` and
+    ``outcome``: of a forecast, the day or moment (ISO) on which its answer was known, and whether
+    it was yes.
     """
 
     question_id: str
@@ -122,6 +137,9 @@ class Question(Record):
     evidence: tuple[Evidence, ...] = ()
     source: Literal["generated", "published"] = "generated"
     template_id: str | None = None
+    resolved: str | None = None
+    outcome: bool | None = None
+    added: ClassVar[tuple[str, ...]] = ("resolved", "outcome")
 
 
 class Verdict(Record):
@@ -208,7 +226,7 @@ class Retrieval(Record):
     applies: the answer stays closed-book and unverified); "failed".
     """
 
-    status: Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
+    status: RetrievalStatus
     evidence: tuple[Evidence, ...] = ()
     attempts: int = 0
     problems: tuple[str, ...] = ()

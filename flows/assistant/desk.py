@@ -10,7 +10,7 @@ from flows.cli import ask as cli
 from flows.cli.answers import answer_json
 from flows.params import Params, load_params
 from flows.project import Project
-from simulators.base import ArgumentError
+from simulators.base import ArgumentError, is_remote
 from simulators.shapes import JsonShape
 from simulrag.errors import InputError
 
@@ -154,10 +154,10 @@ class Desk:
         """One run, through the call cache."""
         params = self._params(domain)
         simulator = params.load_simulator(domain, self.project.root)
-        if getattr(simulator, "remote", False) and not self.allowed:
+        if not self.allowed and is_remote(simulator, tool):
             raise InputError(
-                f"domain '{domain}' is run by a service of somebody else's, which may cost: start "
-                f"the server with {ALLOW}"
+                f"'{tool}' of domain '{domain}' is run by a service of somebody else's, which "
+                f"may cost: start the server with {ALLOW}"
             )
         evidence, hit = cli.simulate_tool(
             domain, tool, arguments or {}, seed, project=self.project, simulator=simulator

@@ -64,8 +64,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
 
     from simulrag.errors import InputError
 
-    names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
-    names += [f"attribution-{domain}" for domain in params.attribution.domains]
+    names = params.exports
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
         raise InputError("no stage has exported its calls to data/calls; run `simulrag run` first")

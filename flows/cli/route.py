@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
     from simulators.base import Simulator
-    from simulrag.method.routing import Route
+    from simulrag.method.routed import Route
 
 AUTO = "auto"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigError
 from contextlib import suppress
@@ -37,7 +36,7 @@ def retry() -> None:
     from flows.params import open_project
 
     project, params = open_project()
-    stages = failed_stages(project, params.domains, params.attribution.domains)
+    stages = failed_stages(project, params)
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")
         dvc(project, "repro", "--force", "--single-item", "--keep-going", *stages)
@@ -78,15 +77,13 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     return code
 
 
-def failed_stages(
-    project: Project, domains: Sequence[str], attributed: Sequence[str] = ()
-) -> list[str]:
+def failed_stages(project: Project, params: Params) -> list[str]:
     """The names, as DVC has them, of stages with at least one failed question, verdict or label."""
     from flows.files import read_table, record_lines
     from simulrag.records import Answer, FinalClaims, Label
 
     stages: list[str] = []
-    for domain in domains:
+    for domain in params.domains:
         answers = project.results.answers(domain)
         if answers.is_file() and any(map(holds_failure, record_lines(answers, Answer))):
             stages.append(f"answer@{domain}")
@@ -98,15 +95,22 @@ def failed_stages(
             and any(x.failure or x.subjects_failure for x in record_lines(finals, FinalClaims))
         ):
             stages.append(f"label@{domain}")
-    return [*stages, *(f"attribution@{one}" for one in attributed if _failed(project, one))]
+    for stage, names in params.by_domain.items():
+        stages += [f"{stage}@{one}" for one in names if _failed(project, stage, one)]
+    return stages
 
 
-def _failed(project: Project, domain: str) -> bool:
+def _failed(project: Project, stage: str, domain: str) -> bool:
     from flows.files import record_lines
     from simulrag.method.attribution.found import Attribution
+    from simulrag.method.routed import Routed
 
-    path = project.results.attribution(domain)
-    return path.is_file() and any(
+    path: Path = getattr(project.results, stage)(domain)
+    if not path.is_file():
+        return False
+    if stage == "routing":
+        return any(one.failure is not None for one in record_lines(path, Routed))
+    return any(
         one.failure is not None or any(claim.support is None for claim in one.claims)
         for one in record_lines(path, Attribution)
     )
@@ -145,11 +149,8 @@ def dvc(project: Project, *arguments: str) -> int:
 
 
 def _pull_calls(project: Project, params: Params) -> None:
-    from flows.project import CALLING_STAGES
-
-    names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
-    names += [f"attribution-{domain}" for domain in params.attribution.domains]
-    exports = [str(project.results.calls(name).relative_to(project.root)) for name in names]
+    calls = project.results.calls
+    exports = [str(calls(name).relative_to(project.root)) for name in params.exports]
     if dvc(project, "pull", "--allow-missing", *exports) != 0:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
 

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 
 import typer
 
-Name = Literal["simulators", "benchmark", "answer", "label", "attribution", "metrics", "report"]
+Name = Literal[
+    "simulators", "benchmark", "answer", "label", "attribution", "routing", "metrics", "report"
+]
 
 
 def stage(
@@ -47,6 +49,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "answer": ("benchmark", "out", "simulator"),
     "label": ("benchmark", "out"),
     "attribution": ("benchmark", "out"),
+    "routing": ("benchmark", "out"),
     "metrics": ("benchmark", "out"),
     "report": ("benchmark", "out"),
 }

@@ -35,6 +35,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "benchmark_question": (660, 270),
     "reference_claims": (350, 280),
     "tool_calls": (300, 60),
+    "more_calls": (1500, 60),
     "closed_book": (250, 100),
     "decompose": (400, 160),
     "merge": (430, 12),
@@ -53,6 +54,9 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "final_reconciled": (1150, 170),
     "uncovered": (950, 70),
     "chance_shown": (900, 300),
+    "chance_given": (1500, 250),
+    "route": (350, 90),
+    "near_misses": (400, 500),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
 
@@ -60,7 +64,7 @@ With the rules of the first set of prompts, where it has the task; those of anot
 """
 SET_UP_TOKENS = {"benchmark_templates": 1500, "benchmark_question": 180}
 """Further ones of a reply about a question that states its set-up."""
-WITH_HANDBOOK = ("tool_calls", "boundary")
+WITH_HANDBOOK = ("tool_calls", "boundary", "route", "near_misses", "more_calls")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
 """Hidden tokens a reply, by the effort that is asked for; billed as output."""
 
@@ -83,7 +87,7 @@ class TaskWork(Record):
 def stage_work(found: Rehearsed, stage: Stage, params: Params) -> list[TaskWork]:
     """What is left of a domain's stage, by task."""
     gate = found.gates[stage]
-    if stage == "attribution" and found.domain not in params.attribution.domains:
+    if found.domain not in params.by_domain.get(stage, params.domains):
         return []
     expected = {} if _is_done(found, stage) else _expected(found, stage, params)
     names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
@@ -95,6 +99,8 @@ def _is_done(found: Rehearsed, stage: Stage) -> bool:
     """Nothing of the stage is left."""
     if stage == "benchmark":
         return found.oracle or found.benchmark is not None
+    if stage == "routing":  # what is stored and what is not is counted against all of it
+        return False
     if stage == "attribution":  # with every answer there, its calls are known one by one
         return bool(found.questions) and len(found.complete) == len(found.questions)
     done = len(found.complete) if stage == "answer" else found.labelled
@@ -106,10 +112,13 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
     if stage == "benchmark":
         return benchmark_calls(params.benchmark)
     questions = len(found.questions) or params.benchmark.questions
+    if stage == "routing":
+        written = params.routing.near_misses
+        return {"near_misses": bool(written), "route": questions + found.out_of_reach + written}
     if stage == "answer" and found.complete:
         per = _mean_calls([answer for _, answer in found.complete])
     elif stage == "answer":
-        per = answer_calls(params.answer, oracle=found.oracle)
+        per = answer_calls(params.answer, oracle=found.oracle, documents=found.documents)
     elif stage == "attribution":
         per = attribution_calls(params, found.domain)
     elif found.labelled:
@@ -161,8 +170,10 @@ def benchmark_calls(params: BenchmarkParams) -> dict[str, float]:
     }
 
 
-def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
-    """Calls of one question by task."""
+def answer_calls(
+    method: MethodSettings, *, oracle: bool, documents: bool = False
+) -> dict[str, float]:
+    """Calls of one question by task; ``documents`` are searched in all attempts."""
     m, claims = method.samples, claims_per_question(method)
     joint = method.merging == "joint"  # the answers compared with are merged by the tree
     verified = claims
@@ -174,6 +185,7 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
     reconciled = method.method == "reconciled"
     calls: dict[str, float] = {
         "tool_calls": 0 if oracle else 1,
+        "more_calls": method.max_attempts - 1 if documents else 0,
         "closed_book": m,
         "decompose": m * ways,
         "merge": (m - 1) * (ways - joint),
@@ -230,13 +242,16 @@ def attribution_calls(params: Params, domain: str) -> dict[str, float]:
     contexts = 2 if name == "joined" else 0  # either source by itself; both were verified already
     if settings.estimator == "rerun":
         contexts += 1
-    elif settings.estimator != "by_source" and items > 1:
+    elif settings.estimator not in ("by_source", "cil") and items > 1:
         contexts += 2**items - 2 if settings.estimator == "shapley" else items
     claims, size = claims_per_question(params.answer), params.answer.claims_per_call.verify
+    # Of cil no window is assumed: which passages are dated is not known.
+    dated = PASSAGES if settings.estimator == "cil" and items > 1 else 0
+    more = {"chance_given": 2 * settings.repeats * dated} if dated else {}
     if settings.chances == "stated":  # with nothing and with everything shown, too
-        return {"chance_shown": (contexts + 2) * settings.repeats * ceil(claims / size)}
+        return {"chance_shown": (contexts + 2) * settings.repeats * ceil(claims / size), **more}
     asked = _by_claims("verify", claims, size)
-    return {task: calls * contexts for task, calls in asked.items() if contexts}
+    return {task: calls * contexts for task, calls in asked.items() if contexts} | more
 
 
 def claims_per_question(method: MethodSettings) -> int:
@@ -267,6 +282,7 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
 def _longer_rules(task: str, name: str, params: Params) -> int:
     """Tokens by which the rules of a task are longer than those that TOKENS were taken with."""
     values: dict[str, object] = {"handbook": "", "tolerance": params.label.tolerance}
+    values["sources"] = []
     if params.benchmark.set_up:
         values |= {"set_up": True, "asked": []}
     own = packaged_prompts(params.prompts).rules(task, **values)

@@ -16,12 +16,16 @@ from pydantic import JsonValue
 from flows.params import Params
 from flows.project import Project
 from flows.stages.bench import located
+from flows.stages.routing import out_of_reach, sources_of, to_route
+from simulators.base import Consulted
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
 from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
 from simulrag.method.attribution.attribute import attribute
+from simulrag.method.attribution.forecast import forecast_of
 from simulrag.method.concurrency import together
+from simulrag.method.routing import near_misses, routed
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Request
 from simulrag.models.gateway import Gateway
@@ -30,14 +34,24 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.questions.open.generation import Benchmark, generate
 from simulrag.questions.published import read_questions
-from simulrag.records import Answer, Choice, Evidence, Failure, FinalClaims, Label, Question
+from simulrag.records import (
+    DOCUMENT_TOOL,
+    Answer,
+    Choice,
+    Evidence,
+    Failure,
+    FinalClaims,
+    Label,
+    Question,
+)
 
-Stage = Literal["benchmark", "answer", "label", "attribution"]
+Stage = Literal["benchmark", "answer", "label", "attribution", "routing"]
 ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
     "benchmark": "benchmark",
     "answer": "answer",
     "label": "judge",
     "attribution": "answer",
+    "routing": "answer",
 }
 """The stages that call models, and the model of each under ``llm`` in params.yaml."""
 
@@ -119,7 +133,8 @@ class Rehearsed:
 
     ``benchmark`` None: some of its calls are not stored. ``answers``: one a question, None where
     something of it is not stored; ``finals`` and ``labels`` are of the ``labelled`` answers.
-    ``gates``: what each stage asked.
+    ``gates``: what each stage asked. ``out_of_reach``: questions that no source answers, to route.
+    ``documents``: a model searches them.
     """
 
     domain: str
@@ -132,6 +147,8 @@ class Rehearsed:
     finals: list[FinalClaims] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     labelled: int = 0
+    out_of_reach: int = 0
+    documents: bool = False
 
     @property
     def complete(self) -> list[tuple[Question, Answer]]:
@@ -149,6 +166,8 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
         for name, role in ROLES.items()
     }
     found = Rehearsed(domain, simulator.handbook(), simulator.oracle, gates)
+    consulted = isinstance(simulator, Consulted) and simulator.consult("any")
+    found.documents = DOCUMENT_TOOL in simulator.tools and not consulted
     runs = StoredRuns(simulator, cache)
     seed = params.simulator(domain).seed
     with suppress(CallsPending):
@@ -183,8 +202,23 @@ async def rehearse(project: Project, params: Params, cache: StoredCalls, domain:
                     params.attribution,
                     claims_per_call=params.answer.claims_per_call.verify,
                     simulations=runs,
+                    forecast=forecast_of(question),
                 )
+    if domain in params.routing.domains:
+        await _route(project, params, found)
     return found
+
+
+async def _route(project: Project, params: Params, found: Rehearsed) -> None:
+    gate, sources = found.gates["routing"], sources_of(project, params)
+    beyond = out_of_reach(project, found.domain)
+    found.out_of_reach = len(beyond)
+    asked = [*to_route(found.domain, found.questions), *beyond]
+    with suppress(CallsPending):
+        asked += await near_misses(found.domain, sources, gate, params.routing.near_misses)
+    for one in asked:
+        with suppress(CallsPending):
+            await routed(one, sources, gate)
 
 
 async def _answer(found: Rehearsed, use: Instruments, params: Params) -> None:

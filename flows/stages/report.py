@@ -14,20 +14,30 @@ from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.method.attribution.found import Attribution
+from simulrag.method.routed import Routed
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
 )
+from simulrag.metrics.routing import RoutingScores, routing_scores
 from simulrag.questions.published import question_of, read_questions
-from simulrag.records import Answer, HumanLabel, Question
+from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
-from simulrag.report.run import Attributed, LabelledByPeople, Run, RunSummary, read_domains
+from simulrag.report.run import (
+    Attributed,
+    Credits,
+    LabelledByPeople,
+    Run,
+    RunSummary,
+    read_domains,
+)
 from simulrag.report.sections.answers import finals_table
 from simulrag.report.sections.attribution import counted
+from simulrag.report.sections.documents import credited
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
 
@@ -84,7 +94,9 @@ def write(
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
-        attribution=_attribution(project, params, place, labels),
+        attribution=_attribution(project, params, place, labels, questions),
+        routing=_routing(project, params, place),
+        credits={name: _credits(place.answers(name)) for name in files},
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -128,15 +140,42 @@ def _by_people(
 
 
 def _attribution(
-    project: Project, params: Params, place: Results, labels: Labels
+    project: Project,
+    params: Params,
+    place: Results,
+    labels: Labels,
+    questions: Mapping[str, Mapping[str, Question]],
 ) -> dict[str, Attributed]:
     """Of the domains that have it; a file left over from a run that asked for it is passed over."""
     wanted = params.attribution.domains if place == project.results else list(labels)
     return {
-        name: counted(record_lines(path, Attribution), labels[name], params.attribution.threshold)
+        name: counted(
+            record_lines(path, Attribution),
+            labels[name],
+            params.attribution.threshold,
+            {one.question_id: one.scenario_id for one in questions[name].values()},
+            params.metrics,
+        )
         for name in labels
         if name in wanted and (path := place.attribution(name)).is_file()
     }
+
+
+def _credits(answers: Path) -> Credits:
+    """Of the documents behind answers; a file that names no search of documents is not parsed."""
+    with answers.open("rb") as file:
+        searched = any(DOCUMENT_TOOL.encode() in line for line in file)
+    return credited(record_lines(answers, Answer)) if searched else {}
+
+
+def _routing(project: Project, params: Params, place: Results) -> RoutingScores | None:
+    """Over all domains that have it, likewise."""
+    wanted = params.routing.domains if place == project.results else params.domains
+    paths = [path for name in wanted if (path := place.routing(name)).is_file()]
+    found = [one for path in paths for one in record_lines(path, Routed)]
+    settings = params.metrics
+    scores = routing_scores(found, resamples=settings.bootstrap, seed=settings.seed)
+    return scores if found else None
 
 
 def _summary(

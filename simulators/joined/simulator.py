@@ -76,13 +76,18 @@ class JoinedSimulator:
         parts = [f"{source.name} {source.fingerprint()}" for source in self.sources]
         return files_fingerprint(code_files(HERE), *parts)
 
-    def consult(self, question: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """The calls of those sources that are asked by the question itself."""
+    @property
+    def by_queries(self) -> bool:
+        """Whether a source is asked by queries."""
+        return any(isinstance(one, Consulted) and one.by_queries for one in self.sources)
+
+    def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The calls of those sources that are asked by a text."""
         return [
             call
             for source in self.sources
             if isinstance(source, Consulted)
-            for call in source.consult(question)
+            for call in source.consult(text)
         ]
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -61,6 +61,7 @@ class Stored(_Record):
     title: str
     licence: str
     attribution: str
+    date: str = ""
     part: int = Field(ge=1)
     parts: int = Field(ge=1)
     text: str

@@ -33,7 +33,7 @@ PASSAGES = 3
 BUILDING = "builder"
 """The folder of what makes a corpus: its hash, not that code, decides what a query finds."""
 
-RetrievesBy = Literal["question", "tools"]
+RetrievesBy = Literal["question", "queries", "tools"]
 
 _SHOWN_WORKS = 40
 _TAG = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)
@@ -60,6 +60,7 @@ class Passage(ToolModel):
     title: str
     licence: str
     attribution: str
+    date: str = ""
     score: float
     text: str
 
@@ -67,7 +68,8 @@ class Passage(ToolModel):
     def heading(self) -> str:
         """One line: title, place, who is to be credited, licence."""
         return quoted(
-            f"{self.title} ({self.document}, {self.locator}). {self.attribution}. "
+            f"{self.title} ({self.document}, {self.locator}{self.date and f', {self.date}'}). "
+            f"{self.attribution}. "
             f"Licence: {self.licence}."
         )
 
@@ -99,9 +101,10 @@ class LibrarySimulator:
     """Passages of the corpus in the folder ``corpus`` (made by `simulrag library build`).
 
     ``ranking``: "bm25", by words; "dense", by sentence vectors; "fused", by both ranks.
-    ``retrieves_by``: "tools", where a model writes the queries, or "question", where the question
-    itself is the query (plain RAG) and ``top_k`` passages are shown. Neither changes the results
-    of a query. Raises ArgumentError.
+    ``retrieves_by``: "tools", where a model calls the tool and sees what it found; "queries", where
+    a model writes queries of three kinds; "question", where the question itself is the query (plain
+    RAG). The last two show ``top_k`` passages a query. None of them changes the results of a query.
+    Raises ArgumentError.
     """
 
     name = "library"
@@ -126,7 +129,7 @@ class LibrarySimulator:
                 "build it again with --dense"
             )
         self.ranking = ranking
-        self._by_question = retrieves_by == "question"
+        self._retrieves_by = retrieves_by
         self._top_k = top_k
         self._opened: Ranking | None = None
         self._lock = threading.Lock()
@@ -174,6 +177,7 @@ class LibrarySimulator:
                     title=stored.title,
                     licence=stored.licence,
                     attribution=stored.attribution,
+                    date=stored.date,
                     score=score,
                     text=stored.text,
                 )
@@ -189,11 +193,16 @@ class LibrarySimulator:
             used += [self.manifest.encoder.name, self.manifest.encoder.sha256]
         return files_fingerprint(code_files(HERE, without=[BUILDING]), *used)
 
-    def consult(self, question: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """The question itself as a query, where the settings say so."""
-        if not self._by_question:
+    @property
+    def by_queries(self) -> bool:
+        """Whether it is asked by queries that a model writes."""
+        return self._retrieves_by == "queries"
+
+    def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The text as a query, where the settings say so."""
+        if self._retrieves_by == "tools":
             return ()
-        return ((TOOL, {"query": question[:LONGEST_QUERY], "top_k": self._top_k}),)
+        return ((TOOL, {"query": text[:LONGEST_QUERY], "top_k": self._top_k}),)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
         """Queries for works that are there."""

@@ -75,11 +75,11 @@ class OpenApiSimulator(RemoteSimulator):
             examples=examples,
         )
 
-    def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:  # noqa: ARG002 a service has its own
+    def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """One call of an operation. Raises RunError."""
         operation = self._operations[tool]
         path, query, body = operation.path, {}, None
-        for name, value in arguments.items():
+        for name, value in self.sent(tool, arguments, seed).items():
             place = operation.places[name]
             if place == "path":
                 path = path.replace(f"{{{name}}}", _path_word(name, value))

@@ -78,9 +78,9 @@ class McpSimulator(RemoteSimulator):
             examples=examples,
         )
 
-    def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:  # noqa: ARG002 a service has its own
+    def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """One call of a tool. Raises RunError."""
-        result = self._link.call(tool, dict(arguments))
+        result = self._link.call(tool, self.sent(tool, arguments, seed))
         text = _text(result)
         if result.is_error:
             said = without_secrets(text, self._secrets) or "it does not say why"

@@ -27,6 +27,8 @@ from simulators.shapes import JsonShape, described, not_finite
 HERE = Path(__file__).parent
 SAID = "evidence_text"
 """The output that holds what the service says in words; it is the evidence that models read."""
+SEED = "seed"
+"""An argument of this name that takes a whole number is the run's seed; no model sets it."""
 _SHOWN = 1000
 
 
@@ -58,13 +60,29 @@ class Offered:
     arguments: Mapping[str, Any]
     outputs: Mapping[str, Any] | None = None
 
+    @property
+    def seeded(self) -> bool:
+        """Whether it takes a seed."""
+        told = self.arguments.get("properties", {}).get(SEED)
+        if not isinstance(told, Mapping):
+            return False
+        return "integer" in (told.get("type"), *(one.get("type") for one in told.get("anyOf", ())))
+
+    @property
+    def unseeded(self) -> Mapping[str, Any]:
+        """The schema of the arguments that a caller gives."""
+        if not self.seeded:
+            return self.arguments
+        given = {name: one for name, one in self.arguments["properties"].items() if name != SEED}
+        required = [name for name in self.arguments.get("required", ()) if name != SEED]
+        return {**self.arguments, "properties": given, "required": required}
+
 
 class RemoteSimulator:
     """A simulator whose tools a service runs; subclasses say how it is reached."""
 
     oracle = False
     remote = True
-    """Runs may cost their owner's money or change things there: nobody runs them by the way."""
 
     def __init__(
         self,
@@ -87,6 +105,7 @@ class RemoteSimulator:
             "salt": str(salt),
         }
         self._tools = {one.name: make_tool(one) for one in offered}
+        self._seeded = {one.name for one in offered if one.seeded}
         self._examples = dict(examples or {})
         unknown = sorted(set(self._examples) - set(self._tools))
         if unknown:
@@ -108,6 +127,10 @@ class RemoteSimulator:
         """Calls to try it with, from the settings."""
         return self._examples
 
+    def sent(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        """What a call sends: its arguments, and the seed where the tool takes one."""
+        return {**arguments, SEED: seed} if tool in self._seeded else dict(arguments)
+
     def fingerprint(self) -> str:
         """Hash of the service's name, version and schemas, of the salt and of this code."""
         return files_fingerprint(code_files(HERE), canonical(self._identity))
@@ -120,7 +143,7 @@ def make_tool(offered: Offered) -> Tool:
     try:
         if SAID in outputs.get("properties", {}):
             raise ValueError(f"an output is named '{SAID}', which is a name of ours")
-        arguments = JsonShape(offered.arguments)
+        arguments = JsonShape(offered.unseeded)
         outputs["properties"] = {**outputs.get("properties", {}), SAID: said}
         return Tool(
             name=offered.name,

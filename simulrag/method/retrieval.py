@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
+from simulrag.method.queries import queries
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import ProposedCall, ToolCalls
-from simulrag.records import Evidence, Retrieval
+from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
 
 
 async def retrieve(
@@ -23,69 +24,96 @@ async def retrieve(
     """Extract tool calls from the question, run them, and put the outputs into words.
 
     A call that the simulator refuses, or a run that fails, goes back to the model with the
-    reason, at most ``max_attempts`` attempts in all. A simulator that only looks evidence up
-    (``oracle``) is asked by the question itself and costs no model call, as does one without tools.
-    So is one that the question makes calls of (``Consulted``), before the model proposes calls of
-    its other tools.
+    reason, at most ``max_attempts`` attempts in all. Where documents are searched, each further
+    attempt is shown what the earlier ones found, until the model wants no more. A simulator that
+    only looks evidence up (``oracle``) is asked by the question itself and costs no model call, as
+    does one without tools. One that is asked by texts (``Consulted``) is asked by the question, or
+    by queries that a model writes for it, before the model proposes calls of its other tools.
     """
     simulator = simulations.simulator
     if not simulator.tools:
         return Retrieval(status="not_applicable")
     if simulator.oracle:
         return await _look_up(question, simulations, seed)
-    asked = simulator.consult(question) if isinstance(simulator, Consulted) else ()
+    asked: list[tuple[str, Mapping[str, Any]]] = []
+    if isinstance(simulator, Consulted):
+        texts = await queries(question, ask) if simulator.by_queries else (question,)
+        asked = [call for text in texts for call in simulator.consult(text)]
+        found = await _by_texts(asked, simulations, seed, simulator.by_queries)
     if not asked:
         return await _proposed(question, ask, simulations, max_attempts, seed)
-    found = await _by_question(asked, simulations, seed)
     if found.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
         return found
-    proposed = await _proposed(question, ask, simulations, max_attempts, seed)
-    return found if proposed.status == "not_applicable" else _beside(found, proposed)
+    proposed = await _proposed(question, ask, simulations, max_attempts, seed, found.evidence)
+    return found if proposed.status == "not_applicable" else proposed
 
 
-async def _by_question(
-    calls: Sequence[tuple[str, Mapping[str, Any]]], simulations: Simulations, seed: int
+async def _by_texts(
+    calls: Sequence[tuple[str, Mapping[str, Any]]],
+    simulations: Simulations,
+    seed: int,
+    by_queries: bool,
 ) -> Retrieval:
-    """The evidence of the calls that the question makes; no model is asked."""
+    """The evidence of the calls that the question, or the queries for it, make."""
     try:
         found = [await simulations.run(tool, arguments, seed) for tool, arguments in calls]
     except (ArgumentError, RunError) as error:
         return Retrieval(status="failed", attempts=1, problems=(str(error),))
-    return Retrieval(status="by_question", evidence=tuple(found), attempts=1)
-
-
-def _beside(found: Retrieval, proposed: Retrieval) -> Retrieval:
-    """What the model's calls gave, after what the question found; their failure is a failure."""
-    if proposed.status == "failed":
-        return proposed
-    more = (item for item in proposed.evidence if item not in found.evidence)
-    return proposed.model_copy(update={"evidence": (*found.evidence, *more)})
+    status: RetrievalStatus = "retrieved" if by_queries else "by_question"
+    return Retrieval(status=status, evidence=tuple(found), attempts=1)
 
 
 async def _proposed(
-    question: str, ask: Asker, simulations: Simulations, max_attempts: int, seed: int
+    question: str,
+    ask: Asker,
+    simulations: Simulations,
+    max_attempts: int,
+    seed: int,
+    before: Sequence[Evidence] = (),
 ) -> Retrieval:
-    """Calls that a model proposes, from the handbook."""
+    """Calls that a model proposes, from the handbook, beside the evidence that is there ``before``.
+
+    Their failure is a failure, unless documents had been found until then.
+    """
     simulator = simulations.simulator
+    searching = DOCUMENT_TOOL in simulator.tools and not before
     problems: list[str] = []
     told: list[list[str]] = []
+    made: list[ProposedCall] = []
+    found = list(before)
     for attempt in range(1, max_attempts + 1):
+        earlier: dict[str, Any] = (
+            {"evidence": [one.text for one in found]} if searching and found else {}
+        )
         completion = await ask.ask(
-            "tool_calls",
+            "more_calls" if earlier else "tool_calls",
             ToolCalls,
             # The same problems once more are another sample: one request has one stored reply.
             sample_index=told.count(problems),
             handbook=simulator.handbook(),
             question=question,
             problems=problems,
+            **earlier,
         )
         told.append(problems)
-        proposed = _distinct(completion.parsed.calls)
-        if not proposed:
+        proposed = [call for call in _distinct(completion.parsed.calls) if call not in made]
+        if not proposed and not earlier:
             return Retrieval(status="not_applicable", attempts=attempt, problems=tuple(problems))
         evidence, problems = await _run_all(proposed, simulations, seed)
         if not problems:
-            return Retrieval(status="retrieved", evidence=tuple(evidence), attempts=attempt)
+            made += proposed
+        if searching or not problems:
+            known = list(found)
+            found += [one for one in evidence if one not in known]
+        if not problems and (not searching or not proposed or attempt == max_attempts):
+            return Retrieval(status="retrieved", evidence=tuple(found), attempts=attempt)
+    if searching and found:
+        return Retrieval(
+            status="retrieved",
+            evidence=tuple(found),
+            attempts=max_attempts,
+            problems=tuple(problems),
+        )
     return Retrieval(status="failed", attempts=max_attempts, problems=tuple(problems))
 
 

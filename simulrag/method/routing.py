@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from simulators.base import ArgumentError, Simulator, Tool
+from simulrag.errors import ModelError
+from simulrag.method.routed import Fit, Route, Routed
 from simulrag.models.base import Asker
-from simulrag.models.replies import RouteReply, SourceFit
-from simulrag.records import Record
-
-
-class Fit(Record):
-    """Whether one source fits, the part of the question that it covers, and the tool for it."""
-
-    source: str
-    fit: Literal["fits", "partly", "not"]
-    covers: str = ""
-    tool: str = ""
-
-
-class Route(Record):
-    """What was found for each source, in the order in which they were given."""
-
-    fits: tuple[Fit, ...]
-
-    @property
-    def chosen(self) -> str | None:
-        """The first source that fits, else the first that does partly; None where none does."""
-        for wanted in ("fits", "partly"):
-            for one in self.fits:
-                if one.fit == wanted:
-                    return one.source
-        return None
+from simulrag.models.replies import NearMisses, RouteReply, SourceFit
 
 
 async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> Route:
@@ -52,11 +29,46 @@ async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> 
         "route",
         RouteReply,
         check=check,
-        sources=[{"name": name, "handbook": one.handbook()} for name, one in sources.items()],
+        sources=_told(sources),
         question=question,
     )
     by_name = {one.source: one for one in completion.parsed.sources}
     return Route(fits=tuple(Fit(**by_name[name].model_dump()) for name in sources))
+
+
+async def routed(asked: Routed, sources: Mapping[str, Simulator], ask: Asker) -> Routed:
+    """A question of a test, sent by ``route``; a failed call is its ``failure``."""
+    try:
+        return asked.model_copy(update={"route": await route(asked.text, sources, ask)})
+    except ModelError as error:
+        return asked.model_copy(update={"failure": str(error)})
+
+
+async def near_misses(
+    name: str, sources: Mapping[str, Simulator], ask: Asker, count: int
+) -> list[Routed]:
+    """Questions that seem made for the source ``name`` and that no source can answer.
+
+    A model writes them in one call, from what handbooks say they cannot tell; nobody checked them.
+    Raises ModelError where there is no valid reply.
+    """
+
+    def check(reply: Any) -> None:
+        different = {" ".join(one.question.split()).casefold() for one in reply.questions}
+        if len(reply.questions) != count or len(different) != count:
+            raise ValueError(f"give {count} different questions, not {len(different)}")
+
+    if not count:
+        return []
+    completion = await ask.ask(
+        "near_misses", NearMisses, check=check, name=name, sources=_told(sources), count=count
+    )
+    written = enumerate(completion.parsed.questions, start=1)
+    return [Routed.of(f"near-{name}-{n}", one.question, "near_miss") for n, one in written]
+
+
+def _told(sources: Mapping[str, Simulator]) -> list[dict[str, str]]:
+    return [{"name": name, "handbook": one.handbook()} for name, one in sources.items()]
 
 
 def _problems(given: Sequence[SourceFit], sources: Mapping[str, Simulator]) -> list[str]:

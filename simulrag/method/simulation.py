@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulators.base import Joined, RunError, Simulator, SimulatorError, validate_call
+from simulators.base import RunError, Simulator, SimulatorError, owner_of, validate_call
 from simulators.shapes import plain_values, read_values
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError
@@ -30,7 +30,7 @@ class Simulations:
         self.runs = 0
         self._slots = asyncio.Semaphore(workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="simulator")
-        self._sources = {tool: _source(simulator, tool) for tool in simulator.tools}
+        self._sources = {tool: owner_of(simulator, tool) for tool in simulator.tools}
         # One a source: a job keeps to what it began with, and a change fails before any call.
         sources = {id(source): source for source in self._sources.values()}
         self._fingerprints = {key: source.fingerprint() for key, source in sources.items()}
@@ -72,10 +72,6 @@ class Simulations:
             outputs=plain_values(outputs),
             text=kind.describe(validated, outputs),
         )
-
-
-def _source(simulator: Simulator, tool: str) -> Simulator:
-    return simulator.source_of(tool) if isinstance(simulator, Joined) else simulator
 
 
 def _run(simulator: Simulator, tool: str, arguments: Any, seed: int) -> Any:

@@ -96,6 +96,23 @@ def estimates(rows: Sequence[Floats], scenarios: int, undefined: Sequence[str]) 
     return found
 
 
+def mean_estimate(
+    values: Sequence[float],
+    scenarios: Sequence[str],
+    *,
+    resamples: int,
+    seed: int,
+    stream: str = "",
+    undefined: str,
+) -> Estimate:
+    """The mean of values, each with its scenario's name, and its interval."""
+    names = {name: place for place, name in enumerate(dict.fromkeys(scenarios))}
+    weights = scenario_weights(len(names), resamples, seed, stream)
+    index = np.array([names[name] for name in scenarios], dtype=np.int64)
+    quotient = ratio(np.array(values, dtype=float), np.ones(len(values)), index, weights)
+    return estimate(quotient, len(names), undefined)
+
+
 def relative_gain(ours: Floats, theirs: Floats) -> Floats:
     """By how many percent of theirs ours is larger, a resample each; NaN where theirs is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -6,41 +6,51 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from simulrag.method.routed import Routed
+from simulrag.metrics.intervals import Estimate, mean_estimate
+
 NONE = "none"
 """The right place of a question that no source can answer."""
+KINDS = {
+    "all": "all questions",
+    "own": "the benchmark's own",
+    "none": "of ours, that no source answers",
+    "near_miss": "near misses, as a model wrote them",
+}
 
 
 @dataclass(frozen=True)
 class RoutingScores:
-    """Of ``count`` questions: the share sent right, with its parts, and the confusion.
+    """Where questions were sent.
 
-    ``answered``: the share of the answerable that came to their own source. ``refused``: the share
-    of the unanswerable that came to none. None where there is no such question. ``confusion``: by
-    (right, sent) the number of questions.
+    ``accuracy``: by the names of ``KINDS`` the share sent right, and ``counts`` of how many; own
+    questions are right at their own source, all others at none. ``confusion``: by (right, sent) the
+    number of questions. ``failed`` ones count nowhere.
     """
 
-    count: int
-    accuracy: float | None
-    answered: float | None
-    refused: float | None
+    accuracy: dict[str, Estimate]
+    counts: dict[str, int]
     confusion: dict[tuple[str, str], int]
+    failed: int
 
 
-def routing_scores(pairs: Iterable[tuple[str | None, str | None]]) -> RoutingScores:
-    """Scores of (right source, source it was sent to); None stands for no source."""
-    confusion = Counter((right or NONE, sent or NONE) for right, sent in pairs)
-    known = {pair: n for pair, n in confusion.items() if pair[0] != NONE}
-    unknown = {pair: n for pair, n in confusion.items() if pair[0] == NONE}
-    return RoutingScores(
-        count=confusion.total(),
-        accuracy=_share(confusion),
-        answered=_share(known),
-        refused=_share(unknown),
-        confusion=dict(sorted(confusion.items())),
-    )
-
-
-def _share(confusion: dict[tuple[str, str], int]) -> float | None:
-    total = sum(confusion.values())
-    right = sum(n for (one, other), n in confusion.items() if one == other)
-    return right / total if total else None
+def routing_scores(
+    found: Iterable[Routed], *, resamples: int = 1000, seed: int = 0
+) -> RoutingScores:
+    """Scores with 95 % intervals; questions of one scenario are drawn together."""
+    every = list(found)
+    sent = [(one, one.route.chosen) for one in every if one.route is not None]
+    accuracy, counts = {}, {}
+    for kind in KINDS:
+        chosen = [(one, to) for one, to in sent if kind in ("all", one.kind)]
+        accuracy[kind] = mean_estimate(
+            [one.right == to for one, to in chosen],
+            [one.scenario_id for one, _ in chosen],
+            resamples=resamples,
+            seed=seed,
+            stream=kind,
+            undefined="no such question",
+        )
+        counts[kind] = len(chosen)
+    confusion = Counter((one.right or NONE, to or NONE) for one, to in sent)
+    return RoutingScores(accuracy, counts, dict(sorted(confusion.items())), len(every) - len(sent))

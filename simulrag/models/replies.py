@@ -380,6 +380,25 @@ class SourceFit(Reply):
     tool: StrictStr
 
 
+class Queries(Reply):
+    """Reply to ``queries``."""
+
+    queries: Annotated[list[Text], Field(min_length=1)]
+
+
+class NearMiss(Reply):
+    """A question that no source answers, and what of it is out of reach."""
+
+    question: Text
+    missing: Text
+
+
+class NearMisses(Reply):
+    """Reply to ``near_misses``."""
+
+    questions: list[NearMiss]
+
+
 class RouteReply(Reply):
     """Reply to ``route``; each source has to be there exactly once."""
 

@@ -17,6 +17,9 @@ from simulrag.metrics.table import Measurement, read_table
 if TYPE_CHECKING:
     import polars as pl
 
+    from simulrag.metrics.intervals import Estimate
+    from simulrag.metrics.routing import RoutingScores
+
 
 class RunSummary(BaseModel):
     """What was run, for the first screen.
@@ -123,12 +126,17 @@ class LabelledByPeople:
     said: str
 
 
+Credits = Mapping[tuple[str, ...], tuple[int, int]]
+"""By document, who is to be credited and licence: its passages that were shown, its questions."""
+
+
 @dataclass(frozen=True)
 class Attributed:
     """Which evidence the claims of a domain stand on, counted.
 
     ``claims``: by class (None: failed), how many, and how many of those are labelled true and
-    false. ``items``: by tool, the values of its items (None: failed).
+    false. ``shares``: what each source adds to a claim's chance, the mean. ``items``: by tool, the
+    values of its items (None: failed).
     """
 
     estimator: str
@@ -138,6 +146,7 @@ class Attributed:
     questions: int
     failed: int
     claims: Mapping[Support | None, tuple[int, int, int]]
+    shares: Mapping[str, Estimate] = field(default_factory=dict)
     items: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
 
@@ -146,7 +155,7 @@ class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for.
+    asked for. ``routing``: over all domains, likewise. ``credits``: by domain.
     """
 
     settings: MetricSettings
@@ -155,6 +164,8 @@ class Run:
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
     attribution: Mapping[str, Attributed] = field(default_factory=dict)
+    routing: RoutingScores | None = None
+    credits: Mapping[str, Credits] = field(default_factory=dict)
 
     @property
     def leading(self) -> dict[str, str]:

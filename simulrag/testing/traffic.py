@@ -196,6 +196,13 @@ def _route(said: list[Message]) -> Any:
     return {"sources": found}
 
 
+def _near_misses(said: list[Message]) -> Any:
+    """As many as are asked for, of no scheme."""
+    count = next(int(word) for word in said[-1].content.split() if word.isdigit())
+    asked = [f"How loud is street {number} at night?" for number in range(count)]
+    return {"questions": [{"question": one, "missing": "noise"} for one in asked]}
+
+
 def _decomposition(said: list[Message]) -> Any:
     if section(said, "evidence") is not None:
         return _uncovered(said)
@@ -399,6 +406,8 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "ReferenceClaims": _reference_claims,
     "ToolCalls": _tool_calls,
     "RouteReply": _route,
+    "NearMisses": _near_misses,
+    "Queries": lambda _: {"queries": [" ".join(one.split()[-2:]) for one in SUBJECTS[2:7]]},
     "Decomposition": _decomposition,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,

@@ -25,8 +25,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     folder = tmp_path_factory.mktemp("plan")
     (folder / "prompts").symlink_to(ROOT / "prompts")
     (folder / "data/recorded").mkdir(parents=True)
-    recorded = "data/recorded/benchmark-urban.parquet"
-    (folder / recorded).symlink_to(ROOT / recorded)
+    (folder / "data/routing").mkdir()
+    for name in ("recorded/benchmark-urban.parquet", "routing/none.jsonl"):
+        (folder / "data" / name).symlink_to(ROOT / "data" / name)
     for name in ("params.yaml", "prices.yaml"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
     change_params(folder, **{"domains": ["urban"], "llm.answer": PAID})
@@ -130,6 +131,19 @@ def test_the_parameters_of_a_next_recording(
     assert rows["label@urban", "label_batch"]["calls"] == QUESTIONS * 4  # 67 texts, 20 a call
     assert ("label@urban", "label") not in rows
     assert load_params(project.params).label.claims_per_call == 1
+
+
+def test_routing_is_planned_where_it_is_asked_for(project: Project, plan: Plan) -> None:
+    """Of known questions the calls are known; those of near misses nobody has written are not."""
+    assert by_task(plan, "routing") == {}
+    params = load_params(project.params)
+    wanted = params.routing.model_copy(update={"domains": ["urban"], "near_misses": 4})
+    expected = by_task(make_plan(project, params.model_copy(update={"routing": wanted})), "routing")
+    assert {task: (one.calls, one.known) for task, one in expected.items()} == {
+        "near_misses": (1, 1),
+        "route": (QUESTIONS + 10 + 4, QUESTIONS + 10),
+    }
+    assert expected["route"].input_tokens > 29 * 1000  # a handbook each
 
 
 def test_attribution_is_planned_where_it_is_asked_for(

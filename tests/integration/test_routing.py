@@ -11,9 +11,12 @@ import pytest
 
 from flows.cli.app import app
 from flows.cli.errors import ended
+from flows.files import read_records
+from simulrag.method.routed import Routed
+from simulrag.metrics.routing import routing_scores
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic
-from tests.integration.projects import change_params, copy_project
+from tests.integration.projects import change_params, copy_project, write_questions
 
 ELSEWHERE = "Who will win the election in the town next year?"
 
@@ -69,6 +72,32 @@ def test_where_nothing_fits_the_answer_is_closed_book(
     assert found["answer"]
     assert found["source"].endswith("no source fits, so nothing was run")
     assert {claim["boundary"] for claim in found["claims"]} == {False}
+
+
+def test_the_stage_measures_it(
+    project: Path, server: LoopbackServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Deferred first: the near misses and the routes of known questions wait in one round."""
+    model = {"provider": "openai", "model": "m", "base_url": server.url}
+    wanted = {"domains": ["urban"], "near_misses": 4}
+    change_params(
+        project, **{"routing": wanted, "llm.answer": model, "operations.mode": "deferred"}
+    )
+    file = write_questions(project, question(1), question(2))
+    stage = ("stage", "routing", "-d", "urban", "--benchmark", str(file), "--out", "out")
+    assert ended(lambda: app(stage)) == 75
+    assert "13 calls pending for 13 items" in capsys.readouterr().err  # 1 + 2 + 10
+    assert not (project / "out/routing/urban.jsonl").exists()
+    change_params(project, **{"operations.mode": "normal"})
+    assert ended(lambda: app(stage)) == 0
+    assert "Every question is sent right." in capsys.readouterr().err
+    found = read_records(project / "out/routing/urban.jsonl", Routed)
+    scores = routing_scores(found)
+    assert scores.counts == {"all": 16, "own": 2, "none": 10, "near_miss": 4}
+    assert scores.confusion == {("none", "none"): 14, ("urban", "urban"): 2}
+    assert len(server.requests) == 1 + 16
+    assert ended(lambda: app(stage)) == 0
+    assert len(server.requests) == 1 + 16  # and all of it is stored
 
 
 @pytest.mark.slow

@@ -152,6 +152,7 @@ def _passages(page: Page) -> Iterator[Stored]:
             title=page.title,
             licence=page.licence,
             attribution=page.attribution,
+            date=page.date,
             part=part,
             parts=len(pieces),
             text=text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,8 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$", re.MULTILINE)
 class Page(NamedTuple):
     """One text, never mixed with another: a file, a page of a PDF, a line of JSONL.
 
-    ``licence`` and ``attribution`` are the file's own, where it carries them.
+    ``licence`` and ``attribution`` are the file's own, where it carries them, as is ``date`` (ISO):
+    when what it reports happened.
     """
 
     document: str
@@ -37,6 +39,7 @@ class Page(NamedTuple):
     text: str
     licence: str = ""
     attribution: str = ""
+    date: str = ""
 
 
 def read_pages(path: Path) -> Iterator[Page]:
@@ -147,6 +150,10 @@ def _row(row: object, where: str) -> Page:
     missing = [name for name in ("document", "locator", "text") if name not in row]
     if missing:
         raise CorpusError(f"{where}: '{missing[0]}' is missing")
+    try:
+        datetime.fromisoformat(told["date"] or "2000-01-01")
+    except ValueError:
+        raise CorpusError(f"{where}: '{told['date']}' is no date; write it as 2024-08-01") from None
     return Page(**told | {"title": told["title"] or told["locator"]})
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulrag.errors import ModelError
+from simulrag.errors import InputError, ModelError
 from simulrag.method.attribution.chances import Chances, Told
 from simulrag.method.attribution.counterfactual import rerun
+from simulrag.method.attribution.forecast import Article, Forecast, forecast_cil, moment_of
 from simulrag.method.attribution.found import Attribution, ClaimSupport, ItemValue
 from simulrag.method.attribution.game import (
     Estimate,
@@ -37,13 +38,15 @@ async def attribute(
     *,
     claims_per_call: int = 20,
     simulations: Simulations | None = None,
+    forecast: Forecast | None = None,
 ) -> Attribution:
     """What each claim of ``answer`` stands on, as it was drafted.
 
     The draft, because its verdict by all evidence was paid for already (with one source, by
     verdicts, nothing is asked at all), and because a corrected claim is supported by construction:
-    it was written from the evidence. ``simulations`` is for ``rerun``. A failed call is the
-    result's ``failure``. Raises CallsPending where calls wait for a batch.
+    it was written from the evidence. ``simulations`` is for ``rerun``, ``forecast`` for ``cil``. A
+    failed call, or a question that ``cil`` is not for, is the result's ``failure``.
+    Raises CallsPending where calls wait for a batch.
     """
     counted = Counted(ask)
     work = _Work(question, answer, counted, settings, claims_per_call)
@@ -56,7 +59,10 @@ async def attribute(
     )
     try:
         claims = await work.claims(simulations)
-    except ModelError as error:
+        if settings.estimator == "cil":
+            values, caps = await work.cil(forecast, counted)
+            result = result.model_copy(update={"forecast": values, "caps": caps})
+    except (ModelError, InputError) as error:
         result = result.model_copy(update={"failure": str(error)})
     else:
         result = result.model_copy(update={"claims": claims})
@@ -111,7 +117,7 @@ class _Work:
         by_claim: list[tuple[ItemValue, ...]] = [()] * len(self.texts)
         if self.settings.estimator == "rerun":
             by_claim = await self._rerun(simulations)
-        elif self.settings.estimator != "by_source":
+        elif self.settings.estimator not in ("by_source", "cil"):
             by_claim = [self._values(claim, others) for claim in range(len(self.texts))]
         return tuple(self._claim(claim, four, values) for claim, values in enumerate(by_claim))
 
@@ -149,7 +155,7 @@ class _Work:
 
     def _sets(self) -> list[frozenset[int]]:
         """The sets that the estimator needs beside the four conditions."""
-        if self.settings.estimator in ("by_source", "rerun"):
+        if self.settings.estimator in ("by_source", "rerun", "cil"):
             return []
         return sets_asked(self._estimate)
 
@@ -164,6 +170,19 @@ class _Work:
             ItemValue(item=item.key, value=one.value, standard_error=one.standard_error)
             for item, one in zip(self.items, estimates, strict=True)
         )
+
+    async def cil(self, forecast: Forecast | None, ask: Asker) -> tuple[tuple[ItemValue, ...], str]:
+        """The values of passages, and the name with the caps. Raises InputError, ModelError."""
+        if forecast is None:
+            raise InputError("cil is of forecasts: the question has no `resolved` and `outcome`")
+        passages = [item for item in self.items if item.kind == "passage"]
+        articles = [
+            Article(one.text, moment_of(one.date) if one.date else None) for one in passages
+        ]
+        found = await forecast_cil(forecast, articles, ask, repeats=self.settings.repeats)
+        values = zip(passages, found.items, strict=True)
+        told = (ItemValue(item=i.key, value=v.value, failure=v.failure) for i, v in values)
+        return tuple(told), found.name
 
     async def _rerun(self, simulations: Simulations | None) -> list[tuple[ItemValue, ...]]:
         if simulations is None:

@@ -22,6 +22,7 @@ from simulrag.method.attribution.intervention import (
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import JointChance, ReasonedChance, Relevance
+from simulrag.records import Question
 
 GROUP_DAYS = 10
 SAME_EVENT = 0.8
@@ -38,6 +39,21 @@ class Forecast:
     truth: bool
     background: str = ""
     criteria: str = ""
+
+
+def forecast_of(question: Question) -> Forecast | None:
+    """A question as a forecast; None where it has no day of resolution or no outcome."""
+    if question.resolved is None or question.outcome is None:
+        return None
+    return Forecast(question.text, moment_of(question.resolved), question.outcome)
+
+
+def moment_of(text: str) -> date | datetime:
+    """A day or a moment in ISO form. Raises InputError."""
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"'{text}' is neither a day nor a moment; write 2024-08-01") from None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pydantic import Field
 from simulrag.method.attribution.sources import Conditions, Shares, Support
 from simulrag.records import Domain, Record, Usage
 
-Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
+Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun", "cil"]
 
 
 class ItemValue(Record):
@@ -38,13 +38,18 @@ class ClaimSupport(Record):
 
 
 class Attribution(Record):
-    """What the claims of one question stand on. ``estimator``: whose values the items have."""
+    """What the claims of one question stand on. ``estimator``: whose values the items have.
+
+    ``forecast``: by ``cil`` the values of items for the question itself; ``caps`` names its caps.
+    """
 
     question_id: str
     domain: Domain
     estimator: Estimator
     chances: str
     claims: tuple[ClaimSupport, ...] = ()
+    forecast: tuple[ItemValue, ...] = ()
+    caps: str = ""
     sources: tuple[str, ...] = ()
     usage: dict[str, Usage] = Field(default={})
     failure: str | None = None

@@ -7,10 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from simulrag.records import Evidence, Record
-
-DOCUMENT_TOOL = "query_rag"
-"""The tool whose evidence is passages of documents; every other tool's is a run."""
+from simulrag.records import DOCUMENT_TOOL, Evidence, Record
 
 
 class Item(Record):

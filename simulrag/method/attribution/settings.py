@@ -15,14 +15,15 @@ Kind = Literal["verdicts", "stated"]
 
 
 class AttributionSettings(BaseModel):
-    """How evidence is held to account. CIL is of dated forecasts alone and is not among them."""
+    """How evidence is held to account."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     estimator: Estimator = Field(
         default="by_source",
         description="by_source (the two sources) or, beside it, of each item: leave_one_out, "
-        "alone, shapley; rerun: of each simulator run, by running it with its tool's defaults",
+        "alone, shapley; rerun: of each simulator run, by running it with its tool's defaults; "
+        "cil: of dated passages, for questions with a day and an outcome",
     )
     chances: Kind = Field(
         default="verdicts",

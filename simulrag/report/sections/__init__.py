@@ -14,9 +14,11 @@ from simulrag.report.sections import (
     calibration,
     claims,
     cost,
+    documents,
     overview,
     people,
     published,
+    routing,
 )
 
 SECTIONS: tuple[Section, ...] = (
@@ -26,6 +28,8 @@ SECTIONS: tuple[Section, ...] = (
     calibration.SECTION,
     boundary.SECTION,
     attribution.SECTION,
+    routing.SECTION,
+    documents.SECTION,
     benchmark.SECTION,
     cost.SECTION,
     people.SECTION,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, get_args
 
 from simulrag.method.attribution.found import Attribution
-from simulrag.method.attribution.sources import Support
-from simulrag.report.blocks import DASH, Block, Section, Table, count, percent
+from simulrag.method.attribution.sources import Shares, Support
+from simulrag.metrics.intervals import mean_estimate
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement, filled
+from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, percent
 from simulrag.report.run import Attributed, Run
 
 if TYPE_CHECKING:
@@ -27,16 +30,24 @@ _ITEMS = {
     "leave_one_out": "all evidence less all but the item; items that say the same get 0",
     "alone": "the item by itself less no evidence",
     "shapley": "the item's Shapley value among all items of its question",
+    "cil": "the passage's Causal Intervened Likelihood, what it reports having happened or not",
     "rerun": "the run less the same run with its tool's defaults, which was really made",
 }
 
 
-def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) -> Attributed:
-    """The counts of a domain, its questions gone through once."""
+def counted(
+    found: Iterable[Attribution],
+    labels: LabelTable,
+    threshold: float,
+    scenarios: Mapping[str, str],
+    settings: MetricSettings,
+) -> Attributed:
+    """The counts of a domain, its questions gone through once; ``scenarios`` by question."""
     claims: Counter[Support | None] = Counter()
     judged: Counter[tuple[Support | None, str]] = Counter()
     items: dict[str, list[float | None]] = {}
     sources: dict[str, None] = {}
+    shares: list[tuple[str, Shares]] = []
     names, questions, failed = ("by_source", "verdicts"), 0, 0
     for one in found:
         names = (one.estimator, one.chances)
@@ -46,10 +57,12 @@ def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) 
         said = labels.of(one.question_id)
         for claim in one.claims:
             claims[claim.support] += 1
+            if claim.shares is not None:
+                shares.append((scenarios.get(one.question_id, one.question_id), claim.shares))
             if claim.claim_hash in said:
                 judged[claim.support, said[claim.claim_hash].label] += 1
-            for item in claim.items:
-                items.setdefault(item.item.partition("#")[0], []).append(item.value)
+        for item in (*one.forecast, *(item for claim in one.claims for item in claim.items)):
+            items.setdefault(item.item.partition("#")[0], []).append(item.value)
     return Attributed(
         estimator=names[0],
         chances=names[1],
@@ -60,6 +73,16 @@ def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) 
         claims={
             name: (number, judged[name, "true"], judged[name, "false"])
             for name, number in claims.items()
+        },
+        shares={
+            name: mean_estimate(
+                [getattr(share, name) for _, share in shares],
+                [scenario for scenario, _ in shares],
+                resamples=settings.bootstrap,
+                seed=settings.seed,
+                undefined="no claim has shares",
+            )
+            for name in Shares.model_fields
         },
         items={tool: tuple(values) for tool, values in sorted(items.items())},
     )
@@ -92,11 +115,19 @@ def _classes(domain: str, found: Attributed) -> Table:
         headers=1,
         notes=(
             f"Evidence of: {', '.join(found.sources) or DASH}.{lost}",
+            *_shares(found, domain),
             _CHANCES[found.chances],
             _NOTE.format(threshold=found.threshold),
         ),
         domain=domain,
     )
+
+
+def _shares(found: Attributed, domain: str) -> Iterator[str]:
+    place = Measurement(family="attribution", domain=domain)
+    for name, share in found.shares.items():
+        said = interval(filled(place, share), signed=True)
+        yield f"To a claim's chance the {name} add{'s' * (name == 'simulator')} {said} on average."
 
 
 def _items(domain: str, found: Attributed) -> Table:

@@ -110,12 +110,18 @@ async def test_somebody_elses_service_is_not_run_by_the_way(
     (tmp_path / "api.json").write_text(yaml.safe_dump(SERVICE))
     params = yaml.safe_load(project.params.read_text())
     params["simulators"]["rivers"] = {"name": "openapi", "settings": {"document": "api.json"}}
+    both = {"sources": ["climate", "rivers"]}
+    params["simulators"]["both"] = {"name": "joined", "settings": both}
     project.params.write_text(yaml.safe_dump(params))
     text, _, wrong = await called(Desk(project), "handbook", domain="rivers")
     assert ("### level" in text, wrong) == (True, False)
-    text, _, wrong = await called(Desk(project), "simulate", domain="rivers", tool="level")
-    assert wrong
-    assert "somebody else's" in text
+    for domain in ("rivers", "both"):
+        text, _, wrong = await called(Desk(project), "simulate", domain=domain, tool="level")
+        assert wrong
+        assert "somebody else's" in text
+    own = {"tool": "query_lat_and_lon", "arguments": {"city_name": "Oslo"}}
+    _, _, wrong = await called(Desk(project), "simulate", domain="both", **own)
+    assert not wrong  # the other source of the two is ours
 
 
 SERVICE = {

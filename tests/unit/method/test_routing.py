@@ -10,9 +10,10 @@ import pytest
 from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.errors import ReplyInvalid
+from simulrag.errors import ModelUnavailable, ReplyInvalid
 from simulrag.method.algorithm import Instruments, answer_question
-from simulrag.method.routing import Fit, NoSource, Route, route
+from simulrag.method.routed import Fit, Route, Routed
+from simulrag.method.routing import NoSource, near_misses, route, routed
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.prompts import packaged_prompts
@@ -69,6 +70,42 @@ def test_a_source_that_fits_comes_before_one_that_does_partly() -> None:
     assert Route(fits=(city, earth)).chosen == "earth"
     assert Route(fits=(city, Fit(source="earth", fit="partly"))).chosen == "city"
     assert Route(fits=(Fit(source="city", fit="not"),)).chosen is None
+
+
+async def test_a_question_of_a_test_keeps_what_failed(sources: dict[str, Simulator]) -> None:
+    asked = Routed.of("q", "How?", "own", "city")
+    reply = {"sources": [CITY, fit("earth", "not")]}
+    found = await routed(asked, sources, ScriptedModel(reply))
+    assert found.route is not None
+    assert (found.route.chosen, found.failure) == ("city", None)
+    found = await routed(asked, sources, ScriptedModel(ModelUnavailable("down")))
+    assert (found.route, found.failure) == (None, "down")
+
+
+def missing(*questions: str) -> dict[str, Any]:
+    return {"questions": [{"question": one, "missing": "noise"} for one in questions]}
+
+
+async def test_near_misses_are_written_from_all_handbooks(sources: dict[str, Simulator]) -> None:
+    model = ScriptedModel(missing("How loud is it?", "How safe is it?"))
+    found = await near_misses("city", sources, model, 2)
+    assert [(one.question_id, one.kind, one.right) for one in found] == [
+        ("near-city-1", "near_miss", None),
+        ("near-city-2", "near_miss", None),
+    ]
+    values = {name: model.asked[0][name] for name in ("name", "sources", "count")}
+    system, user = packaged_prompts().render("near_misses", **values)
+    assert "# Source: earth" in system.content
+    assert user.content.endswith('2 questions that seem made for source "city".')
+    assert await near_misses("city", sources, model, 0) == []
+
+
+@pytest.mark.parametrize("given", [("How?",), ("How?", "how?  "), ("A?", "B?", "C?"), ("", "B?")])
+async def test_near_misses_are_as_many_and_as_different_as_asked(
+    sources: dict[str, Simulator], given: tuple[str, ...]
+) -> None:
+    with pytest.raises(ReplyInvalid):
+        await near_misses("city", sources, ScriptedModel(missing(*given)), 2)
 
 
 async def test_without_sources_nobody_is_asked() -> None:

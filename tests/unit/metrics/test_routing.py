@@ -5,28 +5,57 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from simulrag.method.routed import AskedOf, Fit, Route, Routed
 from simulrag.metrics.routing import routing_scores
 
 FILE = Path(__file__).resolve().parents[3] / "data" / "routing" / "none.jsonl"
 
 
+def sent(right: str | None, to: str | None, kind: AskedOf = "own", scenario: str = "s") -> Routed:
+    fits = (Fit(source=to, fit="fits"),) if to else ()
+    asked = Routed.of("q", "?", kind, right, scenario)
+    return asked.model_copy(update={"route": Route(fits=fits)})
+
+
 def test_scores_by_hand() -> None:
-    pairs = [
-        ("urban", "urban"),
-        ("urban", "climate"),
-        ("climate", None),
-        (None, None),
-        (None, "urban"),
-    ]
-    scores = routing_scores(pairs)
-    assert (scores.count, scores.accuracy, scores.answered, scores.refused) == (5, 0.4, 1 / 3, 0.5)
-    assert scores.confusion[("climate", "none")] == 1
-    assert scores.confusion[("urban", "climate")] == 1
+    lost = Routed(
+        question_id="q", text="?", kind="own", right="urban", scenario_id="s", failure="x"
+    )
+    scores = routing_scores(
+        [
+            sent("urban", "urban", scenario="1"),
+            sent("urban", "climate", scenario="2"),
+            sent("climate", None, scenario="3"),
+            sent(None, None, "none", "4"),
+            sent(None, "urban", "none", "5"),
+            lost,
+        ]
+    )
+    assert {kind: one.value for kind, one in scores.accuracy.items()} == {
+        "all": 0.4,
+        "own": pytest.approx(1 / 3),
+        "none": 0.5,
+        "near_miss": None,
+    }
+    assert scores.counts == {"all": 5, "own": 3, "none": 2, "near_miss": 0}
+    assert scores.confusion[("climate", "none")] == scores.confusion[("urban", "climate")] == 1
+    assert scores.failed == 1
+    low, high = scores.accuracy["all"].lower_95, scores.accuracy["all"].upper_95
+    assert low is not None
+    assert high is not None
+    assert low <= 0.4 <= high
+    assert scores.accuracy["near_miss"].reason == "no such question"
 
 
-def test_without_questions_there_is_no_share() -> None:
-    assert routing_scores([]).accuracy is None
-    assert routing_scores([("urban", "urban")]).refused is None
+def test_questions_of_one_scenario_are_drawn_together() -> None:
+    """Two scenarios, one all right and one all wrong: a draw is 0, a half or 1."""
+    found = [sent("a", to, scenario=str(to)) for to in ("a", "b") for _ in range(50)]
+    share = routing_scores(found).accuracy["own"]
+    assert (share.lower_95, share.value, share.upper_95) == (0, 0.5, 1)
+    alone = routing_scores(found[:50]).accuracy["own"]
+    assert (alone.value, alone.lower_95) == (1, None)
 
 
 def test_the_questions_that_no_simulator_answers_are_thirty_different_ones() -> None:

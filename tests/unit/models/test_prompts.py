@@ -14,9 +14,9 @@ from simulrag.models.prompts import SEPARATOR, Prompts, packaged_prompts
 FILES = [
     file
     for file in sorted((Path(__file__).parents[3] / "prompts").glob("*/*.md.j2"))
-    if not re.fullmatch(r'{% include "\w+\.md\.j2" %}\s*', file.read_text())  # another task's
+    if not re.match(r'{% include "\w+\.md\.j2" %}', file.read_text())  # begins as another task's
 ]
-OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked"}
+OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked", "kind", "count", "words"}
 """What may stand in the system part: the same for every question of a stage."""
 ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "claims", "claim"]
 """What several calls of a question share comes before what differs between them."""

@@ -6,12 +6,17 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import JsonValue
 from rich.console import Console
 
+from simulrag.metrics.intervals import Estimate
 from simulrag.metrics.published import read_published
+from simulrag.metrics.routing import RoutingScores
+from simulrag.records import Answer, Evidence, Retrieval, ToolCall
 from simulrag.report.blocks import Figure, Table, Text
 from simulrag.report.run import Attributed, DomainTable, LabelledByPeople, Run, RunSummary
 from simulrag.report.sections import SECTIONS, answers, overview, people, published
+from simulrag.report.sections.documents import credited
 from simulrag.report.terminal import terminal_table
 from tests.unit.report.made import NOT_COUNTED, RECORDED, rows, run_of
 
@@ -26,7 +31,8 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in SECTIONS if list(one.blocks(run))}
-    assert shown == {one.key for one in SECTIONS} - {"people", "published", "attribution"}
+    off = {"people", "published", "attribution", "routing", "documents"}
+    assert shown == {one.key for one in SECTIONS} - off
     figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {
         *("answers", "budget", "centrality", "precision-recall", "cost"),
@@ -222,6 +228,7 @@ def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> No
         questions=4,
         failed=1,
         claims={"simulator": (6, 4, 1), "against": (3, 0, 0), None: (1, 0, 0)},
+        shares={"simulator": Estimate(0.25, -0.1, 0.5), "documents": Estimate(None, reason="no")},
         items={"urban.run": (0.5, 0.0, None)},
     )
     classes, items = tables(replace(run_of(), attribution={"urban": held}), "attribution")
@@ -231,5 +238,58 @@ def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> No
     assert rows["failed"][0] == "1"
     assert rows["both"][0] == "0"
     assert "1 of 4 questions failed" in classes.notes[0]
+    assert "the simulator adds +0.250 [-0.100, +0.500] on average" in classes.notes[1]
     assert items.rows == (("urban.run", "+0.250", "50.0 %", "2", "1"),)
     assert tables(run_of(), "attribution") == []
+
+
+def test_what_was_sent_where_is_counted() -> None:
+    scores = RoutingScores(
+        accuracy={
+            "all": Estimate(0.75, 0.5, 1.0),
+            "own": Estimate(1.0, 1.0, 1.0),
+            "none": Estimate(0.5, reason="no interval: one scenario only"),
+            "near_miss": Estimate(None, reason="no such question"),
+        },
+        counts={"all": 4, "own": 2, "none": 2, "near_miss": 0},
+        confusion={("none", "none"): 1, ("none", "urban"): 1, ("urban", "urban"): 2},
+        failed=1,
+    )
+    shares, confusion = tables(replace(run_of(), routing=scores), "routing")
+    assert [row[1:] for row in shares.rows] == [
+        ("0.750 [0.500, 1.000]", "4"),
+        ("1.000 [1.000, 1.000]", "2"),
+        ("0.500", "2"),
+        ("—", "0"),
+    ]
+    assert "1 questions failed" in shares.notes[1]
+    assert shares.notes[-1].endswith("no such question.")
+    assert confusion.columns == ("Right", "none", "urban")
+    assert confusion.rows == (("none", "1", "1"), ("urban", "—", "2"))
+
+
+def test_documents_are_credited() -> None:
+    """A document with its licence, over passages of several calls and questions."""
+
+    def passage(document: str, licence: str | None = "CC BY 4.0") -> JsonValue:
+        return {"document": document, "attribution": "A. Author", "licence": licence, "text": "..."}
+
+    def answer(id: str, *passages: JsonValue) -> Answer:
+        call = ToolCall(tool="query_rag", arguments={})
+        found = Evidence(
+            simulator="library", call=call, seed=0, outputs={"passages": list(passages)}, text=""
+        )
+        run = found.model_copy(update={"call": ToolCall(tool="run", arguments={})})
+        retrieval = Retrieval(status="retrieved", evidence=(found, run))
+        return Answer(question_id=id, domain="urban", retrieval=retrieval)
+
+    found = credited(
+        [answer("1", passage("b"), passage("a"), passage("b")), answer("2", passage("b"), "text")]
+    )
+    (table,) = tables(replace(run_of(), credits={"urban": found}), "documents")
+    assert table.rows == (
+        ("a", "A. Author", "CC BY 4.0", "1", "1"),
+        ("b", "A. Author", "CC BY 4.0", "3", "2"),
+    )
+    ((unnamed, _),) = credited([answer("3", passage("c", None))]).items()
+    assert unnamed == ("c", "A. Author", "—")

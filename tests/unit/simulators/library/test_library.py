@@ -68,6 +68,15 @@ def test_evidence_names_the_licence_and_a_passage_stays_inside_its_tags(primer: 
     assert nothing == 'No passage of the library has a word of the query "xylophone".'
 
 
+def test_a_date_travels_with_a_passage(tmp_path: Path) -> None:
+    build_corpus(tmp_path / "out", [write_jsonl(tmp_path / "a.jsonl", PAGES, date="2024-08-01")])
+    simulator = LibrarySimulator(tmp_path / "out")
+    assert ask(simulator, "carbon").passages[0].date == "2024-08-01"
+    assert "(primer, carbon.md, 2024-08-01). A. Author." in text_of(simulator, "carbon")
+    with pytest.raises(CorpusError, match="'August' is no date"):
+        build_corpus(tmp_path / "b", [write_jsonl(tmp_path / "a.jsonl", PAGES, date="August")])
+
+
 def test_the_handbook_lists_works_and_licences(primer: Path) -> None:
     handbook = LibrarySimulator(primer).handbook()
     assert "- primer: A. Author. Licence: CC BY 4.0. Pages: 3, passages: 3." in handbook
@@ -153,6 +162,15 @@ def test_what_no_corpus_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(TooLarge, match="at most"):
         build_corpus(tmp_path / "out", [empty])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "below"]
+
+
+def test_two_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """A file with a hole: it takes no room, and to read it would take its time."""
+    huge = tmp_path / "huge.txt"
+    with huge.open("wb") as file:
+        file.truncate(2 << 30)
+    with pytest.raises(TooLarge, match="2048 MiB together"):
+        build_corpus(tmp_path / "out", [huge], licence="MIT", attribution="We")
 
 
 def test_a_folder_is_one_work(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_line_of_jsonl_carries_its_origin(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f"\n{json.dumps(row)}\n")
     (page,) = read_pages(path)
-    assert page == ("d", "l", "l", "t", "MIT", "A B")
+    assert page == ("d", "l", "l", "t", "MIT", "A B", "")
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_chunks_are_short_and_lose_nothing(text: str, size: int, overlap: int) -
     assert all(0 < len(piece) <= size for piece in pieces)
     at = 0
     for piece in pieces:  # only white space lies between the end of one and the next
-        start = text.index(piece, max(0, at - size))
-        assert text[at:start].strip() == ""
+        gap = len(text[at:]) - len(text[at:].lstrip())
+        start = text.rindex(piece, 0, at + gap + len(piece))  # the last place that loses nothing
         at = start + len(piece)
     assert text[at:].strip() == ""
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from simulators.base import ArgumentError, RunError, Simulator, validate_call
+from simulators.conformance import check
 from simulators.remote.errors import ReplyInvalid, ReplyTooLarge, ServiceDied, ServiceTimeout
 from simulators.remote.http import OpenApiSimulator
 
@@ -167,7 +168,48 @@ def test_queries_hold_lists_and_words(rivers: Make, service: Service) -> None:
     assert parse_qs(urlsplit(service.asked[0][1]).query) == {"wet": ["true", "false"]}
 
 
-@pytest.mark.parametrize("arguments", [{"river": ".."}, {"river": "Elbe", "rain": 0}, {"rain": 1}])
+def test_the_domains_seed_is_sent_where_an_operation_takes_one(
+    rivers: Make, service: Service
+) -> None:
+    """No model sets it, and other operations hear nothing of it."""
+    read = document()
+    seed = {"name": "seed", "in": "query", "schema": {"type": "integer"}, "required": True}
+    read["paths"]["/rivers/{river}"]["get"]["parameters"].append(seed)
+    simulator = rivers(read)
+    assert "| seed |" not in simulator.handbook()
+    arguments = validate_call(simulator, "level", {"river": "Elbe"})
+    simulator.run("level", arguments, 7)
+    assert service.asked[0][1] == "/rivers/Elbe?seed=7"
+    with pytest.raises(ArgumentError, match="seed: there is no such name"):
+        validate_call(simulator, "level", {"river": "Elbe", "seed": 3})
+    service.good = (200, {}, b"[1.5]")
+    ask(simulator, "drain", gates=[1])
+    assert service.asked[1][1:4:2] == ("/drain", b'{"gates":[1]}')
+    assert simulator.fingerprint() != rivers().fingerprint()
+
+
+def test_it_keeps_the_protocol(rivers: Make, service: Service, tmp_path: Path) -> None:
+    read = document()
+    del read["paths"]["/drain"]
+    rivers(read)  # writes the document
+    settings = {
+        "document": str(tmp_path / "rivers.json"),
+        "base_url": service.url,
+        "examples": {"level": [{"river": "Elbe"}]},
+    }
+    findings = check("openapi", settings)
+    assert {finding.what: finding.problems for finding in findings if not finding.passed} == {}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"river": ".."},
+        {"river": "Elbe", "rain": 0},
+        {"rain": 1},
+        {"river": "Elbe", "storm": 1},
+    ],
+)
 def test_arguments_that_do_not_fit_are_refused(rivers: Make, arguments: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError):
         ask(rivers(), **arguments)

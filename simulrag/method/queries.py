@@ -1,0 +1,58 @@
+"""Queries for documents that a model writes for a question, of three kinds (PROPHET, A.3).
+
+What is not in the published text is decided here: how many queries, and how long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulrag.method.concurrency import together
+from simulrag.models.base import Asker
+from simulrag.models.replies import Queries
+
+KINDS = ("entities", "steps", "similar")
+"""What the question names; the steps that would settle it; like events elsewhere or before."""
+MOST_WORDS = {"entities": 5, "steps": 8, "similar": 8}
+QUERIES = 5
+"""Of each kind; of entities at most."""
+
+
+async def queries(question: str, ask: Asker) -> tuple[str, ...]:
+    """The queries of all kinds, in their order, each once. Raises ModelError.
+
+    The kinds are asked for in a call each, so that a reply of the wrong form is mended by itself.
+    """
+
+    async def of(kind: str) -> list[str]:
+        def check(reply: Any) -> None:
+            if problems := problems_of(kind, reply.queries):
+                raise ValueError("; ".join(problems))
+
+        values: dict[str, Any] = {"kind": kind, "count": QUERIES, "words": MOST_WORDS[kind]}
+        completion = await ask.ask("queries", Queries, check=check, question=question, **values)
+        return [" ".join(query.split()) for query in completion.parsed.queries]
+
+    found = {query.casefold(): query for part in await together(map(of, KINDS)) for query in part}
+    return tuple(found.values())
+
+
+def problems_of(kind: str, given: list[str]) -> list[str]:
+    """What is wrong with the queries of a kind, in words that a model can act on."""
+    most = MOST_WORDS[kind]
+    found = [f"'{one}' has more than {most} words" for one in given if len(one.split()) > most]
+    if len({" ".join(one.split()).casefold() for one in given}) < len(given):
+        found.append("give each query once")
+    if kind == "entities":
+        dated = [one for one in given if any(map(_is_date, one.split()))]
+        found += [f"'{one}' holds a date: name what it is about" for one in dated]
+    if len(given) > QUERIES or (kind != "entities" and len(given) < QUERIES):
+        found.append(f"give {QUERIES} queries, not {len(given)}")
+    return found
+
+
+def _is_date(word: str) -> bool:
+    """A year, a day such as 2024-08-01 or 1/8/24, a time such as 12:30."""
+    parts = word.strip(".,;()").replace("/", "-").replace(":", "-").split("-")
+    numbers = all(part.isdecimal() for part in parts)
+    return numbers and (len(parts) > 1 or len(parts[0]) == 4)
