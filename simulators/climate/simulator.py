@@ -21,7 +21,7 @@ from simulators.climate import arguments, outputs
 Backend = Literal["physics", "emulator"]
 
 _HERE = Path(__file__).parent
-_ASSETS = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
+_ASSETS = ("cities.tsv.gz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 
 
 class ClimateSimulator:
