@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -60,10 +62,15 @@ def run_ensemble(
     inputs = member_inputs(conditions, disease, places)
     metric = METRICS.index(conditions.metric)
     out = np.zeros((len(index), conditions.days, len(places.names)), dtype=np.int64)
-    for row, member in enumerate(index):
-        rng = np.random.default_rng([seed, member])
+
+    def run(row: int) -> None:
+        rng = np.random.default_rng([seed, index[row]])
         states = initial_states(conditions, disease, places, rng)
         run_member(rng, states, inputs, metric, out[row])
+
+    # The compiled member holds no lock of the interpreter, so threads run side by side.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, range(len(index))))
     return out
 
 
