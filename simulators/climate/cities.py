@@ -244,17 +244,3 @@ def _states() -> dict[str, str]:
         code, name = line.split("\t")
         codes[fold(code)] = codes[fold(name)] = code
     return codes
-
-
-@lru_cache(maxsize=1)
-def _index() -> Index:
-    """Only lines: an object for each of 170,000 cities would take seconds at the first question."""
-    names: dict[str, list[str]] = {}
-    variants: dict[str, list[str]] = {}
-    for line in _lines():
-        names.setdefault(fold(line.partition("\t")[0]), []).append(line)
-        # never the name itself: city_names.variants
-        for variant in line.rpartition("\t")[2].split("|"):
-            variants.setdefault(variant, []).append(line)
-    variants.pop("", None)
-    return Index(names, variants)

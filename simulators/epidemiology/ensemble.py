@@ -97,9 +97,21 @@ def initial_states(
 
 
 def initial_means(conditions: Conditions, disease: Disease, places: Places) -> NDArray[np.float64]:
-    """(5 states, age, place): what ``initial_states`` draws around."""
+    """(5 states, age, place): what ``initial_states`` draws around; only to be read."""
+    percent = conditions.prior_immunity_percent
+    if places is load_places():
+        return _usual_means(disease, percent)
+    return _initial_means(percent, disease, places)
+
+
+@lru_cache(maxsize=16)
+def _usual_means(disease: Disease, percent: float) -> NDArray[np.float64]:
+    return _initial_means(percent, disease, load_places())
+
+
+def _initial_means(percent: float, disease: Disease, places: Places) -> NDArray[np.float64]:
     people = places.people.astype(np.float64)
-    immune = immune_share(disease, conditions.prior_immunity_percent, people.sum(axis=1))
+    immune = immune_share(disease, percent, people.sum(axis=1))
     course = disease.latent_days + disease.infectious_days
     ill = disease.initial_infected * people
     stay = disease.stay_days / course * disease.initial_hospital
