@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -31,10 +31,12 @@ def report(make: Callable[[], object]) -> int:
     return 0
 
 
-def published_parser(module: str) -> ArgumentParser:
-    """The arguments of a command over published records: their folder."""
+def published_parser(module: str, versions: Sequence[str] = ("recorded",)) -> ArgumentParser:
+    """The arguments of a command over published records: their folder, and which of the
+    simulator's ``versions``, the newest last, is measured."""
     parser = ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("dir", type=Path, help="a folder with parsed.csv")
+    parser.add_argument("--version", choices=versions, default=versions[-1], help="default: newest")
     return parser
 
 

@@ -27,7 +27,7 @@ from simulators.climate.outputs import (
     Surface,
     Temperature,
 )
-from simulators.climate.temperature import Projections
+from simulators.climate.temperature import Physics, Projections
 from simulators.climate.warming import SCENARIOS
 
 DECIMALS = 2
@@ -61,7 +61,7 @@ def locate(arguments: Place) -> Located:
     return Located(latitude, longitude - 360 if longitude > 180 else longitude, None)
 
 
-def city(arguments: CityQuery) -> CityFound:
+def city(arguments: CityQuery, _: Physics) -> CityFound:
     """``query_lat_and_lon``."""
     found = find_city(arguments.city_name)
     return CityFound(
@@ -72,17 +72,17 @@ def city(arguments: CityQuery) -> CityFound:
     )
 
 
-def surface(arguments: Place) -> Surface:
+def surface(arguments: Place, _: Physics) -> Surface:
     """``is_land_or_sea``."""
     at = locate(arguments)
     land = at.land or bool(many.is_land(at.latitude, at.longitude)[0])
     return Surface.model_validate({**_place(at), "surface": "land" if land else "sea"})
 
 
-def history(arguments: History) -> Temperature:
+def history(arguments: History, physics: Physics) -> Temperature:
     """``history_temperature``."""
     at = locate(arguments)
-    found = many.history_temperature(at.latitude, at.longitude, arguments.year, at.land)
+    found = physics.history_temperature(at.latitude, at.longitude, arguments.year, at.land)
     return _temperature(at, found)
 
 
@@ -129,7 +129,7 @@ def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolD
     return AerosolDifference.model_validate(kept | whole)
 
 
-def global_warming(arguments: Global) -> GlobalWarming:
+def global_warming(arguments: Global, physics: Physics) -> GlobalWarming:
     """``global_temperature``."""
     found = many.global_temperature(
         arguments.year,
@@ -138,6 +138,7 @@ def global_warming(arguments: Global) -> GlobalWarming:
         delta_ch4=arguments.delta_CH4,
         delta_so2=arguments.delta_SO2,
         delta_bc=arguments.delta_BC,
+        sensitivity=physics.sensitivity,
     )
     before = _round(found.baseline.mean[0], DECIMALS)
     shown = _range("warming", found.temperature, DECIMALS) | _range(
@@ -155,7 +156,7 @@ PROJECTED: Mapping[str, Callable[[Any, Projections], ToolModel]] = {
 }
 """Tools that the physics or the emulator answer."""
 
-KNOWN: Mapping[str, Callable[[Any], ToolModel]] = {
+KNOWN: Mapping[str, Callable[[Any, Physics], ToolModel]] = {
     "query_lat_and_lon": city,
     "history_temperature": history,
     "is_land_or_sea": surface,
@@ -164,12 +165,15 @@ KNOWN: Mapping[str, Callable[[Any], ToolModel]] = {
 """Tools that the physics always answer."""
 
 
-def answer(tool: str, arguments: ToolModel, *, by_emulator: bool) -> ToolModel:
+def answer(
+    tool: str, arguments: ToolModel, *, by_emulator: bool = False, published_like: bool = False
+) -> ToolModel:
     """The outputs of a tool for its validated arguments."""
+    physics = many.PUBLISHED_LIKE if published_like else many.PHYSICS
     if tool in KNOWN:
-        return KNOWN[tool](arguments)
+        return KNOWN[tool](arguments, physics)
     if not by_emulator:
-        return PROJECTED[tool](arguments, many.PHYSICS)
+        return PROJECTED[tool](arguments, physics)
     from simulators.climate.emulator import emulator
 
     return PROJECTED[tool](arguments, emulator())

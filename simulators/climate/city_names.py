@@ -43,16 +43,19 @@ def variants(city: Mapping[str, object]) -> list[str]:
 
 
 def asset_line(city: Mapping[str, object], known: list[str]) -> str:
-    """One line of the asset: name, latitude, longitude, country, state (of the US), population,
-    variants."""
+    """One line of the asset: folded name, name where title case does not give it, latitude,
+    longitude, country, state (of the US), population, variants between bars."""
     state = str(city["admin1code"]) if city["countrycode"] == "US" else ""
+    name = str(city["name"]).replace("\t", " ")
+    key = fold(name)
     cells = [
-        str(city["name"]).replace("\t", " "),
+        key,
+        "" if key.title() == name else name,
         f"{float(str(city['latitude'])):.2f}",
         f"{float(str(city['longitude'])):.2f}",
         str(city["countrycode"]),
         state,
         str(city["population"]),
-        "|".join(known),
+        f"|{'|'.join(known)}|" if known else "",
     ]
     return "\t".join(cells)

@@ -19,15 +19,18 @@ from simulators.base import (
 from simulators.climate import arguments, outputs
 
 Backend = Literal["physics", "emulator"]
+Version = Literal["recorded", "published-like"]
 
 _HERE = Path(__file__).parent
-_ASSETS = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
+_ASSETS = ("cities.tsv.gz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 
 
 class ClimateSimulator:
     """Annual mean temperature of places from 1850 to 2100, by FaIR and pattern scaling.
 
     ``backend`` says who projects 2015-2100 at a place: the physics, or the emulator trained on it.
+    ``version``: ``recorded`` warms as FaIR does, assessed by the IPCC; ``published-like`` as the
+    published SimulRAG records do, about half of it (physics only).
     Deterministic: the seed plays no part, ranges come from the members of an ensemble. Raises
     ArgumentError for another backend, MissingEngineError where the emulator cannot run.
     """
@@ -35,12 +38,17 @@ class ClimateSimulator:
     name = "climate"
     oracle = False
 
-    def __init__(self, backend: Backend = "physics") -> None:
-        if backend not in get_args(Backend):
+    def __init__(self, backend: Backend = "physics", version: Version = "recorded") -> None:
+        for name, given, known in (("backend", backend, Backend), ("version", version, Version)):
+            if given not in get_args(known):
+                raise ArgumentError(
+                    f"{name} of climate is '{given}': take one of {', '.join(get_args(known))}"
+                )
+        if backend == "emulator" and version != "recorded":
             raise ArgumentError(
-                f"backend of climate is '{backend}': take one of {', '.join(get_args(Backend))}"
+                f"the emulator was not trained on version '{version}': take backend: physics"
             )
-        self._backend = backend
+        self._backend, self._version = backend, version
         self._tools = _tools()
 
     @property
@@ -50,7 +58,10 @@ class ClimateSimulator:
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
-        return render_handbook(_read("handbook.md"), self._tools)
+        prose = _read("handbook.md")
+        if self._version == "published-like":
+            prose += _read("handbook_published_like.md")
+        return render_handbook(prose, self._tools)
 
     def guide(self) -> str:
         """Questions worth asking, for who writes a benchmark."""
@@ -70,7 +81,12 @@ class ClimateSimulator:
         # Late: the handbook and the checks of arguments need neither numpy nor the assets.
         from simulators.climate.answers import answer
 
-        return answer(tool, arguments, by_emulator=self._backend == "emulator")
+        return answer(
+            tool,
+            arguments,
+            by_emulator=self._backend == "emulator",
+            published_like=self._version == "published-like",
+        )
 
     def fingerprint(self) -> str:
         """Hash of the code that decides results and of the assets; of the emulator where used."""
@@ -79,7 +95,7 @@ class ClimateSimulator:
             *(_HERE / "assets" / name for name in _ASSETS),
         ]
         if self._backend == "physics":
-            return files_fingerprint(files)
+            return files_fingerprint(files, *self._version.removeprefix("recorded").split())
         files += [*code_files(_HERE / "emulator"), _HERE / "assets" / "emissions.csv"]
         files.append(_HERE / "weights" / "emulator.npz")
         return files_fingerprint(files, engine_version("torch"))

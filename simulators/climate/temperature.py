@@ -120,16 +120,41 @@ class Projections(ABC):
     def _aerosol(self, query: Query, so2: Array, bc: Array, points: Array) -> Changed: ...
 
 
+@dataclass(frozen=True)
 class Physics(Projections):
-    """FaIR's members and pattern scaling."""
+    """FaIR's members and pattern scaling.
+
+    ``sensitivity`` multiplies all of FaIR's warming, ``bias_degc`` adds to the observed climate.
+    """
+
+    sensitivity: float = 1.0
+    bias_degc: float = 0.0
+
+    def history_temperature(
+        self,
+        latitude: ArrayLike,
+        longitude: ArrayLike,
+        year: ArrayLike,
+        land: ArrayLike | None = None,
+    ) -> Estimate:
+        """Temperature of years 1850-2014."""
+        return self.future_temperature(latitude, longitude, year, SCENARIOS[0], land)
+
+    def _place(self, query: Query) -> _Place:
+        grids, at = fields(), (query.latitude, query.longitude)
+        observed = grids.observed(*at) + self.bias_degc
+        return _Place(observed, grids.pattern(*at, query.land), grids.pattern_spread(*at))
+
+    def _above(self, query: Query) -> Array:
+        return query.above_climatology * self.sensitivity
 
     def _future(self, query: Query) -> Estimate:
-        return _local(_place(query), query.above_climatology)
+        return _local(self._place(query), self._above(query))
 
     def _greenhouse(self, query: Query, co2: Array, ch4: Array) -> Changed:
         change = warming.greenhouse_change(responses(), query.scenario, query.year, co2, ch4)
-        place = _place(query)
-        return _changed(place, query.above_climatology, change, place.pattern)
+        place = self._place(query)
+        return _changed(place, self._above(query), change * self.sensitivity, place.pattern)
 
     def _aerosol(self, query: Query, so2: Array, bc: Array, points: Array) -> Changed:
         shares = point_shares(points, fields().emissions)
@@ -137,24 +162,21 @@ class Physics(Projections):
         change = warming.aerosol_change(
             responses(), query.scenario, query.year, so2 * world, bc * world
         )
-        place = _place(query)
+        place = self._place(query)
         norms = fields().response_norms
         felt = regional_factor(points, shares, norms, query.latitude, query.longitude)
         factor = np.asarray(place.pattern * felt)
-        return _changed(place, query.above_climatology, change, factor)
+        return _changed(place, self._above(query), change * self.sensitivity, factor)
 
 
 PHYSICS = Physics()
+PUBLISHED_LIKE = Physics(sensitivity=0.585, bias_degc=0.66)
+"""The world of the published records: a climate model that warms by little and is warmer than was
+observed. Both numbers fitted to those records (medians), docs/simulators/climate.md."""
+history_temperature = PHYSICS.history_temperature
 future_temperature = PHYSICS.future_temperature
 diy_greenhouse = PHYSICS.diy_greenhouse
 diy_aerosol = PHYSICS.diy_aerosol
-
-
-def history_temperature(
-    latitude: ArrayLike, longitude: ArrayLike, year: ArrayLike, land: ArrayLike | None = None
-) -> Estimate:
-    """Temperature of years 1850-2014."""
-    return future_temperature(latitude, longitude, year, SCENARIOS[0], land)
 
 
 def global_temperature(
@@ -165,6 +187,7 @@ def global_temperature(
     delta_ch4: ArrayLike = 0.0,
     delta_so2: ArrayLike = 0.0,
     delta_bc: ArrayLike = 0.0,
+    sensitivity: float = 1.0,
 ) -> Changed:
     """Global mean warming above 1850-1900; changes are of the whole world's emissions.
 
@@ -180,6 +203,7 @@ def global_temperature(
         at = (responses(), which[later], years[later])
         change[later] = warming.greenhouse_change(*at, co2[later], ch4[later])
         change[later] += warming.aerosol_change(*at, so2[later], bc[later])
+    base, change = base * sensitivity, change * sensitivity
     return Changed(_spread(base + change), _spread(base), _spread(change), _spread(change))
 
 
@@ -226,11 +250,6 @@ def _query(
     else:
         on_land = np.broadcast_to(np.asarray(land, dtype=np.bool_), lat.shape)
     return Query(lat, lon, years, which, on_land), tuple(rest)
-
-
-def _place(query: Query) -> _Place:
-    grids, at = fields(), (query.latitude, query.longitude)
-    return _Place(grids.observed(*at), grids.pattern(*at, query.land), grids.pattern_spread(*at))
 
 
 def _local(place: _Place, warmer: Array) -> Estimate:

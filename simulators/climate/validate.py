@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
+from typing import get_args
 
 from simulators.base import ArgumentError, ToolModel, validate_call
 from simulators.climate.cities import City, find_city
 from simulators.climate.outputs import Temperature
-from simulators.climate.simulator import ClimateSimulator
+from simulators.climate.simulator import ClimateSimulator, Version
 from simulators.commands import published_parser, report
 from simulators.published import read_parsed
 
@@ -87,6 +88,7 @@ def validate(
             theirs = one.temperatures[after] - one.temperatures[before]
             pairs[one.kind].append((ours[after] - ours[before], theirs))
     names = sorted({(one.name, one.place) for one in located})
+    cities = [_city(*name) for name in names]
     changes = [pair for kind in CHANGES for pair in pairs[kind]]
     differences = [pair for kind in DIFFERENCES for pair in pairs[kind]]
     return {
@@ -103,8 +105,10 @@ def validate(
             for kind, found in pairs.items()
         },
         "aerosol_evidence": aerosol_evidence(published),
-        "resolved_cities_share": _rounded([_resolved(*name) for name in names]),
-        "cities": len(names),
+        "resolved_cities_share": _rounded([float(how == "resolved") for how in cities]),
+        "refused_cities_share": _rounded([float(how == "refused") for how in cities]),
+        "namesake_cities_share": _rounded([float(how == "namesake") for how in cities]),
+        "cities": len(cities),
         "n": len(located),
         "n_without_coordinates": len(published) - len(located),
         "longitude_offset_degrees": offset,
@@ -141,11 +145,17 @@ def aerosol_evidence(published: Sequence[Published]) -> dict[str, int]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = published_parser("simulators.climate.validate")
+    parser = published_parser("simulators.climate.validate", get_args(Version))
     parser.add_argument("--longitude-offset", type=float, default=LONGITUDE_OFFSET)
     given = parser.parse_args(argv)
     offset = given.longitude_offset
-    return report(lambda: validate(read_published(given.dir), ClimateSimulator(), offset))
+    simulator = ClimateSimulator(version=given.version)
+    return report(
+        lambda: {
+            "version": given.version,
+            **validate(read_published(given.dir), simulator, offset),
+        }
+    )
 
 
 def _published(row: Mapping[str, str]) -> Published:
@@ -185,15 +195,16 @@ def _temperatures(one: Published, simulator: ClimateSimulator, offset: float) ->
     return found
 
 
-def _resolved(name: str, place: tuple[float, float] | None) -> float:
+def _city(name: str, place: tuple[float, float] | None) -> str:
+    """Whether the name is resolved, refused with a reason, or found as another city of the name."""
     if place is None:
         raise TypeError("a setting without coordinates was not left out")
     try:
         city: City = find_city(name)
     except ArgumentError:
-        return 0.0
+        return "refused"
     near = max(abs(city.latitude - place[0]), abs(city.longitude - place[1]))
-    return float(near <= SAME_CITY_DEGREES)
+    return "resolved" if near <= SAME_CITY_DEGREES else "namesake"
 
 
 def _mae(pairs: Sequence[tuple[float, float]]) -> float | None:

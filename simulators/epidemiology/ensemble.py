@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -60,10 +62,15 @@ def run_ensemble(
     inputs = member_inputs(conditions, disease, places)
     metric = METRICS.index(conditions.metric)
     out = np.zeros((len(index), conditions.days, len(places.names)), dtype=np.int64)
-    for row, member in enumerate(index):
-        rng = np.random.default_rng([seed, member])
+
+    def run(row: int) -> None:
+        rng = np.random.default_rng([seed, index[row]])
         states = initial_states(conditions, disease, places, rng)
         run_member(rng, states, inputs, metric, out[row])
+
+    # The compiled member holds no lock of the interpreter, so threads run side by side.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, range(len(index))))
     return out
 
 
@@ -90,9 +97,21 @@ def initial_states(
 
 
 def initial_means(conditions: Conditions, disease: Disease, places: Places) -> NDArray[np.float64]:
-    """(5 states, age, place): what ``initial_states`` draws around."""
+    """(5 states, age, place): what ``initial_states`` draws around; only to be read."""
+    percent = conditions.prior_immunity_percent
+    if places is load_places():
+        return _usual_means(disease, percent)
+    return _initial_means(percent, disease, places)
+
+
+@lru_cache(maxsize=16)
+def _usual_means(disease: Disease, percent: float) -> NDArray[np.float64]:
+    return _initial_means(percent, disease, load_places())
+
+
+def _initial_means(percent: float, disease: Disease, places: Places) -> NDArray[np.float64]:
     people = places.people.astype(np.float64)
-    immune = immune_share(disease, conditions.prior_immunity_percent, people.sum(axis=1))
+    immune = immune_share(disease, percent, people.sum(axis=1))
     course = disease.latent_days + disease.infectious_days
     ill = disease.initial_infected * people
     stay = disease.stay_days / course * disease.initial_hospital

@@ -1,9 +1,12 @@
-"""Transmission day by day: the season's course and interventions, as multipliers in time."""
+"""Transmission day by day: the season's course and interventions, as multipliers in time.
+
+Courses are kept, because many scenarios share them: callers only read them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +41,7 @@ class Measures:
     vaccination_start_week: int = 0
 
 
+@lru_cache(maxsize=64)
 def seasonal(start: date, days: int, drop: float, peak_day_of_year: float) -> NDArray[np.float64]:
     """Multiplier a day: 1 at the winter peak, 1 - ``drop`` half a year from it, a cosine between.
 
@@ -49,6 +53,7 @@ def seasonal(start: date, days: int, drop: float, peak_day_of_year: float) -> ND
     return course
 
 
+@lru_cache(maxsize=64)
 def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float64]:
     """Share of the season's usual vaccinations that is given by each day.
 
@@ -65,6 +70,7 @@ def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float6
     return given
 
 
+@lru_cache(maxsize=64)
 def community(measures: Measures, days: int) -> NDArray[np.float64]:
     """Multiplier a day of community reduction and vaccination together."""
     factor = np.ones(days)
@@ -78,6 +84,7 @@ def community(measures: Measures, days: int) -> NDArray[np.float64]:
     return factor
 
 
+@lru_cache(maxsize=64)
 def matrix_of_day(measures: Measures, days: int) -> NDArray[np.int64]:
     """1 on days with closed schools, else 0."""
     matrix = np.zeros(days, dtype=np.int64)

@@ -46,6 +46,8 @@ def _at_most_half(  # pragma: no cover - compiled
     # Inversion: walk up the distribution function by its recurrence (Kachitvichyanukul and
     # Schmeiser 1988, BINV). The walk is about `mean` steps long.
     u = rng.random()
+    if u < 1.0 - mean - 1e-9:  # less than the chance of none (Bernoulli): saves the exponential
+        return 0
     mass = np.exp(n * log_q)
     if u <= mass:
         return 0
@@ -98,10 +100,10 @@ def _visiting(  # pragma: no cover - compiled
     out[:] = 0.0
     for a in range(people.shape[0]):
         for home in range(people.shape[1]):
-            count = people[a, home]
+            count, away, there = float(people[a, home]), shares[home], out[a]
             if count > 0:
-                for place in range(shares.shape[1]):
-                    out[a, place] += count * shares[home, place]
+                for place in range(len(away)):
+                    there[place] += count * away[place]
 
 
 @njit(cache=True, nogil=True)
@@ -119,15 +121,16 @@ def _force(  # pragma: no cover - compiled
     risk[:] = 0.0
     out[:] = 0.0
     for a in range(contacts.shape[0]):
+        here, total = risk[a], out[a]
         for b in range(contacts.shape[1]):
-            weight = contacts[a, b]
-            for place in range(risk.shape[1]):
-                risk[a, place] += weight * prevalence[b, place]
-        for place in range(risk.shape[1]):
-            here = risk[a, place]
-            if here > 0.0:
-                for home in range(back.shape[1]):
-                    out[a, home] += here * back[place, home]
+            weight, carried = contacts[a, b], prevalence[b]
+            for place in range(len(here)):
+                here[place] += weight * carried[place]
+        for place in range(len(here)):
+            weight, homes = here[place], back[place]
+            if weight > 0.0:
+                for home in range(len(homes)):
+                    total[home] += weight * homes[home]
 
 
 @njit(cache=True, nogil=True)

@@ -17,16 +17,25 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
+
+import numpy as np
 
 from simulators.base import ArgumentError
 from simulators.commands import published_parser, report
 from simulators.epidemiology.arguments import Metric
-from simulators.epidemiology.disease import DISEASE, Disease
-from simulators.epidemiology.ensemble import Conditions, run_ensemble
+from simulators.epidemiology.disease import (
+    DISEASE,
+    Disease,
+    immune_share,
+    next_generation,
+    spectral_radius,
+)
+from simulators.epidemiology.ensemble import Conditions, member_inputs, run_ensemble
 from simulators.epidemiology.places import find_states, load_places
-from simulators.epidemiology.summary import Summary, pooled
+from simulators.epidemiology.summary import GROWTH_DAY, Summary, pooled
 from simulators.published import read_parsed
 
 BIG_PEAK = 40
@@ -112,14 +121,49 @@ def errors(pairs: Sequence[tuple[Published, Summary]]) -> dict[str, float | int 
     }
 
 
+def fading(one: Published, disease: Disease) -> bool:
+    """Hospital prevalence of an epidemic that falls from the start: over the first four weeks a
+    case infects fewer than one."""
+    places, conditions = load_places(), published_conditions(one, disease)
+    people = places.people.sum(axis=1).astype(float)
+    left = 1 - immune_share(disease, one.immunity_percent, people)
+    unit = next_generation(places.contacts, people, disease.infectious_days)
+    chance = member_inputs(conditions, disease, places).transmission[: GROWTH_DAY + 1].mean()
+    return one.metric == "prevalence" and chance * spectral_radius(unit * left[:, None]) < 1
+
+
+def burden_by_r0(published: Sequence[Published]) -> dict[str, float | None]:
+    """By metric: rank correlation (Kendall's tau) of R0 and the published cumulative a head, over
+    pairs of queries at 60 % immunity, R0 up to 2.4 and the same seasonality. Of an epidemic it is
+    positive: a larger R0 never makes fewer ill."""
+    people = load_places().populations
+    found: dict[str, list[float]] = {metric: [] for metric in _METRICS}
+    for one, other in combinations(published, 2):
+        alike = (one.metric, one.season) == (other.metric, other.season)
+        fades = one.immunity_percent == other.immunity_percent == 60 and max(one.r0, other.r0) < 2.5
+        if alike and fades and one.r0 != other.r0:
+            first, second = (q.cumulative / np.median(people[list(q.places)]) for q in (one, other))
+            found[one.metric].append(float(np.sign((first - second) * (one.r0 - other.r0))))
+    return {metric: _mean(signs) for metric, signs in found.items()}
+
+
 def validate(
     published: Sequence[Published], disease: Disease, *, members: int, seed: int
 ) -> dict[str, object]:
-    """``errors`` of all queries and of those without high seasonality at 60 % immunity."""
+    """``errors`` of all queries, and of parts of them."""
     pairs = [(one, simulate(one, disease, members, seed)) for one in published]
+    fades = [fading(one, disease) for one in published]
     return {
         "all": errors(pairs),
         "excluding_high_60": errors([pair for pair in pairs if not pair[0].high_60]),
+        "excluding_60": errors([pair for pair in pairs if pair[0].immunity_percent != 60]),
+        "fading_prevalence": errors(
+            [pair for pair, fade in zip(pairs, fades, strict=True) if fade]
+        ),
+        "excluding_fading_prevalence": errors(
+            [p for p, fade in zip(pairs, fades, strict=True) if not fade]
+        ),
+        "published_burden_by_r0": burden_by_r0(published),
         "members": members,
         "seed": seed,
     }

@@ -60,7 +60,12 @@ def emulate(
 ) -> list[NDArray[np.int64]]:
     """(member, day, chosen place) of each scenario's metric. Deterministic in its arguments."""
     daily = [expected(one, places) for one, places in zip(scenarios, chosen, strict=True)]
-    weekly = predict(emulator, scenarios, chosen, daily)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # so small a network only pays for more
+    try:
+        weekly = predict(emulator, scenarios, chosen, daily)
+    finally:
+        torch.set_num_threads(threads)
     return [
         draw(
             curve,

@@ -102,6 +102,8 @@ def _counts(  # pragma: no cover - compiled
     factor = np.empty(weeks)
     before = np.empty(days, dtype=np.int64)
     part = np.empty(days)
+    day, drawn = np.empty(days, dtype=np.int64), np.empty(days, dtype=np.int64)
+    small, left, mass = np.empty(days), np.empty(days), np.empty(days)
     for d in range(days):
         at = min(max((d - MIDWEEK) / 7.0, 0.0), weeks - 1.0)
         before[d] = min(int(at), weeks - 2)
@@ -110,21 +112,42 @@ def _counts(  # pragma: no cover - compiled
         u, v = chance.latents[m, 0], chance.latents[m, 1]
         for w in range(weeks):
             factor[w] = np.exp(weekly[0, w] + weekly[1, w] * u + weekly[2, w] * v)
+        n = 0
         for d in range(days):
             low = factor[before[d]]
             mean = daily[d] * (low + part[d] * (factor[before[d] + 1] - low))
             if mean > LARGE:
                 x = chance.normal[m, d]
-                drawn = np.floor(mean + np.sqrt(mean) * x + (x * x - 1.0) / 6.0 + 0.5)
-                out[m, d] = max(int(drawn), 0)
+                count = np.floor(mean + np.sqrt(mean) * x + (x * x - 1.0) / 6.0 + 0.5)
+                out[m, d] = max(int(count), 0)
             elif chance.rank[m, d] <= 1.0 - mean:  # below exp(-mean), and no exponential needed
                 out[m, d] = 0
             else:
-                left = chance.rank[m, d]
-                mass = np.exp(-mean)
-                k = 0
-                while left > mass and (k < mean or mass > 1e-9):
-                    left -= mass
-                    k += 1
-                    mass *= mean * _ONE_OVER[k]
-                out[m, d] = k
+                day[n], small[n], left[n], mass[n] = d, mean, chance.rank[m, d], np.exp(-mean)
+                n += 1
+        _walk(small[:n], left[:n], mass[:n], drawn[:n])
+        for i in range(n):
+            out[m, day[i]] = drawn[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _walk(  # pragma: no cover - compiled
+    mean: NDArray[np.float64],
+    left: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    drawn: NDArray[np.int64],
+) -> None:
+    """Poisson counts by inversion, all of them a step at a time: the compiler takes several at
+    once. ``left`` are ranks, ``mass`` the chances of none; both are used up."""
+    drawn[:] = 0
+    going, k = len(mean), 0
+    while going > 0:
+        going = 0
+        over = _ONE_OVER[k + 1]
+        for i in range(len(mean)):
+            more = (left[i] > mass[i]) & ((k < mean[i]) | (mass[i] > 1e-9))
+            left[i] = left[i] - mass[i] if more else -1.0
+            mass[i] *= mean[i] * over
+            drawn[i] += more
+            going += more
+        k += 1

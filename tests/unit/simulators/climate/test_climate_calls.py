@@ -161,3 +161,34 @@ def test_every_tool_in_words(climate: ClimateSimulator) -> None:
 def test_fingerprint_is_a_stable_hash(climate: ClimateSimulator) -> None:
     assert climate.fingerprint() == ClimateSimulator().fingerprint()
     assert len(climate.fingerprint()) == 64
+
+
+def test_the_published_like_version_warms_less_from_a_warmer_past(
+    climate: ClimateSimulator,
+) -> None:
+    like = ClimateSimulator(version="published-like")
+    past = {**BERLIN, "year": 2000}
+
+    def change(simulator: ClimateSimulator) -> float:
+        after, before = (
+            ask(simulator, "diy_greenhouse", **GREENHOUSE),
+            ask(simulator, "history_temperature", **past),
+        )
+        return float(after.temperature_degc - before.temperature_degc)  # type: ignore[attr-defined]
+
+    assert change(like) == pytest.approx(0.585 * change(climate), abs=0.02)
+    one, other = (ask(s, "history_temperature", **past) for s in (like, climate))
+    assert 0.4 < one.temperature_degc - other.temperature_degc < 0.8  # type: ignore[attr-defined]
+    world = [ask(s, "global_temperature", year=2074, scenario="ssp245") for s in (like, climate)]
+    assert world[0].warming_degc < 0.6 * world[1].warming_degc  # type: ignore[attr-defined]
+    assert like.fingerprint() != climate.fingerprint()
+    assert "low sensitivity" in like.handbook()
+    assert "low sensitivity" not in climate.handbook()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"version": "newest"}, {"version": "published-like", "backend": "emulator"}]
+)
+def test_versions_that_are_not_there_are_refused(settings: dict[str, str]) -> None:
+    with pytest.raises(ArgumentError, match="version"):
+        ClimateSimulator(**settings)  # type: ignore[arg-type]
