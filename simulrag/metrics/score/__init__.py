@@ -14,6 +14,7 @@ from simulrag.metrics.score.readability import (
     Counts,
     counts,
     ease_band,
+    flesch,
     grade_band,
     readability,
     sentences,
@@ -26,6 +27,7 @@ from simulrag.metrics.score.robustness import (
     moves,
     same_calls,
     same_claims,
+    same_numbers,
 )
 from simulrag.metrics.score.specificity import (
     DETAILS,
@@ -60,6 +62,7 @@ __all__ = [
     "evidence_dependence",
     "evidence_used",
     "fleiss_kappa",
+    "flesch",
     "gain",
     "grade_band",
     "leave_one_out",
@@ -70,6 +73,7 @@ __all__ = [
     "readability",
     "same_calls",
     "same_claims",
+    "same_numbers",
     "sentences",
     "spearman",
     "specificity",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from simulrag.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -18,17 +21,44 @@ class Correlation:
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     """Fleiss' kappa (1971); ``counts[item][label]``: how many raters gave it.
 
-    None where one label alone was ever given, or nothing was. Raises InputError where items have
+    None where one label alone was ever given, or none. Raises InputError where items have
     different numbers of ratings, or fewer than two.
     """
-    raise NotImplementedError
+    import numpy as np
+
+    from simulrag.metrics.families.agreement import fleiss_kappa as resampled
+
+    ratings = {sum(item) for item in counts}
+    if len(ratings) > 1 or min(ratings, default=2) < 2:
+        raise InputError(
+            f"every item needs the same number of ratings, at least two; there are {ratings}"
+        )
+    if not counts:
+        return None
+    (kappa,) = resampled(np.asarray(counts), np.ones((1, len(counts))))
+    return None if np.isnan(kappa) else float(kappa)
 
 
 def spearman(one: Sequence[float], two: Sequence[float]) -> Correlation | None:
     """Spearman's rank correlation, ties by midrank; None for fewer than 3 pairs or a constant."""
-    raise NotImplementedError
+    from scipy.stats import spearmanr
+
+    return _correlated(spearmanr, one, two)
 
 
 def pearson(one: Sequence[float], two: Sequence[float]) -> Correlation | None:
     """Pearson's correlation; None for fewer than 3 pairs or a constant."""
-    raise NotImplementedError
+    from scipy.stats import pearsonr
+
+    return _correlated(pearsonr, one, two)
+
+
+def _correlated(
+    measure: Callable[..., Any], one: Sequence[float], two: Sequence[float]
+) -> Correlation | None:
+    if len(one) != len(two):
+        raise InputError(f"{len(one)} and {len(two)} values are no pairs")
+    if len(one) < 3 or len(set(one)) == 1 or len(set(two)) == 1:
+        return None
+    found = measure(one, two)
+    return Correlation(float(found.statistic), float(found.pvalue), len(one))
