@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from simulrag.errors import InputError
-
-
-@dataclass(frozen=True)
-class Correlation:
-    """A correlation coefficient, its two-sided p-value, and the number of pairs."""
-
-    value: float
-    p: float
-    n: int
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
@@ -39,15 +29,15 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     return None if np.isnan(kappa) else float(kappa)
 
 
-def spearman(one: Sequence[float], two: Sequence[float]) -> Correlation | None:
-    """Spearman's rank correlation, ties by midrank; None for fewer than 3 pairs or a constant."""
+def spearman(one: Sequence[float], two: Sequence[float]) -> tuple[float, float] | None:
+    """Spearman's rank correlation and its two-sided p-value, ties by midrank; else as pearson."""
     from scipy.stats import spearmanr
 
     return _correlated(spearmanr, one, two)
 
 
-def pearson(one: Sequence[float], two: Sequence[float]) -> Correlation | None:
-    """Pearson's correlation; None for fewer than 3 pairs or a constant."""
+def pearson(one: Sequence[float], two: Sequence[float]) -> tuple[float, float] | None:
+    """Pearson's correlation and its two-sided p-value; None below 3 pairs and for a constant."""
     from scipy.stats import pearsonr
 
     return _correlated(pearsonr, one, two)
@@ -55,10 +45,10 @@ def pearson(one: Sequence[float], two: Sequence[float]) -> Correlation | None:
 
 def _correlated(
     measure: Callable[..., Any], one: Sequence[float], two: Sequence[float]
-) -> Correlation | None:
+) -> tuple[float, float] | None:
     if len(one) != len(two):
         raise InputError(f"{len(one)} and {len(two)} values are no pairs")
     if len(one) < 3 or len(set(one)) == 1 or len(set(two)) == 1:
         return None
     found = measure(one, two)
-    return Correlation(float(found.statistic), float(found.pvalue), len(one))
+    return float(found.statistic), float(found.pvalue)

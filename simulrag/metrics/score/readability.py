@@ -12,12 +12,6 @@ from dataclasses import dataclass
 COUNTER = "simulrag-en-1"
 """Names the rules by which sentences, words and syllables are counted here."""
 
-_EASE = (
-    *((90, "very easy"), (80, "easy"), (70, "fairly easy"), (60, "standard")),
-    *((50, "fairly difficult"), (30, "difficult")),
-)
-_GRADE = ((5, "elementary"), (9, "middle school"), (12, "high school"), (16, "undergraduate"))
-
 _ITEM = re.compile(r"\s*(?:[-*+•–]|#+|>|\(?(?:\d{1,3}|[a-z])[.)])\s+|\s*\|")
 _RULE = re.compile(r"[\s|:=*_-]*")
 _END = re.compile(r"([^\s(]*?)[.!?]+[\"'”’)\]*]*\s+(?=[\"'“‘(\[*]*[A-Z0-9])")
@@ -126,16 +120,6 @@ def syllables(word: str) -> int:
         known = _UNITS.get(part.lower()) if not spelled else None
         total += known or (len(part) if spelled else _spoken(part.lower()))
     return max(1, total)
-
-
-def ease_band(fre: float) -> str:
-    """The band of a reading ease, as the published code draws them."""
-    return next((name for least, name in _EASE if fre >= least), "very difficult")
-
-
-def grade_band(fkgl: float) -> str:
-    """The band of a grade level, as the published code draws them."""
-    return next((name for below, name in _GRADE if fkgl < below), "graduate")
 
 
 def _blocks(text: str) -> list[str]:

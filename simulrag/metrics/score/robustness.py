@@ -1,24 +1,19 @@
 """Whether an answer stays when its question is only worded anew, and moves when that changes.
 
 Claims are compared as they were read (``simulrag.method.reading``): numbers as numbers, each at its
-own rounding and in its own unit, signs aside. The similarity of texts comes last: it hardly sees a
-wrong number.
+own rounding and in its own unit, signs aside.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from simulrag.method.numbers import numbers
 from simulrag.method.reading import ClaimReading, StatedRange, stated_range
 from simulrag.records import Evidence, Record, ToolCall
 
 _SIGNS = {"rises": 1, "falls": -1, "same": 0}
-
-Said = tuple[str, object]
-"""What kind of thing a claim says (number, direction, class) and what."""
 
 
 class SameClaims(Record):
@@ -30,40 +25,24 @@ class SameClaims(Record):
     said: dict[str, int]
     repeated: dict[str, int]
 
-    def share(self, kind: str | None = None) -> float | None:
-        """The share that is repeated, of one kind or of all; None where nothing was said."""
-        said, repeated = (
-            sum(counts.values()) if kind is None else counts.get(kind, 0)
-            for counts in (self.said, self.repeated)
+    def share(self, *kinds: str) -> float | None:
+        """The share that is repeated, of some kinds or of all; None where nothing was said."""
+        said = sum(self.said[kind] for kind in kinds or self.said if kind in self.said)
+        return (
+            sum(self.repeated.get(kind, 0) for kind in kinds or self.said) / said if said else None
         )
-        return repeated / said if said else None
 
 
 class Moves(Record):
-    """Whether an answer moved as the simulator did, when its question changed.
+    """Numbers and differences that a new answer gives, and those that the new runs have as well."""
 
-    ``values``: numbers of the new answer, and ``values_right`` those that hold for the new run.
-    ``directions``: differences that were said, between the two answers or of two runs, and
-    ``directions_right`` those that the runs have as well.
-    """
-
-    values: int = 0
-    values_right: int = 0
-    directions: int = 0
-    directions_right: int = 0
+    compared: int
+    right: int
 
     @property
     def moved(self) -> bool | None:
-        """Whether all are right; None where there was nothing to compare."""
-        if not self.values + self.directions:
-            return None
-        return self.values_right == self.values and self.directions_right == self.directions
-
-
-def same_numbers(one: str, two: str) -> bool:
-    """Whether two wordings hold the same numbers: a paraphrase with others asks something else."""
-    first, second = (Counter(number.value for number in numbers(text)) for text in (one, two))
-    return first == second
+        """Whether the answer moved as the simulator did; None where nothing was compared."""
+        return self.right == self.compared if self.compared else None
 
 
 def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
@@ -85,15 +64,10 @@ def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> Sam
     repeated: Counter[str] = Counter()
     for claims, others in ((one, two), (two, one)):
         for claim in claims:
-            for kind, what in _said(claim):
+            told = [_said(other) for other in others if _same(other, claim)]
+            for kind, what in _said(claim).items():
                 said[kind] += 1
-                repeated[kind] += any(
-                    _equal(what, told)
-                    for other in others
-                    if _subject(other) == _subject(claim)
-                    for kind_told, told in _said(other)
-                    if kind_told == kind
-                )
+                repeated[kind] += any(kind in t and _equal(what, t[kind]) for t in told)
     return SameClaims(said=dict(said), repeated=dict(repeated))
 
 
@@ -103,58 +77,43 @@ def moves(
     before: Sequence[Evidence],
     after: Sequence[Evidence],
 ) -> Moves:
-    """How far an answer moved as the simulator did.
+    """How far an answer moved as the simulator did: in its numbers and in their differences.
 
     ``old`` was read against the runs ``before``, ``new`` against the runs ``after``; run k of the
-    one is run k of the other with an argument changed.
+    one is run k of the other with an argument changed. Compared are each number with its new run,
+    each with the same output's number in the old answer, and each direction between two runs.
     """
-    counts: Counter[str] = Counter()
-    stated = [(claim, _range(claim)) for claim in old]
+    right: list[bool] = []
     for claim in new:
-        size, told = _size(after, claim.run, claim.output), _range(claim)
+        told = _said(claim)
+        size, base = (_size(after, run, claim.output) for run in (claim.run, claim.against))
+        number, start = told.get("number"), _size(before, claim.run, claim.output)
         if size is None:
             continue
-        base = _size(after, claim.against, claim.output)
         if base is not None and claim.direction is not None:
-            counts["directions"] += 1
-            counts["directions_right"] += _SIGNS[claim.direction] == _sign(size - base)
-        if told is None or claim.against is not None:
-            continue
-        counts["values"] += 1
-        counts["values_right"] += told.holds_for(size)
-        was = next((s for other, s in stated if s and _subject(other) == _subject(claim)), None)
-        start = _size(before, claim.run, claim.output)
-        if was is not None and start is not None:
-            counts["directions"] += 1
-            counts["directions_right"] += _follows(was, told, start, size)
-    return Moves(**counts)
+            right.append(_SIGNS[claim.direction] == _sign(size - base))
+        if isinstance(number, StatedRange) and claim.against is None:
+            right.append(number.holds_for(size))
+            for other in old:
+                was = _said(other).get("number")
+                if start is not None and isinstance(was, StatedRange) and _same(other, claim):
+                    right.append(_follows(was, number, start, size))
+    return Moves(compared=len(right), right=sum(right))
 
 
-def cosine(one: Sequence[float], two: Sequence[float]) -> float | None:
-    """Cosine of two vectors; None where one has no length. Raises ValueError for two widths."""
-    lengths = math.hypot(*one) * math.hypot(*two)
-    return sum(a * b for a, b in zip(one, two, strict=True)) / lengths if lengths else None
+def _same(one: ClaimReading, two: ClaimReading) -> bool:
+    """Whether two claims are about the same output of the same run or runs."""
+    return (one.output, one.run, one.against) == (two.output, two.run, two.against)
 
 
-def _subject(claim: ClaimReading) -> tuple[str | None, int | None, int | None]:
-    return claim.output, claim.run, claim.against
-
-
-def _said(claim: ClaimReading) -> Iterator[Said]:
-    """What a claim says of a listed output."""
-    if claim.output is None:
-        return
-    stated = _range(claim)
-    if stated is not None:
-        yield "number", stated
-    if claim.direction is not None:
-        yield "direction", claim.direction
-    if claim.class_word is not None:
-        yield "class", claim.class_word.casefold()
-
-
-def _range(claim: ClaimReading) -> StatedRange | None:
-    return None if claim.value is None else stated_range(claim.value)
+def _said(claim: ClaimReading) -> dict[str, object]:
+    """What a claim says of a listed output, by kind."""
+    said = {
+        "number": stated_range(claim.value or ""),
+        "direction": claim.direction,
+        "class": claim.class_word and claim.class_word.casefold(),
+    }
+    return {} if claim.output is None else {kind: what for kind, what in said.items() if what}
 
 
 def _equal(one: object, two: object) -> bool:
@@ -169,12 +128,10 @@ def _middle(stated: StatedRange) -> float:
 
 
 def _size(evidence: Sequence[Evidence], run: int | None, output: str | None) -> float | None:
-    """The size of a run's output; None where there is no such number."""
-    if run is None or output is None or not 1 <= run <= len(evidence):
-        return None
-    value = evidence[run - 1].outputs.get(output)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number else None  # type: ignore[arg-type]
+    """A run's output; None where there is no such number."""
+    known = run is not None and 1 <= run <= len(evidence)
+    value = evidence[run - 1].outputs.get(output or "") if run and known else None
+    return float(value) if isinstance(value, int | float) and value is not True else None
 
 
 def _follows(was: StatedRange, told: StatedRange, start: float, size: float) -> bool:

@@ -36,14 +36,21 @@ def voted(labels: Sequence[Sequence[Marks]]) -> list[tuple[Mark, ...]]:
     Raises InputError for marks that are no marks, and for judges who saw another number of claims
     or details.
     """
-    claims = _checked(labels)
-    width = next((len(marks) for judge in labels for marks in judge if marks is not None), 0)
+    given = [marks for judge in labels for marks in judge if marks is not None]
+    wrong = next((mark for marks in given for mark in marks if mark not in get_args(Mark)), None)
+    if wrong is not None:
+        raise InputError(f"a judge's mark is one of {', '.join(get_args(Mark))}, not {wrong!r}")
+    if len(set(map(len, given))) > 1 or len(set(map(len, labels))) > 1:
+        raise InputError(
+            "every judge marks the same claims and details: give None for a claim that a judge "
+            "left out, never a shorter list"
+        )
     return [
         tuple(
             majority([marks[detail] for marks in claim if marks is not None])
-            for detail in range(width)
+            for detail in range(len(given[0]) if given else 0)
         )
-        for claim in claims
+        for claim in zip(*labels, strict=True)
     ]
 
 
@@ -74,33 +81,7 @@ def specificity(
         raise InputError(
             f"{len(shares)} details need as many weights, none negative; given {list(weights)}"
         )
-    pairs = [
-        (weight, share)
-        for weight, share in zip(weights, shares, strict=False)
-        if share is not None and weight
-    ]
-    total = sum(weight for weight, _ in pairs)
-    if not total:
+    pairs = [(w, s) for w, s in zip(weights, shares, strict=False) if s is not None and w]
+    if not pairs:
         return 0.0 if undefined_as_zero else None
-    return sum(weight * share for weight, share in pairs) / total
-
-
-def _checked(labels: Sequence[Sequence[Marks]]) -> list[tuple[Marks, ...]]:
-    """By claim, every judge's marks. Raises InputError."""
-    known = get_args(Mark)
-    widths = set()
-    for judge, claims in enumerate(labels):
-        for claim, marks in enumerate(claims):
-            wrong = next((mark for mark in marks or () if mark not in known), None)
-            if wrong is not None:
-                raise InputError(
-                    f"judge {judge}, claim {claim}: {wrong!r} is none of {', '.join(known)}"
-                )
-            if marks is not None:
-                widths.add(len(marks))
-    if len(widths) > 1 or len({len(claims) for claims in labels}) > 1:
-        raise InputError(
-            "every judge marks the same claims and details: give None for a claim that a judge "
-            "left out, never a shorter list"
-        )
-    return list(zip(*labels, strict=True))
+    return sum(w * s for w, s in pairs) / sum(w for w, _ in pairs)
