@@ -19,7 +19,7 @@ _BEFORE_NAMES = frozenset(str.split("dr mr mrs ms prof st vs cf e.g i.e approx c
 _BEFORE_NUMBERS = frozenset(str.split("no nos fig figs eq eqs sec tab ch vol p pp al"))
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Z]")
 
-_WORD = re.compile(r"[^\s—]*[^\W_][^\s—]*")
+_WORD = re.compile(r"[^\s—]*[^\W_][^\s—]*(?: (?=[%°])\S+)?")
 _PART = re.compile(r"\d|%|°|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNITS = {
     **{"km": 4, "m": 2, "cm": 4, "mm": 4, "kg": 3, "mg": 3, "kw": 3, "mw": 3, "gt": 3},
@@ -34,7 +34,7 @@ _SILENT = re.compile(
     r"|(?<=[a-z][^aeiouy])e(?=(?:ly|ments?|ful|fully|less|ness|where|lines?|works?|ty|things?|fore)$)|^y"
 )
 _HIATUS = re.compile(
-    r"i(?=a(?!g$|ges?$)|o(?!n)|u|et)|(?<![qg])u(?=[ao](?!$)|i(?=ty|ng|st))|e(?=o(?!us|n)|ing$|um)"
+    r"i(?=a(?!g$|ges?$)|o(?!n)|u|et)|(?<![qg])u(?=[ao](?!$)|i(?=ty|ng|st))|e(?=o(?!us|n|p)|ing$|um)"
     r"|[aeo]y?(?=ing$)|y(?=[aeiou])|(?<=cr)e(?=at)|(?<=sc)i(?=en)"
 )
 _SOFT = re.compile(r"(?:(?<!^s)[ctsg]i|(?<!^)[xs]ci)(?=a[ln]|ou|en|on)")

@@ -137,7 +137,7 @@ def _size(evidence: Sequence[Evidence], run: int | None, output: str | None) -> 
 def _follows(was: StatedRange, told: StatedRange, start: float, size: float) -> bool:
     """Whether two stated numbers differ as the two runs do, as far as their rounding tells."""
     if told.low < was.high and was.low < told.high:
-        return was.holds_for(size) or told.holds_for(start)
+        return told.holds_for(start) or (was.holds_for(start) and was.holds_for(size))
     return _sign(told.low - was.low) == _sign(abs(size) - abs(start))
 
 
