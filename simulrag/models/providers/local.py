@@ -144,17 +144,19 @@ class LocalProvider(Provider):
             "top_logprobs": 1,
             "cache_prompt": False,  # with a cached prefix equal calls differ by some percent
         }
+        if len(ids) >= self.settings.local.context:
+            raise self._too_long()
         response = self._complete(body)
-        reply = self._reply(response, Sampling(max_output_tokens=len(ids)), forced=True)
-        found = response["choices"][0]["logprobs"]["content"]
+        choices = response.get("choices") or [{}]
+        found = (choices[0].get("logprobs") or {}).get("content", [])
+        if len(found) == len(ids):  # the limit of tokens that was set, no other
+            choices[0]["finish_reason"] = "stop"
+        reply = self._reply(response, Sampling())
         if [one["id"] for one in found] != ids:
-            raise ReplyTruncated(
-                f"{len(ids)} tokens were forced and {len(found)} came back, or others; prompt and "
-                f"answer may exceed the context of {self.settings.local.context} tokens: raise "
-                "local.context"
-            )
-        measured = [[one["id"], round(one["logprob"], 6)] for one in found]
-        return replace(reply, text=measured_text(measured))
+            raise ModelUnavailable("llama.cpp wrote other tokens than those that were forced")
+        return replace(
+            reply, text=measured_text([[one["id"], round(one["logprob"], 6)] for one in found])
+        )
 
     def _tokens(self, text: str) -> list[int]:
         """The ids that the model's own tokenizer gives a text, marks in it read as plain text."""
@@ -162,10 +164,18 @@ class LocalProvider(Provider):
 
         answer = httpx2.post(
             f"{self._engine().listening_address}/tokenize",
-            json={"content": text, "add_special": False, "parse_special": False},
+            json={"content": text, "parse_special": False, "with_pieces": True},
             headers={"Authorization": f"Bearer {self._key}"},
+            timeout=None,  # it may still be loading
+            trust_env=False,  # no proxy leads to this machine
         )
-        return [int(id) for id in answer.raise_for_status().json()["tokens"]]
+        tokens = answer.raise_for_status().json()["tokens"]
+        if not all(isinstance(token["piece"], str) for token in tokens):
+            raise NotOffered(
+                "a token of the answer is a part of a character (as in an emoji): llama.cpp's "
+                "grammars cannot force it"
+            )
+        return [int(token["id"]) for token in tokens]
 
     def _engine(self) -> Any:
         if self._server is None:
@@ -195,7 +205,7 @@ class LocalProvider(Provider):
                 "xllamacpp knows, or too large for the memory"
             ) from None
 
-    def _reply(self, response: Any, sampling: Sampling, *, forced: bool = False) -> ProviderReply:
+    def _reply(self, response: Any, sampling: Sampling) -> ProviderReply:
         error = response.get("error")
         if error is not None:
             said = str(error.get("message", "no reason"))
@@ -213,17 +223,20 @@ class LocalProvider(Provider):
             output_tokens=counted["completion_tokens"],
             cached_input_tokens=details.get("cached_tokens", 0),
         )
-        if choice["finish_reason"] == "length" and not forced:
+        if choice["finish_reason"] == "length":
             if sampling.max_output_tokens == usage.output_tokens:
                 raise cut_off(sampling.max_output_tokens, usage)
-            raise ReplyTruncated(
-                f"prompt and reply exceed the context of {self.settings.local.context} tokens; "
-                "raise local.context"
-            )
+            raise self._too_long()
         return ProviderReply(
             text=choice["message"].get("content") or "",
             usage=usage,
             model_version=self._version,
+        )
+
+    def _too_long(self) -> ReplyTruncated:
+        return ReplyTruncated(
+            f"prompt and reply exceed the context of {self.settings.local.context} tokens; "
+            "raise local.context"
         )
 
 
