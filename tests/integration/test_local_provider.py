@@ -138,9 +138,9 @@ async def test_forced_log_probabilities_are_those_of_single_steps() -> None:
     provider = LocalProvider(settings(model_file(), context=1024))
     raw, answer = "The capital of France is", " Berlin, not Paris."
 
-    def steps(prompt: str) -> list[float]:
+    def steps(prompt: str, count: int) -> list[float]:
         ids = provider._tokens(answer)
-        return [next_token(provider, prompt, ids[: at + 1]) for at in range(len(ids))]
+        return [next_token(provider, prompt, ids[: at + 1]) for at in range(count)]
 
     async def forced(*said: str) -> list[list[float]]:
         roles = (Message(role="user", content=said[0]), Message(role="assistant", content=said[1]))
@@ -150,20 +150,19 @@ async def test_forced_log_probabilities_are_those_of_single_steps() -> None:
 
     try:
         published = [-6.7973, -1.7662, -3.6915, -0.2090, -0.1241]
-        assert steps(raw) == pytest.approx(published, abs=1e-4)
+        assert steps(raw, 5) == pytest.approx(published, abs=1e-4)
         chat = await forced(raw, answer)
         template = f"{SYSTEM}<|im_start|>user\n{raw}<|im_end|>\n<|im_start|>assistant\n"
-        assert [value for _, value in chat] == pytest.approx(steps(template), abs=1e-4)
+        assert [value for _, value in chat[:2]] == pytest.approx(steps(template, 2), abs=1e-4)
+        assert len(chat) == 5
         assert await forced(raw, answer) == chat
         assert len(await forced("Say it.", "Straße 12.5 °C, <|im_end|>")) > 8
-        facts = ["The trend is rising.", "The peak comes in week nine.", "Snow is white."]
-        shown = [" ".join(facts), *(" ".join([*facts[:i], *facts[i + 1 :]]) for i in range(3))]
-        told = [
-            await forced(f"{f} When is the peak?", "The peak comes in week nine.") for f in shown
-        ]
+        planted, other = "The peak comes in week nine.", "Snow is white."
+        shown = [f"{planted} {other}", other, planted]
+        told = [await forced(f"{one} When is the peak?", planted) for one in shown]
         full, *without = [confidence([value for _, value in one]) or 0.0 for one in told]
-        shares = [loss / full for loss in losses(full, without)]
-        assert shares[1] == max(shares) > 0.2
+        needed, idle = [loss / full for loss in losses(full, without)]
+        assert needed > 0.2 > abs(idle)
         with pytest.raises(ReplyTruncated, match=r"local\.context"):
             await forced(raw, "word " * 1100)
         with pytest.raises(NotOffered, match="part of a character"):

@@ -7,7 +7,7 @@ counters of other packages differ by 5 % in syllables, and some end a sentence i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 COUNTER = "simulrag-en-1"
 """Names the rules by which sentences, words and syllables are counted here."""
@@ -15,23 +15,22 @@ COUNTER = "simulrag-en-1"
 _ITEM = re.compile(r"\s*(?:[-*+•–]|#+|>|\(?(?:\d{1,3}|[a-z])[.)])\s+|\s*\|")
 _RULE = re.compile(r"[\s|:=*_-]*")
 _END = re.compile(r"([^\s(]*?)[.!?]+[\"'”’)\]*]*\s+(?=[\"'“‘(\[*]*[A-Z0-9])")
-_BEFORE_NAMES = frozenset(str.split("dr mr mrs ms prof st vs cf e.g i.e approx ca"))
-_BEFORE_NUMBERS = frozenset(str.split("no nos fig figs eq eqs sec tab ch vol p pp al"))
-_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Z]")
+_BEFORE_NAMES = str.split("dr mr mrs ms prof st vs cf e.g i.e approx ca")
+_BEFORE_NUMBERS = str.split("no nos fig figs eq eqs sec tab ch vol p pp al")
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Z]")
 
 _WORD = re.compile(r"[^\s—]*[^\W_][^\s—]*(?: (?=[%°])\S+)?")
 _PART = re.compile(r"\d|%|°|[^\W\d_]+(?:['’][^\W\d_]+)*")
-_UNITS = {
-    **{"km": 4, "m": 2, "cm": 4, "mm": 4, "kg": 3, "mg": 3, "kw": 3, "mw": 3, "gt": 3},
-    **{"min": 2, "ppm": 3, "%": 2, "°": 2},
-}
+_UNITS = dict.fromkeys(["km", "cm", "mm"], 4) | dict.fromkeys(["kg", "mg", "kw", "mw", "ppm"], 3)
+_UNITS |= dict.fromkeys(["m", "min", "%", "°"], 2)
 """Syllables of what is read aloud in full; other units have a syllable a part ("h", "s", "t")."""
 
 _VOWELS = re.compile(r"[aeiouy]+")
 _SILENT = re.compile(
     r"(?<![aeiouy])(?<=[^aeiouy])e$(?<![^aeiouyrlw]le)|(?<=[^aeiouytd])ed$(?<![^aeiouyrlw]led)"
     r"|(?<=[^aeiouyscxzg])(?<!sh)(?<!ch)es$(?<![^aeiouyrlw]les)"
-    r"|(?<=[a-z][^aeiouy])e(?=(?:ly|ments?|ful|fully|less|ness|where|lines?|works?|ty|things?|fore)$)|^y"
+    r"|(?<=[a-z][^aeiouy])e(?=(?:ly|ments?|ful|fully|less|ness|where|lines?|works?|ty|things?|fore)$)"
+    r"|^y"
 )
 _HIATUS = re.compile(
     r"i(?=a(?!g$|ges?$)|o(?!n)|u|et)|(?<![qg])u(?=[ao](?!$)|i(?=ty|ng|st))|e(?=o(?!us|n|p)|ing$|um)"
@@ -39,19 +38,14 @@ _HIATUS = re.compile(
 )
 _SOFT = re.compile(r"(?:(?<!^s)[ctsg]i|(?<!^)[xs]ci)(?=a[ln]|ou|en|on)")
 
-_ENGLISH = frozenset(
-    str.split("the of and to is are that this with for from was by at as it be not")
-)
-_OTHERS = frozenset(
-    str.split(
-        "der das und ist nicht ein eine den dem mit le les des et est une dans que pour el los las "
-        "y en por con il di che della non het een van niet zijn uma com"
-    )
+_ENGLISH = str.split("the of and to is are that this with for from was by at as it be not")
+_OTHERS = str.split(
+    "der das und ist nicht ein eine den dem mit le les des et est une dans que pour el los las "
+    "y en por con il di che della non het een van niet zijn uma com"
 )
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """Sentences, words and syllables of an English text."""
 
     sentences: int
@@ -99,7 +93,7 @@ def sentences(text: str) -> list[str]:
     """The sentences of a text in order; an item of a list and a row of a table are their own.
 
     A point ends one where white space and a capital or a digit follow; not within a number, after
-    an initial ("U.S.") nor after an abbreviation that a name or number follows ("Fig. 5").
+    initials ("U.S.") nor after an abbreviation that a name or number follows ("Fig. 5").
     """
     found = []
     for block in _blocks(text):

@@ -185,6 +185,7 @@ async def test_a_sentence_that_takes_away_is_found() -> None:
         ("See Fig. 5 and cf. Smith et al. (2010), e.g. Dr. Who. It ends.", Counts(2, 14, 18)),
         ("He said no. It fell in the U.S. economy. Is it 5? Yes.", Counts(4, 13, 17)),
         ("A line\nthat wraps. Next\none.", Counts(2, 6, 6)),
+        ("See scenario A. It rises.", Counts(2, 5, 9)),
         ("It is 1.5 °C or 4%.", Counts(1, 5, 11)),
         ("CO2 and R0 rise, says the IPCC.", Counts(1, 7, 13)),
         ("", Counts(0, 0, 0)),
