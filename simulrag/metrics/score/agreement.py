@@ -18,12 +18,12 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
 
     from simulrag.metrics.families.agreement import fleiss_kappa as resampled
 
-    ratings = {sum(item) for item in counts}
+    ratings = sorted({int(sum(item)) for item in counts})
     if len(ratings) > 1 or min(ratings, default=2) < 2:
         raise InputError(
             f"every item needs the same number of ratings, at least two; there are {ratings}"
         )
-    if not counts:
+    if not ratings:
         return None
     (kappa,) = resampled(np.asarray(counts), np.ones((1, len(counts))))
     return None if np.isnan(kappa) else float(kappa)

@@ -26,7 +26,7 @@ def confidence(logprobs: Sequence[float]) -> float | None:
     for at, value in enumerate(logprobs):
         if math.isnan(value) or value > _ROUNDING:
             raise InputError(f"token {at}: {value} is no log-probability (at most 0)")
-    return min(1.0, math.exp(fmean(logprobs))) if logprobs else None
+    return min(1.0, math.exp(fmean(logprobs))) if len(logprobs) else None
 
 
 def context_use(full: float, without: Sequence[float]) -> tuple[float | None, float | None]:
@@ -36,7 +36,7 @@ def context_use(full: float, without: Sequence[float]) -> tuple[float | None, fl
     CU / ``full`` identically: a rescaling, no second finding. (None, None) without evidence;
     CU_rel None where ``full`` is 0. Raises InputError for what is no probability.
     """
-    if not without:
+    if not len(without):
         return None, None
     use = fmean(losses(full, without))
     return use, use / full if full else None

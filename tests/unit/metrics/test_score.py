@@ -271,7 +271,11 @@ def test_evidence_that_verdicts_depend_on() -> None:
 
 def test_kappa_and_correlations() -> None:
     counts = np.random.default_rng(5).multinomial(4, [0.5, 0.3, 0.2], size=30)
-    assert fleiss_kappa(counts.tolist()) == pytest.approx(fleiss_of_statsmodels(counts))
+    assert (
+        fleiss_kappa(counts)
+        == fleiss_kappa(counts.tolist())
+        == pytest.approx(fleiss_of_statsmodels(counts))
+    )
     assert fleiss_kappa([]) is None
     assert fleiss_kappa([[2, 0], [2, 0]]) is None
     for wrong in ([[2, 0], [3, 0]], [[1, 0]]):
