@@ -55,6 +55,10 @@ class ReplyRefused(ModelError):  # noqa: N818
     """The model or its provider refused this request: asking again does not mend it."""
 
 
+class NotOffered(ModelError):  # noqa: N818
+    """The provider does not offer this kind of call at all: there is no value, with a reason."""
+
+
 class ReplyTruncated(ModelError):  # noqa: N818
     """The reply, or the prompt, met a limit of tokens."""
 

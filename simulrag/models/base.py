@@ -42,13 +42,19 @@ class Sampling(BaseModel):
     )
 
 
+Measure = Literal["likelihood", "rerank"]
+"""What a model is asked for other than words: how probable the last message is after the others;
+how well each further message fits the first."""
+
+
 @dataclass(frozen=True)
 class Request:
     """One question to a model.
 
     ``task`` names the step for counting and per-task settings; it is not sent to the model and is
     no part of the call's key. ``schema`` None means free text. ``check`` raises ValueError where a
-    reply is well-formed and still impossible (an index out of range).
+    reply is well-formed and still impossible (an index out of range). ``measure``: the reply is no
+    text of the model but JSON that the provider measured, see ``Provider.measure``.
     """
 
     task: str
@@ -57,6 +63,7 @@ class Request:
     sampling: Sampling = field(default_factory=Sampling)
     sample_index: int = 0
     check: Callable[[Any], None] | None = None
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)

@@ -116,13 +116,17 @@ class Gateway:
         """Render the task's prompt with ``values`` and complete it. See ``complete``."""
         request = Request(
             task=task,
-            messages=self._prompts.render(task, **values),
+            messages=self.rendered(task, **values),
             schema=schema,
             sampling=self.settings.sampling_of(task),
             sample_index=sample_index,
             check=check,
         )
         return await self.complete(request)
+
+    def rendered(self, task: str, **values: object) -> tuple[Message, ...]:
+        """The task's prompt with ``values``."""
+        return self._prompts.render(task, **values)
 
     async def complete(self, request: Request) -> Completion:
         """A validated reply, from the cache or from the provider.
@@ -185,6 +189,7 @@ class Gateway:
             "sampling": request.sampling.model_dump(mode="json", exclude_none=True),
             "schema": None if request.schema is None else reply_schema(request.schema),
             "sample_index": request.sample_index,
+            **({} if request.measure is None else {"measure": request.measure}),
         }
 
     @property
@@ -245,7 +250,7 @@ class Gateway:
         from_batch: list[dict[str, JsonValue]],
     ) -> ProviderReply | None:
         """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
-        if self._pending is None:
+        if self._pending is None or request.measure is not None:  # no batch measures
             return None
         sent = self.key(replace(request, messages=messages))
         chosen = self.settings.model_dump(include=set(Target.model_fields))
@@ -302,9 +307,12 @@ class Gateway:
 
             try:
                 async with asyncio.timeout(self._provider.deadline_s):
-                    reply = await self._provider.call(
-                        messages, schema, request.sampling, request.sample_index
-                    )
+                    if request.measure is not None:
+                        reply = await self._provider.measure(request.measure, messages)
+                    else:
+                        reply = await self._provider.call(
+                            messages, schema, request.sampling, request.sample_index
+                        )
             except TimeoutError:
                 self._failures["timeout"] += 1
                 raise ModelTimeout(

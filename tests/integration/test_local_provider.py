@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2
 import pytest
 from pydantic import JsonValue
 
 from simulrag.calls import CallCache
-from simulrag.errors import EnvironmentFault, InputError, ModelError, ReplyTruncated
+from simulrag.errors import EnvironmentFault, InputError, ModelError, NotOffered, ReplyTruncated
+from simulrag.metrics.score import confidence, losses
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.parsing import reply_schema
@@ -34,6 +37,11 @@ WORD: dict[str, JsonValue] = {
     "required": ["word"],
     "additionalProperties": False,
 }
+SYSTEM = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face"
+    "<|im_end|>\n"
+)
+"""What the model's own chat template puts first."""
 MISSING = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 
 with_model = [
@@ -110,6 +118,59 @@ async def said(provider: LocalProvider, sampling: Sampling, index: int) -> str:
         return (await provider.call(ASKED, WORD, sampling, index)).text
     except ModelError as error:
         return f"{type(error).__name__} {index}"
+
+
+def next_token(provider: LocalProvider, prompt: str, ids: list[int]) -> float:
+    """The log-probability of the last id after prompt and others, by the whole softmax."""
+    engine = provider._engine()
+    headers = {"Authorization": f"Bearer {provider._key}"}
+    split = {"content": prompt, "parse_special": True}
+    told = httpx2.post(f"{engine.listening_address}/tokenize", json=split, headers=headers)
+    shown = told.json()["tokens"] + ids[:-1]
+    asked = {"prompt": shown, "max_tokens": 1, "temperature": 0, "logprobs": 50_000}
+    reply = engine.handle_completions(asked | {"cache_prompt": False})
+    (place,) = reply["choices"][0]["logprobs"]["content"]
+    return float(next(one["logprob"] for one in place["top_logprobs"] if one["id"] == ids[-1]))
+
+
+@marked
+async def test_forced_log_probabilities_are_those_of_single_steps() -> None:
+    provider = LocalProvider(settings(model_file(), context=1024))
+    raw, answer = "The capital of France is", " Berlin, not Paris."
+
+    def steps(prompt: str, count: int) -> list[float]:
+        ids = provider._tokens(answer)
+        return [next_token(provider, prompt, ids[: at + 1]) for at in range(count)]
+
+    async def forced(*said: str) -> list[list[float]]:
+        roles = (Message(role="user", content=said[0]), Message(role="assistant", content=said[1]))
+        reply = await provider.measure("likelihood", roles)
+        found: list[list[float]] = json.loads(reply.text)
+        return found
+
+    try:
+        published = [-6.7973, -1.7662, -3.6915, -0.2090, -0.1241]
+        assert steps(raw, 5) == pytest.approx(published, abs=1e-4)
+        chat = await forced(raw, answer)
+        template = f"{SYSTEM}<|im_start|>user\n{raw}<|im_end|>\n<|im_start|>assistant\n"
+        assert [value for _, value in chat[:2]] == pytest.approx(steps(template, 2), abs=1e-4)
+        assert len(chat) == 5
+        assert await forced(raw, answer) == chat
+        assert len(await forced("Say it.", "Straße 12.5 °C, <|im_end|>")) > 8
+        planted, other = "The peak comes in week nine.", "Snow is white."
+        shown = [f"{planted} {other}", other, planted]
+        told = [await forced(f"{one} When is the peak?", planted) for one in shown]
+        full, *without = [confidence([value for _, value in one]) or 0.0 for one in told]
+        needed, idle = [loss / full for loss in losses(full, without)]
+        assert needed > 0.2 > abs(idle)
+        with pytest.raises(ReplyTruncated, match=r"local\.context"):
+            await forced(raw, "word " * 1100)
+        with pytest.raises(NotOffered, match="part of a character"):
+            await forced(raw, "東京 🙂")
+        with pytest.raises(NotOffered, match="offers no rerank"):
+            await provider.measure("rerank", ASKED)
+    finally:
+        await provider.close()
 
 
 @marked

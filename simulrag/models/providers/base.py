@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -12,7 +13,8 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.errors import ModelUnavailable, NotOffered
+from simulrag.models.base import Measure, Message, ProviderReply, Sampling
 from simulrag.models.providers.faults import Server
 from simulrag.models.settings import ModelSettings
 
@@ -51,6 +53,21 @@ class Provider(ABC):
         sample_index: int,
     ) -> ProviderReply:
         """One reply. ``schema`` is the JSON schema of the reply, its title the model's name."""
+
+    async def measure(
+        self,
+        measure: Measure,
+        messages: Sequence[Message],  # noqa: ARG002
+    ) -> ProviderReply:
+        """What the model finds in words that are given; the reply's text is JSON.
+
+        likelihood: the last message, the assistant's, token by token: [[token, natural
+        log-probability], ...], a token by its id or, where the server tells none, its text.
+        rerank: one score a message after the first, in their order.
+
+        Raises NotOffered with the reason where the provider has no such thing.
+        """
+        raise NotOffered(f"provider '{self.name}' offers no {measure} of given texts")
 
     async def close(self) -> None:  # noqa: B027 most have nothing to close
         """Free connections."""
@@ -107,6 +124,14 @@ class BatchProvider(Provider):
     @abstractmethod
     def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
         """The reply in a response's JSON. Raises ModelError."""
+
+
+def measured_text(found: Sequence[Any]) -> str:
+    """What was measured as a reply's text. Raises ModelUnavailable for what is no number."""
+    try:
+        return json.dumps(found, allow_nan=False)
+    except ValueError:
+        raise ModelUnavailable("the model measured NaN or an infinite value: no result") from None
 
 
 def is_own_server(base_url: str | None) -> bool:

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,11 +22,12 @@ from simulrag.errors import (
     EnvironmentFault,
     InputError,
     ModelUnavailable,
+    NotOffered,
     ReplyRefused,
     ReplyTruncated,
 )
-from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.providers.base import Provider
+from simulrag.models.base import Measure, Message, ProviderReply, Sampling
+from simulrag.models.providers.base import Provider, measured_text
 from simulrag.models.providers.faults import cut_off, schema_title
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
@@ -65,6 +67,7 @@ class LocalProvider(Provider):
         self._identity = f"gguf-sha256:{content_hash(self._path)}"
         self._version = f"xllamacpp-{version('xllamacpp')}"
         self._server: Any = None
+        self._key = secrets.token_hex(32)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="local-model")
 
     @property
@@ -107,6 +110,17 @@ class LocalProvider(Provider):
         response = await loop.run_in_executor(self._thread, self._complete, body)
         return self._reply(response, sampling)
 
+    async def measure(self, measure: Measure, messages: Sequence[Message]) -> ProviderReply:
+        """See Provider.measure: a grammar of token literals forces the given words.
+
+        llama.cpp reports the log-probabilities of the full softmax, before the grammar. A grammar
+        of text would let it choose another segmentation. Raises as ``call``.
+        """
+        if measure != "likelihood":
+            raise NotOffered(f"provider 'local' offers no {measure}")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._forced, messages)
+
     async def close(self) -> None:
         """Free the weights. A call under way is waited for: llama.cpp cannot be interrupted."""
 
@@ -117,9 +131,56 @@ class LocalProvider(Provider):
         self._thread.shutdown()
 
     def _complete(self, body: dict[str, Any]) -> Any:
+        return self._engine().handle_chat_completions(body)
+
+    def _forced(self, messages: Sequence[Message]) -> ProviderReply:
+        ids = self._tokens(messages[-1].content)
+        body = {
+            "messages": [{"role": item.role, "content": item.content} for item in messages[:-1]],
+            "grammar": "root ::= " + " ".join(f"<[{id}]>" for id in ids),
+            "max_tokens": len(ids),
+            "temperature": 0,
+            "logprobs": True,
+            "top_logprobs": 1,
+            "cache_prompt": False,  # with a cached prefix equal calls differ by some percent
+        }
+        if len(ids) >= self.settings.local.context:
+            raise self._too_long()
+        response = self._complete(body)
+        choices = response.get("choices") or [{}]
+        found = (choices[0].get("logprobs") or {}).get("content", [])
+        if len(found) == len(ids):  # the limit of tokens that was set, no other
+            choices[0]["finish_reason"] = "stop"
+        reply = self._reply(response, Sampling())
+        if [one["id"] for one in found] != ids:
+            raise ModelUnavailable("llama.cpp wrote other tokens than those that were forced")
+        return replace(
+            reply, text=measured_text([[one["id"], round(one["logprob"], 6)] for one in found])
+        )
+
+    def _tokens(self, text: str) -> list[int]:
+        """The ids that the model's own tokenizer gives a text, marks in it read as plain text."""
+        import httpx2
+
+        answer = httpx2.post(
+            f"{self._engine().listening_address}/tokenize",
+            json={"content": text, "parse_special": False, "with_pieces": True},
+            headers={"Authorization": f"Bearer {self._key}"},
+            timeout=None,  # it may still be loading
+            trust_env=False,  # no proxy leads to this machine
+        )
+        tokens = answer.raise_for_status().json()["tokens"]
+        if not all(isinstance(token["piece"], str) for token in tokens):
+            raise NotOffered(
+                "a token of the answer is a part of a character (as in an emoji): llama.cpp's "
+                "grammars cannot force it"
+            )
+        return [int(token["id"]) for token in tokens]
+
+    def _engine(self) -> Any:
         if self._server is None:
             self._server = self._loaded()
-        return self._server.handle_chat_completions(body)
+        return self._server
 
     def _loaded(self) -> Any:
         import xllamacpp
@@ -133,7 +194,7 @@ class LocalProvider(Provider):
         params.verbosity = _QUIET
         # The engine also listens on a port of 127.0.0.1; with a key that nobody knows it answers
         # nobody there.
-        params.api_keys = [secrets.token_hex(32)]
+        params.api_keys = [self._key]
         params.fit_params = False  # it would shorten the context to what memory there is
         params.ctx_shift = False  # it would drop the beginning of a conversation unseen
         try:
@@ -165,14 +226,17 @@ class LocalProvider(Provider):
         if choice["finish_reason"] == "length":
             if sampling.max_output_tokens == usage.output_tokens:
                 raise cut_off(sampling.max_output_tokens, usage)
-            raise ReplyTruncated(
-                f"prompt and reply exceed the context of {self.settings.local.context} tokens; "
-                "raise local.context"
-            )
+            raise self._too_long()
         return ProviderReply(
             text=choice["message"].get("content") or "",
             usage=usage,
             model_version=self._version,
+        )
+
+    def _too_long(self) -> ReplyTruncated:
+        return ReplyTruncated(
+            f"prompt and reply exceed the context of {self.settings.local.context} tokens; "
+            "raise local.context"
         )
 
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from simulrag.errors import InputError
-from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.errors import InputError, NotOffered
+from simulrag.models.base import Measure, Message, ProviderReply, Sampling
 from simulrag.models.providers.openai_wires import (
     chat_body,
     chat_reply,
@@ -83,6 +83,20 @@ class OpenAIProvider(SdkProvider):
         if self._responses:
             return await client.responses.create(**body)
         return await client.chat.completions.create(**body)
+
+    async def measure(self, measure: Measure, messages: Sequence[Message]) -> ProviderReply:
+        """See Provider.measure. By the interfaces of vLLM, SGLang and servers alike."""
+        from simulrag.models.providers.openai_measures import measured
+
+        if self._official:
+            raise NotOffered(
+                "OpenAI's own server gives log-probabilities of its own words alone and no "
+                f"reranker; for a {measure} set base_url to a vLLM or SGLang server, or use "
+                "provider 'local'"
+            )
+        return await self.exchange(
+            lambda client, _: measured(client, self.settings.model, measure, messages)
+        )
 
     def parsed(self, body: dict[str, Any]) -> Any:
         """See SdkProvider.parsed."""

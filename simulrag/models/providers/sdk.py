@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -60,13 +60,21 @@ class SdkProvider(BatchProvider):
         Raises ModelError; EnvironmentFault where the key is missing or not accepted; InputError
         where the server knows no such model.
         """
+        body = self.body(messages, schema, sampling, sample_index)
+
+        async def work(client: Any, key: str) -> ProviderReply:
+            return self.reply(await self.send(client, body), key, sampling)
+
+        return await self.exchange(work)
+
+    async def exchange(self, work: Callable[[Any, str], Awaitable[ProviderReply]]) -> ProviderReply:
+        """What ``work`` makes with the client and the key, the SDK's errors as ours. See call."""
         key = read_key(self.server.key_variable, self.server.base_url)
         client = self._connected(key)
         sdk = import_module(self.sdk)
-        body = self.body(messages, schema, sampling, sample_index)
         failure: SimulRAGError
         try:
-            return self.reply(await self.send(client, body), key, sampling)
+            return await work(client, key)
         except sdk.APIError as error:
             failure = self.server.failure(error, sdk, key)
         except ModelUnavailable as error:

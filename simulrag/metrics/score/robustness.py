@@ -1,0 +1,145 @@
+"""Whether an answer stays when its question is only worded anew, and moves when that changes.
+
+Claims are compared as they were read (``simulrag.method.reading``): numbers as numbers, each at its
+own rounding and in its own unit, signs aside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from simulrag.method.reading import ClaimReading, StatedRange, stated_range
+from simulrag.records import Evidence, Record, ToolCall
+
+_SIGNS = {"rises": 1, "falls": -1, "same": 0}
+
+
+class SameClaims(Record):
+    """Of what the claims of two answers say of listed outputs: how much the other answer repeats.
+
+    ``said`` and ``repeated`` by "number", "direction" and "class", over both answers together.
+    """
+
+    said: dict[str, int]
+    repeated: dict[str, int]
+
+    def share(self, *kinds: str) -> float | None:
+        """The share that is repeated, of some kinds or of all; None where nothing was said."""
+        said = sum(self.said[kind] for kind in kinds or self.said if kind in self.said)
+        return (
+            sum(self.repeated.get(kind, 0) for kind in kinds or self.said) / said if said else None
+        )
+
+
+class Moves(Record):
+    """Numbers and differences that a new answer gives, and those that the new runs have as well."""
+
+    compared: int
+    right: int
+
+    @property
+    def moved(self) -> bool | None:
+        """Whether the answer moved as the simulator did; None where nothing was compared."""
+        return self.right == self.compared if self.compared else None
+
+
+def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
+    """Whether two answers rest on the same tool calls, in any order."""
+    left = list(two)
+    for call in one:
+        if call not in left:
+            return False
+        left.remove(call)
+    return not left
+
+
+def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> SameClaims:
+    """How far two answers say the same; both read against the runs of the first question.
+
+    A claim about no listed output is not compared.
+    """
+    said: Counter[str] = Counter()
+    repeated: Counter[str] = Counter()
+    for claims, others in ((one, two), (two, one)):
+        for claim in claims:
+            told = [_said(other) for other in others if _same(other, claim)]
+            for kind, what in _said(claim).items():
+                said[kind] += 1
+                repeated[kind] += any(kind in t and _equal(what, t[kind]) for t in told)
+    return SameClaims(said=dict(said), repeated=dict(repeated))
+
+
+def moves(
+    old: Sequence[ClaimReading],
+    new: Sequence[ClaimReading],
+    before: Sequence[Evidence],
+    after: Sequence[Evidence],
+) -> Moves:
+    """How far an answer moved as the simulator did: in its numbers and in their differences.
+
+    ``old`` was read against the runs ``before``, ``new`` against the runs ``after``; run k of the
+    one is run k of the other with an argument changed. Compared are each number with its new run,
+    each with the same output's number in the old answer, and each direction between two runs.
+    """
+    right: list[bool] = []
+    for claim in new:
+        told = _said(claim)
+        size, base = (_size(after, run, claim.output) for run in (claim.run, claim.against))
+        number, start = told.get("number"), _size(before, claim.run, claim.output)
+        if size is None:
+            continue
+        if base is not None and claim.direction is not None:
+            right.append(_SIGNS[claim.direction] == _sign(size - base))
+        if isinstance(number, StatedRange) and claim.against is None:
+            right.append(number.holds_for(size))
+            for other in old:
+                was = _said(other).get("number")
+                if start is not None and isinstance(was, StatedRange) and _same(other, claim):
+                    right.append(_follows(was, number, start, size))
+    return Moves(compared=len(right), right=sum(right))
+
+
+def _same(one: ClaimReading, two: ClaimReading) -> bool:
+    """Whether two claims are about the same output of the same run or runs."""
+    return (one.output, one.run, one.against) == (two.output, two.run, two.against)
+
+
+def _said(claim: ClaimReading) -> dict[str, object]:
+    """What a claim says of a listed output, by kind."""
+    said = {
+        "number": stated_range(claim.value or ""),
+        "direction": claim.direction,
+        "class": claim.class_word and claim.class_word.casefold(),
+    }
+    return {} if claim.output is None else {kind: what for kind, what in said.items() if what}
+
+
+def _equal(one: object, two: object) -> bool:
+    if isinstance(one, StatedRange) and isinstance(two, StatedRange):
+        return one.holds_for(_middle(two)) or two.holds_for(_middle(one))
+    return one == two
+
+
+def _middle(stated: StatedRange) -> float:
+    """The number itself; of a limit, the limit."""
+    return stated.low if math.isinf(stated.high) else (stated.low + stated.high) / 2
+
+
+def _size(evidence: Sequence[Evidence], run: int | None, output: str | None) -> float | None:
+    """A run's output; None where there is no such number."""
+    known = run is not None and 1 <= run <= len(evidence)
+    value = evidence[run - 1].outputs.get(output or "") if run and known else None
+    return float(value) if isinstance(value, int | float) and value is not True else None
+
+
+def _follows(was: StatedRange, told: StatedRange, start: float, size: float) -> bool:
+    """Whether two stated numbers differ as the two runs do, as far as their rounding tells."""
+    if told.low < was.high and was.low < told.high:
+        return told.holds_for(start) or (was.holds_for(start) and was.holds_for(size))
+    return _sign(told.low - was.low) == _sign(abs(size) - abs(start))
+
+
+def _sign(difference: float) -> int:
+    return (difference > 0) - (difference < 0)

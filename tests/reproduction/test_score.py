@@ -1,0 +1,147 @@
+"""The published numbers of SCORE (arXiv 2602.10017), recomputed by the project's measures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulrag.metrics.score import context_use, fleiss_kappa, pearson, specificity
+from simulrag.metrics.score.readability import Counts, counts, flesch
+from simulrag.metrics.score.specificity import detail_shares, voted
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+VOTES = SHARED / "score/specificity_gemini_qwen.csv"
+PAPER = SHARED / "papers/002_358219e9a7c695dc.txt"
+MARKS: dict[Any, Any] = {1: "yes", 0: "no", "n/a": "n/a"}
+
+
+def marks(text: str) -> list[Any]:
+    return [tuple(MARKS[mark] for mark in claim) for claim in json.loads(text)]
+
+
+@pytest.mark.skipif(not VOTES.is_file(), reason=f"published votes absent: {VOTES.name}")
+def test_specificity_of_all_published_answers() -> None:
+    csv.field_size_limit(2**24)
+    with VOTES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found: list[list[float]] = []
+    for row in rows:
+        judges = [marks(row[f"agent{judge}_scores"]) for judge in (1, 2, 3)]
+        longest = max(map(len, judges))  # one reply in 4,236 left out its last claim
+        labels = [judge + [None] * (longest - len(judge)) for judge in judges]
+        assert voted(labels) == marks(row["claim_scores"])
+        shares = [share for share in detail_shares(labels) if share is not None]
+        published = [one for one in json.loads(row["dimension_averages"]) if one != "n/a"]
+        assert shares == pytest.approx(published, abs=1e-12)
+        scores = [
+            specificity(labels, weights, undefined_as_zero=True)
+            for weights in ((0.6, 0.2, 0.1, 0.1), (1, 1, 1, 1), (0.4, 0.3, 0.2, 0.1))
+        ]
+        assert scores[0] == pytest.approx(float(row["final_score"]), abs=1e-12)
+        undefined = not shares
+        found.append([score for score in scores if score is not None] + [float(undefined)])
+    own, equal, other, undefined_share = zip(*found, strict=True)
+    assert len(found) == 1412
+    assert sum(undefined_share) == 63
+    assert (fmean(own), stdev(own)) == pytest.approx((0.4515, 0.2727), abs=5e-5)
+    assert (fmean(equal), fmean(other)) == pytest.approx((0.351, 0.409), abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("agreed", "mixed", "kappa"),
+    [
+        ((41, 5, 0), (4, 0, 0), 0.6678),
+        ((30, 13, 0), (7, 0, 0), 0.6834),
+        ((12, 8, 6), (11, 7, 6), 0.2640),
+        ((33, 3, 3), (6, 3, 2), 0.4579),
+    ],
+)
+def test_fleiss_kappa_of_the_annotators(
+    agreed: tuple[int, int, int], mixed: tuple[int, int, int], kappa: float
+) -> None:
+    items = [[2 if at == label else 0 for at in range(3)] for label in range(3)]
+    pairs = [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
+    counts = [item for item, n in zip(items, agreed, strict=True) for _ in range(n)]
+    counts += [pair for pair, n in zip(pairs, mixed, strict=True) for _ in range(n)]
+    assert len(counts) == 50
+    assert fleiss_kappa(counts) == pytest.approx(kappa, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("n", "full", "total", "use", "percent"),
+    [
+        (17, 0.236595, 0.072111, 0.004242, 1.792852),
+        (23, 0.323703, 0.107273, 0.004664, 1.440840),
+        (28, 0.242916, 0.112284, 0.004010, 1.650830),
+        (26, 0.302314, 0.342779, 0.013184, 4.360969),
+        (46, 0.201188, 0.062225, 0.001353, 0.672363),
+    ],
+)
+def test_published_context_use(
+    n: int, full: float, total: float, use: float, percent: float
+) -> None:
+    found = context_use(full, [full - total / n] * n)
+    assert found == pytest.approx((use, percent / 100), abs=5e-7)
+    assert math.exp(-1.509765625) == pytest.approx(0.220962, abs=5e-7)
+
+
+def published_pairs() -> list[tuple[str, str]]:
+    """(r, p) as printed in Tables 8 and 9, where p is not rounded to 0."""
+    pairs = []
+    for name in ("table8.csv", "table9.csv"):
+        file = SHARED / "score" / name
+        lines = file.read_text(encoding="utf-8").splitlines()[1:] if file.is_file() else []
+        for line in lines:
+            cells = line.split(",")[1:]
+            pairs += list(zip(cells[::2], cells[1::2], strict=True))
+    return [(r, p) for r, p in pairs if float(p) > 0]
+
+
+def p_of(r: float) -> float:
+    """Of 1,412 pairs with exactly this correlation, by the project's function."""
+    one, other = np.linalg.qr(np.random.default_rng(0).normal(size=(1412, 3)))[0].T[1:]
+    one, other = one - one.mean(), other - other.mean()
+    other -= one * (one @ other) / (one @ one)
+    noise = other / np.linalg.norm(other)
+    found = pearson(list(one), list(r * one / np.linalg.norm(one) + math.sqrt(1 - r * r) * noise))
+    assert found is not None
+    assert found[0] == pytest.approx(r, abs=1e-9)
+    return found[1]
+
+
+def test_published_correlations_are_pearsons_of_1412() -> None:
+    pairs = published_pairs()
+    if not pairs:
+        pytest.skip("published tables absent: table8.csv, table9.csv")
+    assert len(pairs) > 20
+    for r, p in pairs:
+        size, half = abs(float(r)), 0.5 * 10.0 ** -len(p.partition("e")[0].partition(".")[2])
+        exponent = 10.0 ** int(p.partition("e")[2] or 0)
+        low, high = p_of(min(size + 0.005, 0.999999)), p_of(max(size - 0.005, 0.0))
+        assert low <= float(p) + half * exponent, (r, p)
+        assert high >= float(p) - half * exponent, (r, p)
+
+
+@pytest.mark.parametrize(("fre", "fkgl", "asl", "asw"), [(12.84, 17.8, 25.5, 1.99)])
+def test_published_readability_means(fre: float, fkgl: float, asl: float, asw: float) -> None:
+    found = flesch(Counts(1000, round(1000 * asl), round(1000 * asl * asw)))
+    assert found == pytest.approx((fre, fkgl), abs=0.5)
+
+
+@pytest.mark.skipif(not PAPER.is_file(), reason=f"the paper is absent: {PAPER.name}")
+def test_readability_of_the_answer_in_figure_5() -> None:
+    assert flesch(Counts(14, 282, 555)) == pytest.approx((19.89, 15.49), abs=5e-3)
+    text = PAPER.read_text(encoding="utf-8")
+    start = text.index("- Given your profession as a Fiber Optics")
+    end = text.index("Confidence Score: 85%", start) + len("Confidence Score: 85%")
+    found = counts(text[start:end])
+    # textstat ends a sentence after "Harou et al."; it takes hyphens away before it counts.
+    assert (found.words, found.sentences) == (282, 13)
+    assert found.syllables == pytest.approx(555, rel=0.02)
