@@ -38,6 +38,13 @@ class Results:
     def attribution(self, domain: str) -> Path:
         return self.data / "attribution" / f"{domain}.jsonl"
 
+    def forms(self, source: str) -> Path:
+        """The folder of a source's questions by form, and of what came of them."""
+        return self.data / "forms" / source
+
+    def forms_benchmark(self, source: str) -> Path:
+        return self.forms(source) / "benchmark.jsonl"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 
