@@ -94,6 +94,38 @@ class AttributionParams(AttributionSettings):
     )
 
 
+class DocumentFiles(Section):
+    """Files that questions by form are made from, and that the library condition reads."""
+
+    files: list[str] = Field(min_length=1, description="files or folders, from the project's own")
+    licence: str = Field(default="", description="of files that carry none")
+    attribution: str = Field(default="", description="who is to be credited for those")
+
+
+class FormsParams(Section):
+    """Questions by form: choice, freeform, cloze."""
+
+    sources: list[str] = Field(
+        default=[], description="domains, or names under forms.documents, to ask about; []: none"
+    )
+    documents: dict[str, DocumentFiles] = Field(
+        default={}, description="by source: the files of its corpus"
+    )
+    questions: int = Field(
+        default=30, ge=1, le=100_000, description="from a source's documents, and from its runs"
+    )
+    seed: int = Field(default=1, ge=0, description="order of passages, scenarios and options")
+    contexts: int = Field(
+        default=2, ge=0, le=10, description="passages shown beside the one a question is about"
+    )
+    threshold: float = Field(
+        default=0.4,
+        ge=0,
+        le=1,
+        description="a passage is shown that scores this share of the seed passage's own score",
+    )
+
+
 class LlmParams(Section):
     """The models by role. A new judge must not regenerate the benchmark, so they are apart."""
 
@@ -177,6 +209,7 @@ class Params(Section):
     answer: MethodSettings
     label: LabelParams
     attribution: AttributionParams = AttributionParams()
+    forms: FormsParams = FormsParams()
     metrics: MetricSettings
     operations: Operations
 
@@ -194,6 +227,12 @@ class Params(Section):
                 "benchmark.set_up: the prompts of the set 'first' ask for no set-up; name another "
                 "set (prompts: second), or leave it false"
             )
+        for name in self.forms.sources:
+            if name not in {*self.domains, *self.forms.documents}:
+                raise ValueError(
+                    f"forms.sources: '{name}' is neither a domain that runs nor under "
+                    "forms.documents"
+                )
         others = [name for name in self.attribution.domains if name not in self.domains]
         if others:
             known = ", ".join(self.domains)

@@ -38,6 +38,10 @@ class Results:
     def attribution(self, domain: str) -> Path:
         return self.data / "attribution" / f"{domain}.jsonl"
 
+    def corpus(self, source: str) -> Path:
+        """The folder of a source's documents; empty where it has none."""
+        return self.data / "corpus" / source
+
     def forms(self, source: str) -> Path:
         """The folder of a source's questions by form, and of what came of them."""
         return self.data / "forms" / source

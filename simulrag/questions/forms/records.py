@@ -24,6 +24,7 @@ Flaw = Literal[
     "term_absent",
     "term_repeated",
     "invalid",
+    "simulator",
     "invalid_reply",
     "refused",
     "truncated",
@@ -57,11 +58,12 @@ class Rejection(Record):
 class Validity(Record):
     """What is known of a question's validity.
 
-    ``rejections``: of the audits; none is a pass. ``probability``: that people would call it
-    valid; None where nobody estimated it.
+    ``rejections``: of the audits; none is a pass. ``features``: what an estimate goes by.
+    ``probability``: that people would call it valid; None where nobody estimated it.
     """
 
     rejections: tuple[Rejection, ...] = ()
+    features: dict[str, float] = Field(default={})
     probability: float | None = Field(default=None, ge=0, le=1)
 
     @property
