@@ -149,6 +149,7 @@ def _pull_calls(project: Project, params: Params) -> None:
 
     names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
     names += [f"attribution-{domain}" for domain in params.attribution.domains]
+    names += [f"forms_benchmark-{source}" for source in params.forms.sources]
     exports = [str(project.results.calls(name).relative_to(project.root)) for name in names]
     if dvc(project, "pull", "--allow-missing", *exports) != 0:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")

@@ -163,23 +163,24 @@ class Maker:
         options = [right, *wrong]
         random.Random(f"{self.seed} {stem}").shuffle(options)  # noqa: S311 - no secret
         return ChoiceQuestion(
-            **self._common("choice", level, stem, right, *sorted(wrong)),
+            **self.common("choice", level, stem, right, *sorted(wrong)),
             options=(options[0], options[1], options[2], options[3]),
             answer=options.index(right),
         )
 
     def freeform(self, level: Level, text: str, answer: str) -> FreeformQuestion:
         """A question with an answer in words."""
-        return FreeformQuestion(**self._common("freeform", level, text, answer), answer=answer)
+        return FreeformQuestion(**self.common("freeform", level, text, answer), answer=answer)
 
     def cloze(self, statement: str, term: str) -> ClozeQuestion | Rejection:
         """The statement with its term taken out, or why that cannot be."""
         text = masked(statement, term)
         if isinstance(text, Rejection):
             return text
-        return ClozeQuestion(**self._common("cloze", "base", text, term), answer=term.strip())
+        return ClozeQuestion(**self.common("cloze", "base", text, term), answer=term.strip())
 
-    def _common(self, form: Form, level: Level, text: str, *answers: str) -> dict[str, Any]:
+    def common(self, form: Form, level: Level, text: str, *answers: str) -> dict[str, Any]:
+        """The fields that all forms share."""
         return {
             "question_id": question_id(self.source, self.scenario_id, form, level, text, *answers),
             "level": level,
