@@ -1,8 +1,7 @@
 """Questions by form in the file formats of lm-evaluation-harness and inspect_ai.
 
-lm-evaluation-harness reads a folder of task files (YAML) beside their data, one task a form:
-https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/task_guide.md. inspect_ai's
-``json_dataset`` reads a line a sample with its own field names:
+lm-evaluation-harness reads a folder of task files (YAML) beside their data, one task a form, with
+``--include_path``. inspect_ai's ``json_dataset`` reads a line a sample by its own field names:
 https://inspect.aisi.org.uk/datasets.html.
 """
 

@@ -16,8 +16,8 @@ FILES = [
     for file in sorted((Path(__file__).parents[3] / "prompts").glob("*/*.md.j2"))
     if not re.fullmatch(r'{% include "\w+\.md\.j2" %}\s*', file.read_text())  # another task's
 ]
-OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked"}
-"""What may stand in the system part: the same for every question of a stage."""
+OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked", "form", "level"}
+"""What may stand in the system part: the same for every question of a stage, or of few values."""
 ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "claims", "claim"]
 """What several calls of a question share comes before what differs between them."""
 
