@@ -78,7 +78,10 @@ def read_table(
         if cells.get("valid", "").casefold() in ("false", "0", "no"):
             invalid += 1
             continue
-        question = _question(cells, source, where)
+        try:
+            question = _question(cells, source, where)
+        except (ValidationError, UnicodeEncodeError):
+            raise InputError(f"{where}: it holds characters that are no text; mend them") from None
         if question.question_id in seen:
             raise InputError(
                 f"{where}: the same question as row {seen[question.question_id]}; leave one out"
@@ -157,7 +160,10 @@ def _right(options: tuple[str, ...], answer: str, where: str) -> int:
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     text = _content(path)
     if path.suffix.lower() not in (".jsonl", ".json"):
-        yield from enumerate(csv.DictReader(io.StringIO(text, newline="")), start=1)
+        try:
+            yield from enumerate(csv.DictReader(io.StringIO(text, newline="")), start=1)
+        except csv.Error as error:
+            raise InputError(f"{path} is no CSV ({error}); save it as CSV") from None
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():

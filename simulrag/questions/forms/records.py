@@ -101,28 +101,25 @@ class ChoiceQuestion(FormedQuestion):
         return self.options[self.answer]
 
 
-class FreeformQuestion(FormedQuestion):
-    """Answered in one or two sentences."""
-
-    form: Literal["freeform"] = "freeform"
+class _InWords(FormedQuestion):
     answer: str = Field(min_length=1)
 
     @property
     def answer_text(self) -> str:
-        """The reference answer."""
+        """The right answer."""
         return self.answer
 
 
-class ClozeQuestion(FormedQuestion):
+class FreeformQuestion(_InWords):
+    """Answered in one or two sentences. ``answer``: the reference."""
+
+    form: Literal["freeform"] = "freeform"
+
+
+class ClozeQuestion(_InWords):
     """A statement with one ``<MASK>``. ``answer``: the term that stood there."""
 
     form: Literal["cloze"] = "cloze"
-    answer: str = Field(min_length=1)
-
-    @property
-    def answer_text(self) -> str:
-        """The term."""
-        return self.answer
 
     @model_validator(mode="after")
     def _one_mask(self) -> Self:

@@ -94,7 +94,9 @@ def test_letters_as_people_write_them(tmp_path: Path, answer: str) -> None:
     [
         ("t.jsonl", b"{not json}", "is not JSON"),
         ("t.jsonl", b"[1]", "an object a line"),
+        ("t.jsonl", b'{"Question": "\\ud800?", "Answer": "x"}', "no text"),
         ("t.csv", b"\xff\xfe", "not UTF-8"),
+        ("t.csv", b"Question,Answer\n" + b"x" * 150_000 + b",y\n", "is no CSV"),
     ],
 )
 def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: bytes, said: str) -> None:
