@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from simulrag.method.batches import in_order
@@ -71,7 +72,7 @@ def repeats(question: Formed, others: Iterable[Formed]) -> Rejection | None:
     return None
 
 
-def jaccard(one: set[str], other: set[str]) -> float:
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     """Common words as a share of all; 0 where there are none."""
     return len(one & other) / len(one | other) if one | other else 0.0
 
@@ -158,7 +159,7 @@ def _with(question: Formed, own: str, reading: Reading, found: tuple[Rejection, 
         if wrong and kind not in kinds
     ]
     terms = _words(question.answer_text)
-    there = set().union(*(_words(context.text) for context in question.contexts))
+    there = frozenset[str]().union(*(_words(context.text) for context in question.contexts))
     features = {
         "zero_shot": reading.probability,
         "same_answer": float(same),
@@ -199,16 +200,17 @@ def _leak(question: Formed) -> Iterator[Rejection]:
         yield _flaw("answer_in_question", f"'{question.answer_text}' stands in it")
 
 
-def _content(question: Formed) -> set[str]:
+def _content(question: Formed) -> frozenset[str]:
     return _words(f"{question.text.replace(MASK, ' ')} {question.answer_text}")
 
 
-def _figures(words: set[str]) -> set[str]:
+def _figures(words: frozenset[str]) -> set[str]:
     return {word for word in words if word[0].isdigit()}
 
 
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
+@lru_cache(maxsize=1 << 16)  # each question is compared with all that follow
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
 
 
 def _cosine(one: str, other: str) -> float:

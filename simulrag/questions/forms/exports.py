@@ -8,12 +8,11 @@ https://inspect.aisi.org.uk/datasets.html.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simulrag.questions.forms.records import LETTERS, ChoiceQuestion, ClozeQuestion, Formed
+from simulrag.questions.forms.records import LETTERS, ChoiceQuestion, Formed
 
-FORMS = ("choice", "freeform", "cloze")
 _SHARED = {"test_split": "test", "output_type": "generate_until", "doc_to_target": "{{answer}}"}
 _GENERATED = {"until": ["\n\n"], "max_gen_toks": 256}
 _TASKS: Mapping[str, Mapping[str, Any]] = {
@@ -40,10 +39,7 @@ _TASKS: Mapping[str, Mapping[str, Any]] = {
 def lm_eval_files(questions: Sequence[Formed], name: str, folder: str) -> dict[str, str]:
     """By file name: a task and its data for each form there is. ``folder``: where they will lie."""
     files: dict[str, str] = {}
-    for form in FORMS:
-        rows = [_row(question) for question in questions if question.form == form]
-        if not rows:
-            continue
+    for form, lines in _lines(questions, _row):
         task = {
             "task": f"{name}_{form}",
             "dataset_path": "json",
@@ -54,46 +50,38 @@ def lm_eval_files(questions: Sequence[Formed], name: str, folder: str) -> dict[s
         }
         # JSON is YAML, and needs no writer of its own.
         files[f"{name}_{form}.yaml"] = json.dumps(task, indent=2) + "\n"
-        files[f"{form}.jsonl"] = _lines(rows)
+        files[f"{form}.jsonl"] = lines
     return files
 
 
 def inspect_files(questions: Sequence[Formed], name: str) -> dict[str, str]:
     """By file name: samples of each form, for ``json_dataset``; a choice's target is its letter."""
-    files: dict[str, str] = {}
-    for form in FORMS:
-        rows = [_sample(question) for question in questions if question.form == form]
-        if rows:
-            files[f"{name}-{form}.jsonl"] = _lines(rows)
-    return files
+    return {f"{name}-{form}.jsonl": lines for form, lines in _lines(questions, _sample)}
 
 
 def _row(question: Formed) -> dict[str, Any]:
-    options = list(question.options) if isinstance(question, ChoiceQuestion) else []
-    return {
-        **_told(question),
-        "question": question.text,
-        "options": options,
-        "answer": question.answer,
-    }
+    options = question.options if isinstance(question, ChoiceQuestion) else ()
+    told = {"question": question.text, "options": options, "answer": question.answer}
+    return {"question_id": question.question_id, **told, **_where(question)}
 
 
 def _sample(question: Formed) -> dict[str, Any]:
-    sample = {"id": question.question_id, "input": question.text, "metadata": _told(question)}
+    target, options = question.answer, {}
     if isinstance(question, ChoiceQuestion):
-        target = LETTERS[question.answer].upper()
-        return {**sample, "choices": list(question.options), "target": target}
-    return {**sample, "target": question.answer}
+        target, options = LETTERS[question.answer].upper(), {"choices": question.options}
+    asked = {"id": question.question_id, "input": question.text, "target": target}
+    return {**asked, **options, "metadata": _where(question)}
 
 
-def _told(question: Formed) -> dict[str, str]:
-    return {
-        "question_id": question.question_id,
-        "level": "" if isinstance(question, ClozeQuestion) else question.level,
-        "scenario_id": question.scenario_id,
-        "source": question.source,
-    }
+def _where(question: Formed) -> dict[str, str]:
+    return question.model_dump(include={"level", "scenario_id", "source"})
 
 
-def _lines(rows: Sequence[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+def _lines(
+    questions: Sequence[Formed], line: Callable[[Formed], dict[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Each form that there is, with a line of JSON for each question of it."""
+    for form in _TASKS:
+        rows = [line(question) for question in questions if question.form == form]
+        if rows:
+            yield form, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
