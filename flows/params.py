@@ -108,6 +108,38 @@ class RoutingParams(Section):
     )
 
 
+class DocumentFiles(Section):
+    """Files that questions by form are made from, and that the library condition reads."""
+
+    files: list[str] = Field(min_length=1, description="files or folders, from the project's own")
+    licence: str = Field(default="", description="of files that carry none")
+    attribution: str = Field(default="", description="who is to be credited for those")
+
+
+class FormsParams(Section):
+    """Questions by form: choice, freeform, cloze."""
+
+    sources: list[str] = Field(
+        default=[], description="domains, or names under forms.documents, to ask about; []: none"
+    )
+    documents: dict[str, DocumentFiles] = Field(
+        default={}, description="by source: the files of its corpus"
+    )
+    questions: int = Field(
+        default=30, ge=1, le=100_000, description="from a source's documents, and from its runs"
+    )
+    seed: int = Field(default=1, ge=0, description="order of passages, scenarios and options")
+    contexts: int = Field(
+        default=2, ge=0, le=10, description="passages shown beside the one a question is about"
+    )
+    threshold: float = Field(
+        default=0.4,
+        ge=0,
+        le=1,
+        description="a passage is shown that scores this share of the seed passage's own score",
+    )
+
+
 class LlmParams(Section):
     """The models by role. A new judge must not regenerate the benchmark, so they are apart."""
 
@@ -192,6 +224,7 @@ class Params(Section):
     label: LabelParams
     attribution: AttributionParams = AttributionParams()
     routing: RoutingParams = RoutingParams()
+    forms: FormsParams = FormsParams()
     metrics: MetricSettings
     operations: Operations
 
@@ -215,6 +248,12 @@ class Params(Section):
                 raise ValueError(
                     f"{stage}.domains: '{others[0]}' is not among the domains that run: "
                     f"{', '.join(self.domains)}"
+                )
+        for name in self.forms.sources:
+            if name not in {*self.domains, *self.forms.documents}:
+                raise ValueError(
+                    f"forms.sources: '{name}' is neither a domain that runs nor under "
+                    "forms.documents"
                 )
         return self
 
@@ -245,7 +284,8 @@ class Params(Section):
     def exports(self) -> list[str]:
         """The names of all stages whose calls are exported, such as answer-urban."""
         names = [f"{stage}-{domain}" for domain in self.domains for stage in CALLING_STAGES]
-        return [*names, *(f"{stage}-{one}" for stage, of in self.by_domain.items() for one in of)]
+        names += [f"{stage}-{one}" for stage, of in self.by_domain.items() for one in of]
+        return [*names, *(f"forms_benchmark-{source}" for source in self.forms.sources)]
 
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""

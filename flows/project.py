@@ -41,6 +41,17 @@ class Results:
     def routing(self, domain: str) -> Path:
         return self.data / "routing" / f"{domain}.jsonl"
 
+    def corpus(self, source: str) -> Path:
+        """The folder of a source's documents; empty where it has none."""
+        return self.data / "corpus" / source
+
+    def forms(self, source: str) -> Path:
+        """The folder of a source's questions by form, and of what came of them."""
+        return self.data / "forms" / source
+
+    def forms_benchmark(self, source: str) -> Path:
+        return self.forms(source) / "benchmark.jsonl"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

@@ -10,6 +10,7 @@ import typer
 from flows.cli import agreement, ask, imports, mcp, record, route, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
+from flows.cli.forms import forms_app
 from flows.cli.label import app as label_app
 from flows.cli.library import library_app
 from flows.cli.models import models_app
@@ -76,6 +77,7 @@ app.add_typer(models_app, name="models")
 app.add_typer(label_app, name="label")
 app.add_typer(simulators_app, name="simulators")
 app.add_typer(library_app, name="library")
+app.add_typer(forms_app, name="forms")
 app.add_typer(docs_app, name="docs")
 
 

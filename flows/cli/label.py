@@ -58,7 +58,7 @@ def import_labels(
     from simulrag.judging.people.labels import in_order, settle
 
     project = find_project()
-    given = [label for file in files for label in _read(file)]
+    given = read_exports(files)
     labels = _known(project, given, drop_unknown)
     settled = settle(labels)
     path = project.results.human_labels
@@ -91,6 +91,11 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
         sample=sample,
         seed=params.metrics.seed,
     )
+
+
+def read_exports(files: list[Path]) -> list[HumanLabel]:
+    """The labels of several exports of Label Studio. Raises InputError."""
+    return [label for file in files for label in _read(file)]
 
 
 def _read(file: Path) -> list[HumanLabel]:

@@ -11,14 +11,23 @@ from typing import Annotated, Literal
 import typer
 
 Name = Literal[
-    "simulators", "benchmark", "answer", "label", "attribution", "routing", "metrics", "report"
+    "simulators",
+    "benchmark",
+    "answer",
+    "label",
+    "attribution",
+    "routing",
+    "corpus",
+    "forms_benchmark",
+    "metrics",
+    "report",
 ]
 
 
 def stage(
     name: Annotated[Name, typer.Argument(help="The stage, as dvc.yaml names it.")],
     domain: Annotated[
-        str | None, typer.Option("--domain", "-d", help="A domain of params.yaml.")
+        str | None, typer.Option("--domain", "-d", help="A domain or a source of params.yaml.")
     ] = None,
     benchmark: Annotated[
         Path | None, typer.Option(help="Questions from this JSONL file; goes with --out.")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flows.params import Params, load_params
 from flows.plan.estimate import TaskWork, stage_work
+from flows.plan.forms_benchmark import forms_benchmark_work
 from flows.plan.rehearse import ROLES, StoredCalls, rehearse
 from flows.project import Project
 from simulrag.errors import BudgetMissing
@@ -106,12 +107,12 @@ def refuse_without_budget(project: Project) -> None:
 
 def _exports(project: Project, params: Params) -> Iterator[Path]:
     """The exported calls that the stages will take over: they cost nothing."""
-    for domain in params.domains:
-        for stage in ROLES:
-            name = f"{stage}-{domain}"
-            for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):
-                if path.is_file():
-                    yield path
+    names = [f"{stage}-{domain}" for domain in params.domains for stage in ROLES]
+    names += [f"forms_benchmark-{source}" for source in params.forms.sources]
+    for name in names:
+        for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):
+            if path.is_file():
+                yield path
 
 
 async def _all(
@@ -124,15 +125,28 @@ async def _all(
             settings = params.model(role)
             price, costs = prices.find(settings.full_name), _costs(settings)
             tasks += [
-                TaskPlan(
-                    **work.model_dump(),
-                    model=f"{settings.provider}:{settings.model}",
-                    usd=_money(work, price) if costs else 0.0,
-                    replayed=settings.replay,
-                )
+                _priced(work, settings, price, costs=costs)
                 for work in stage_work(found, stage, params)
             ]
+    for source in params.forms.sources:
+        settings = params.model("benchmark")
+        price, costs = prices.find(settings.full_name), _costs(settings)
+        tasks += [
+            _priced(work, settings, price, costs=costs)
+            for work in await forms_benchmark_work(project, params, cache, source)
+        ]
     return tasks
+
+
+def _priced(
+    work: TaskWork, settings: ModelSettings, price: Price | None, *, costs: bool
+) -> TaskPlan:
+    return TaskPlan(
+        **work.model_dump(),
+        model=f"{settings.provider}:{settings.model}",
+        usd=_money(work, price) if costs else 0.0,
+        replayed=settings.replay,
+    )
 
 
 def _money(work: TaskWork, price: Price | None) -> float | None:

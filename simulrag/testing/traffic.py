@@ -17,6 +17,7 @@ from typing import Any
 from zlib import crc32
 
 from simulrag.models.base import Message
+from simulrag.testing.forms_texts import FORMS
 from simulrag.testing.sections import bullets, numbered, section
 from simulrag.testing.urban_texts import (
     INSIDE,
@@ -427,5 +428,6 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "ReadClaims": _read_claims,
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,
+    **FORMS,
 }
 """By the name of the schema that is asked for."""

@@ -16,6 +16,7 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
+from simulrag.questions.forms import replies as form_replies
 from simulrag.questions.open.generation import generate
 from simulrag.questions.open.templates import draw_templates
 from simulrag.testing import LoopbackServer, traffic
@@ -25,7 +26,7 @@ from simulrag.testing.traffic import _REPLIES, SET_UP
 def test_every_reply_of_the_prompts_is_answered() -> None:
     named = {
         name
-        for name, item in vars(replies).items()
+        for name, item in (vars(replies) | vars(form_replies)).items()
         if isinstance(item, type) and (item.__doc__ or "").startswith("Reply to ")
     }
     assert named == set(_REPLIES)

@@ -1,0 +1,74 @@
+"""What is left of the stage ``forms_benchmark``, by its own code over what is stored."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from flows.params import Params
+from flows.plan.estimate import TOKENS, TaskWork
+from flows.plan.rehearse import Length, Rehearsal, StoredCalls, StoredRuns
+from flows.project import Project
+from flows.stages.bench import located
+from flows.stages.corpus import is_corpus
+from flows.stages.forms_benchmark import made_of, simulator_of
+from simulrag.errors import CallsPending
+from simulrag.models.prompts import Prompts
+from simulrag.questions.forms.generation import PER_SEED
+
+DRAWN = 1.2
+"""Seeds written of for each that would do: audits refuse some questions."""
+TOKENS_OF = {
+    "benchmark_templates": TOKENS["benchmark_templates"],
+    "forms_write": (1600, 110),
+    "forms_term": (150, 8),
+    "forms_run": (900, 90),
+    "forms_own_answers": (1300, 80),
+    "forms_audit": (1600, 180),
+}
+"""Of a prompt and of a reply, where none is stored: as ten seeds by hand had them."""
+
+
+async def forms_benchmark_work(
+    project: Project, params: Params, cache: StoredCalls, source: str
+) -> list[TaskWork]:
+    """What is left, by task."""
+    settings = located(project, params.model("benchmark"))
+    gate = Rehearsal(settings, cache, Prompts(project.prompts, params.prompts))
+    simulator = simulator_of(project, params, source)
+    runs = StoredRuns(simulator, cache) if simulator is not None else None
+    corpus = project.results.corpus(source)
+    documents = source in params.forms.documents
+    seeds = DRAWN * params.forms.questions / PER_SEED
+    read = seeds * (documents + (runs is not None))
+    expected = {"forms_own_answers": read, "forms_audit": read}
+    if documents:
+        expected |= {"forms_write": PER_SEED * seeds, "forms_term": seeds}
+    if runs is not None:
+        expected |= {"benchmark_templates": 1, "forms_run": PER_SEED * seeds}
+    if is_corpus(corpus) == documents:
+        with suppress(CallsPending):
+            await made_of(gate, runs, params, source, corpus)
+            expected = {}
+    works = []
+    for task in dict.fromkeys([*expected, *gate.stored, *gate.missing]):
+        stored = list(gate.stored.get(task, {}).values())
+        missing = list(gate.missing.get(task, {}).values())
+        later = max(0, round(expected.get(task, 0)) - len(stored) - len(missing))
+        each = Length(*TOKENS_OF[task])
+        if stored:
+            each = Length(
+                sum(call.tokens_in for call in stored) // len(stored),
+                sum(call.tokens_out for call in stored) // len(stored),
+            )
+        works.append(
+            TaskWork(
+                stage=f"forms_benchmark@{source}",
+                task=task,
+                calls=len(missing) + later,
+                known=len(missing),
+                cached=len(stored),
+                input_tokens=sum(missing) + later * each.tokens_in,
+                output_tokens=(len(missing) + later) * each.tokens_out,
+            )
+        )
+    return works

@@ -1,0 +1,127 @@
+"""Questions by form from documents: a seed passage, what is like it, a base question, its heirs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from simulrag.errors import InputError
+from simulrag.method.concurrency import both
+from simulrag.models.base import Asker
+from simulrag.questions.forms.generation import Maker, Seed, Written, attempt, in_turn
+from simulrag.questions.forms.records import Context, Formed, Level, Rejection
+from simulrag.questions.forms.replies import (
+    WrittenChoice,
+    WrittenFreeform,
+    WrittenStatement,
+    WrittenTerm,
+)
+
+SHORTEST_SEED = 200
+"""Characters; a shorter passage is a heading or a leftover, and holds nothing to ask about."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The passages of a corpus, and how to find those that are like a text.
+
+    ``similar``: numbers of passages with their scores, the best first, at most so many.
+    """
+
+    passages: Sequence[Context]
+    similar: Callable[[str, int], Sequence[tuple[int, float]]]
+
+
+def seed_passages(documents: Documents, seed: int) -> list[int]:
+    """Every passage worth asking about, once, in an order that depends on the seed alone.
+
+    Raises InputError where there is none.
+    """
+    long = [i for i, one in enumerate(documents.passages) if len(one.text) >= SHORTEST_SEED]
+    if not long:
+        raise InputError(
+            f"no passage of the documents has {SHORTEST_SEED} characters: there is nothing to ask "
+            "about; add documents with text"
+        )
+    random.Random(seed).shuffle(long)  # noqa: S311 - a sample, not a secret
+    return long
+
+
+def contexts_of(
+    documents: Documents, number: int, count: int, threshold: float
+) -> tuple[Context, ...]:
+    """The seed passage, then at most ``count`` others that are like it; the best first.
+
+    A passage is like it that scores at least ``threshold`` of what the seed itself scores for its
+    own text. The seed is left out by its id, wherever it ranks. None passes: the seed alone.
+    """
+    own = documents.passages[number]
+    ranked = documents.similar(own.text, count + 2)
+    scores = [score for place, score in ranked if documents.passages[place].id == own.id]
+    best = max(scores, default=0.0)
+    found = {
+        documents.passages[place].id: documents.passages[place]
+        for place, score in ranked
+        if documents.passages[place].id != own.id and best and score >= threshold * best
+    }
+    return (own, *list(found.values())[:count])
+
+
+def from_documents(
+    documents: Documents, ask: Asker, source: str, *, seed: int, contexts: int, threshold: float
+) -> list[Seed]:
+    """A seed a passage, each giving a base question, one that evolved from it, and a cloze."""
+
+    def one(rank: int, number: int) -> Seed:
+        scenario_id = f"{source}-{documents.passages[number].id}"
+
+        async def write() -> Written:
+            shown = contexts_of(documents, number, contexts, threshold)
+            make = Maker(source, scenario_id, shown, seed)
+            choice, level = in_turn(rank)
+            family = _family(ask, make, level, choice=choice)
+            found, cloze = await both(family, attempt(_cloze(ask, make)))
+            return Written([*found, cloze])
+
+        return Seed(scenario_id, write)
+
+    return [one(rank, number) for rank, number in enumerate(seed_passages(documents, seed))]
+
+
+async def _family(
+    ask: Asker, make: Maker, level: Level, *, choice: bool
+) -> list[Formed | Rejection]:
+    """A base question, and the one of ``level`` that evolves from it."""
+    base = await attempt(_written(ask, make, "base", choice=choice))
+    if isinstance(base, Rejection):
+        return [base]
+    return [base, await attempt(_written(ask, make, level, choice=choice, base=base.text))]
+
+
+async def _written(
+    ask: Asker, make: Maker, level: Level, *, choice: bool, base: str = ""
+) -> Formed:
+    reply = await ask.ask(
+        "forms_write",
+        WrittenChoice if choice else WrittenFreeform,
+        contexts=[context.text for context in make.contexts],
+        form="choice" if choice else "freeform",
+        level=level,
+        base=base,
+    )
+    found = reply.parsed
+    if isinstance(found, WrittenChoice):
+        return make.choice(level, found.question, found.correct, found.distractors)
+    return make.freeform(level, found.question, found.answer)
+
+
+async def _cloze(ask: Asker, make: Maker) -> Formed | Rejection:
+    """A statement, then the term to take out of it."""
+    shown = [context.text for context in make.contexts]
+    reply = await ask.ask(
+        "forms_write", WrittenStatement, contexts=shown, form="cloze", level="base", base=""
+    )
+    statement: str = reply.parsed.statement
+    term = await ask.ask("forms_term", WrittenTerm, statement=statement)
+    return make.cloze(statement, term.parsed.term)

@@ -1,0 +1,163 @@
+"""Questions by form: a choice of four, a freeform answer, a cloze; open ones stay as they were."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, TypeAdapter, model_validator
+
+from simulrag.records import Domain, Question, Record
+
+Form = Literal["choice", "freeform", "cloze"]
+Level = Literal["base", "reasoning", "hypothetical"]
+Flaw = Literal[
+    "context_mentioned",
+    "options",
+    "figure_reference",
+    "not_self_contained",
+    "number_not_in_context",
+    "answer_in_question",
+    "inconsistent",
+    "duplicate",
+    "term_absent",
+    "term_repeated",
+    "invalid",
+    "simulator",
+    "invalid_reply",
+    "refused",
+    "truncated",
+]
+"""The kinds of rejection."""
+
+MASK = "<MASK>"
+LETTERS = "abcd"
+
+
+class Context(Record):
+    """What a question was made from: a passage of a document, or a simulator's run as text.
+
+    ``locator``: the place in the document, or the call of the run.
+    """
+
+    id: str
+    text: str
+    locator: str = ""
+    licence: str = ""
+    attribution: str = ""
+
+
+class Rejection(Record):
+    """Why an audit refuses a question."""
+
+    kind: Flaw
+    detail: str = ""
+
+
+class Validity(Record):
+    """What is known of a question's validity.
+
+    ``rejections``: of the audits; none is a pass. ``features``: what an estimate goes by.
+    ``probability``: that people would call it valid; None where nobody estimated it.
+    """
+
+    rejections: tuple[Rejection, ...] = ()
+    features: dict[str, float] = Field(default={})
+    probability: float | None = Field(default=None, ge=0, le=1)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no audit refuses it."""
+        return not self.rejections
+
+
+class FormedQuestion(Record):
+    """What the three forms have in common.
+
+    ``source``: the domain or corpus. ``scenario_id``: the seed passage or the simulator's scenario;
+    the forms and levels of one seed are one draw of the bootstrap. A cloze has no levels: base.
+    """
+
+    question_id: str = Field(min_length=1)
+    level: Level = "base"
+    scenario_id: str = Field(min_length=1)
+    source: Domain = Field(min_length=1)
+    text: str = Field(min_length=1)
+    contexts: tuple[Context, ...] = ()
+    valid: Validity = Validity()
+
+
+class ChoiceQuestion(FormedQuestion):
+    """One of four options is right. ``answer``: its index, from 0."""
+
+    form: Literal["choice"] = "choice"
+    options: tuple[str, str, str, str]
+    answer: int = Field(ge=0, le=3)
+
+    @property
+    def answer_text(self) -> str:
+        """The right option."""
+        return self.options[self.answer]
+
+
+class _InWords(FormedQuestion):
+    answer: str = Field(min_length=1)
+
+    @property
+    def answer_text(self) -> str:
+        """The right answer."""
+        return self.answer
+
+
+class FreeformQuestion(_InWords):
+    """Answered in one or two sentences. ``answer``: the reference."""
+
+    form: Literal["freeform"] = "freeform"
+
+
+class ClozeQuestion(_InWords):
+    """A statement with one ``<MASK>``. ``answer``: the term that stood there."""
+
+    form: Literal["cloze"] = "cloze"
+
+    @model_validator(mode="after")
+    def _one_mask(self) -> Self:
+        if (count := self.text.count(MASK)) != 1:
+            raise ValueError(f"a cloze has one {MASK}, this one has {count}")
+        return self
+
+
+def _form(value: Any) -> str:
+    given = value.get("form") if isinstance(value, Mapping) else getattr(value, "form", None)
+    return "open" if given is None else str(given)
+
+
+Formed = ChoiceQuestion | FreeformQuestion | ClozeQuestion
+"""A question of one of the three new forms."""
+
+AskedForm = Annotated[Formed, Field(discriminator="form")]
+AnyQuestion = Annotated[
+    Annotated[ChoiceQuestion, Tag("choice")]
+    | Annotated[FreeformQuestion, Tag("freeform")]
+    | Annotated[ClozeQuestion, Tag("cloze")]
+    | Annotated[Question, Tag("open")],
+    Discriminator(_form),
+]
+"""A question of any form; one that names no form is open."""
+
+
+def asked_forms() -> TypeAdapter[Formed]:
+    """The adapter that reads one question of the three forms."""
+    return TypeAdapter(AskedForm)
+
+
+def any_questions() -> TypeAdapter[Formed | Question]:
+    """The adapter that reads one question of any form."""
+    return TypeAdapter(AnyQuestion)
+
+
+def question_id(source: Domain, scenario_id: str, form: Form, level: Level, *words: str) -> str:
+    """The id of a question: its content's hash, the right answer included."""
+    content = "\0".join((source, scenario_id, form, level, *words))
+    return f"{source}-{form}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
