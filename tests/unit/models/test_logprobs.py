@@ -1,4 +1,4 @@
-"""Log-probabilities of the first token: over every wire, from the cache, and where there are none."""
+"""Log-probabilities of the first token: over every wire, from the cache, where there are none."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_a_server_that_sends_none(
     await gateway.close()
 
 
-@pytest.mark.parametrize("stored", ["SUPPORTS", {"text": "SUPPORTS"}, {"text": "S", "first_tokens": [["S"]]}])  # fmt: skip
+@pytest.mark.parametrize("stored", ["S", {"text": "S"}, {"text": "S", "first_tokens": [["S"]]}])
 async def test_a_row_that_lost_them_is_no_reply(stored: Any, tmp_path: Path) -> None:
     from simulrag.calls import CallResult
 
@@ -103,10 +103,13 @@ def test_providers_without_them_name_the_other_way(given: dict[str, str], proble
         ([], ()),
         ([{"token": "S", "logprob": -0.5}], (("S", -0.5),)),
         ([{"token": "\n", "logprob": -0.1}, {"token": "R", "logprob": -1}], (("R", -1.0),)),
-        ([{"token": "S", "logprob": None, "top_logprobs": [{"token": "R", "logprob": 0.001}]}], (("R", 0.0),)),
+        (
+            [{"token": "S", "logprob": None, "top_logprobs": [{"token": "R", "logprob": 0.001}]}],
+            (("R", 0.0),),
+        ),
         ([{"token": "S", "logprob": -9999.0, "top_logprobs": None}], ()),
         ([{"logprob": -1}, "S"], ()),
     ],
-)  # fmt: skip
+)
 def test_what_servers_send(content: object, found: tuple[tuple[str, float], ...]) -> None:
     assert first_tokens(content) == found
