@@ -22,7 +22,7 @@ from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.settings import MethodSettings
-from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings, MetricSettings
 from simulrag.models.settings import BudgetLimits, ModelSettings
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ class FormsParams(Section):
         le=1,
         description="a passage is shown that scores this share of the seed passage's own score",
     )
+    answer: FormsAnswerSettings = FormsAnswerSettings()
+    metrics: FormsMetricSettings = FormsMetricSettings()
 
 
 class LlmParams(Section):

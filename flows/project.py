@@ -49,6 +49,15 @@ class Results:
     def forms_benchmark(self, source: str) -> Path:
         return self.forms(source) / "benchmark.jsonl"
 
+    def forms_answers(self, source: str) -> Path:
+        return self.forms(source) / "answers.jsonl"
+
+    def forms_scores(self, source: str) -> Path:
+        return self.forms(source) / "scores.jsonl"
+
+    def forms_metrics(self, source: str) -> Path:
+        return self.forms(source) / "metrics.csv"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

@@ -18,6 +18,8 @@ Name = Literal[
     "attribution",
     "corpus",
     "forms_benchmark",
+    "forms_answer",
+    "forms_metrics",
     "metrics",
     "report",
 ]

@@ -14,6 +14,7 @@ from typing import Literal
 
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
+from simulrag.metrics.settings import FactualBy
 from simulrag.models.base import Asker, FirstTokens
 from simulrag.models.replies import Reply
 from simulrag.records import Record
@@ -23,8 +24,6 @@ TEMPERATURE = 5.0
 ALTERNATIVES = 20
 """The most that servers tell the log-probabilities of."""
 LABELS = ("supports", "refutes")
-
-Variant = Literal["logprobs", "sampled", "off"]
 
 
 class Entailed(Reply):
@@ -91,7 +90,7 @@ def from_samples(labels: Sequence[str]) -> Factual:
 
 
 async def judge(
-    reference: str, answer: str, ask: Asker, variant: Variant, samples: int, min_label_mass: float
+    reference: str, answer: str, ask: Asker, variant: FactualBy, samples: int, min_label_mass: float
 ) -> Factual:
     """Ask the evaluator about one answer; its failure is a reason and no value."""
     if variant == "off":

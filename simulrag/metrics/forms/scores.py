@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pydantic import Field
+
 from simulrag.metrics.forms.bleu import bleu, bleu_char
 from simulrag.metrics.forms.exact import exact, exact_folded
 from simulrag.metrics.forms.factual import Factual
 from simulrag.metrics.forms.similarity import TextEncoder, bert_scores, phrase_similarities
-from simulrag.questions.forms.answering import Asked, Condition, FormAnswer
-from simulrag.questions.forms.records import Form, Level
+from simulrag.questions.forms.answering import Condition, FormAnswer
+from simulrag.questions.forms.records import Form, Formed, Level
 from simulrag.records import Record
 
 METRICS: dict[Form, tuple[str, ...]] = {
@@ -33,13 +35,13 @@ class FormScore(Record):
     condition: Condition
     reference: str
     answer: str = ""
-    values: dict[str, float | None] = {}
-    reasons: dict[str, str] = {}
+    values: dict[str, float | None] = Field(default={})
+    reasons: dict[str, str] = Field(default={})
     failure: str | None = None
 
 
 def scored(
-    pairs: Sequence[tuple[Asked, FormAnswer]],
+    pairs: Sequence[tuple[Formed, FormAnswer]],
     factual: Mapping[int, Factual],
     encoder: TextEncoder | str,
 ) -> list[FormScore]:
@@ -95,7 +97,7 @@ def _values(
 
 
 def _similar(
-    pairs: Sequence[tuple[Asked, FormAnswer]], encoder: TextEncoder
+    pairs: Sequence[tuple[Formed, FormAnswer]], encoder: TextEncoder
 ) -> dict[int, float | None]:
     """Phrase similarity of clozes and BERTScore of freeform answers, by index."""
     there = [(i, asked, told) for i, (asked, told) in enumerate(pairs) if told.failure is None]

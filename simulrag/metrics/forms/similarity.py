@@ -8,22 +8,26 @@ section 3.2, there of the Universal Sentence Encoder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from simulrag.metrics.intervals import Floats
+from numpy.typing import NDArray
+
 from simulrag.questions.forms.records import MASK
 
 WORDS_AROUND = 4
 
 
+Vectors = NDArray[Any]
+
+
 class TextEncoder(Protocol):
     """Vectors of length 1: of whole texts, shape (texts, width), and of a text's pieces."""
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Vectors:
         """One row a text."""
         ...
 
-    def encode_pieces(self, texts: Sequence[str]) -> Sequence[Floats]:
+    def encode_pieces(self, texts: Sequence[str]) -> Sequence[Vectors]:
         """One array a text: (pieces, width), 0 pieces where the text has none."""
         ...
 
@@ -59,7 +63,7 @@ def bert_scores(encoder: TextEncoder, pairs: Sequence[tuple[str, str]]) -> list[
     return [_f1(one, two) for one, two in zip(pieces[::2], pieces[1::2], strict=True)]
 
 
-def _f1(reference: Floats, answer: Floats) -> float | None:
+def _f1(reference: Vectors, answer: Vectors) -> float | None:
     if not len(reference) or not len(answer):
         return None
     cosines = answer @ reference.T

@@ -1,4 +1,4 @@
-"""The long table of a source's answers by form: every condition, and one condition minus another."""
+"""The long table of a source's answers: every condition, and one condition minus another."""
 
 from __future__ import annotations
 

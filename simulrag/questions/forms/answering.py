@@ -15,15 +15,13 @@ from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.records import (
     LETTERS,
     ChoiceQuestion,
-    ClozeQuestion,
     Form,
-    FreeformQuestion,
+    Formed,
     Level,
 )
 from simulrag.records import Evidence, Record, Retrieval
 
 Condition = Literal["nothing", "library", "simulator", "both"]
-Asked = ChoiceQuestion | FreeformQuestion | ClozeQuestion
 
 TASKS: dict[Form, str] = {
     "choice": "forms_answer_choice",
@@ -82,7 +80,7 @@ class FormAnswer(Record):
         return self.retrieval.evidence if self.retrieval is not None else ()
 
 
-def shown_order(question: Asked, seed: int) -> tuple[int, ...]:
+def shown_order(question: Formed, seed: int) -> tuple[int, ...]:
     """The options' indices as they are shown: one order a question, the same in all conditions."""
     if not isinstance(question, ChoiceQuestion):
         return ()
@@ -92,7 +90,7 @@ def shown_order(question: Asked, seed: int) -> tuple[int, ...]:
 
 
 async def answer_question(
-    question: Asked,
+    question: Formed,
     condition: Condition,
     ask: Asker,
     simulations: Simulations | None,
@@ -138,7 +136,7 @@ async def answer_question(
     return found.model_copy(update=_read(told.parsed, question, order))
 
 
-def _read(reply: Reply, question: Asked, order: tuple[int, ...]) -> dict[str, object]:
+def _read(reply: Reply, question: Formed, order: tuple[int, ...]) -> dict[str, object]:
     if isinstance(reply, ChosenOption) and isinstance(question, ChoiceQuestion):
         chosen = order[LETTERS.index(reply.letter)]
         return {"chosen": chosen, "answer": question.options[chosen]}
