@@ -9,6 +9,8 @@ from simulrag.errors import InputError
 
 CALLING_STAGES = ("benchmark", "answer", "label")
 """The stages that call models."""
+FORMS_STAGES = ("forms_benchmark", "forms_answer", "forms_metrics")
+"""Those that call models for each of ``forms.sources``."""
 
 
 @dataclass(frozen=True)

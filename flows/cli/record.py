@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from flows.project import CALLING_STAGES
+from flows.project import CALLING_STAGES, FORMS_STAGES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +66,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
 
     names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
     names += [f"attribution-{domain}" for domain in params.attribution.domains]
-    names += [f"forms_benchmark-{source}" for source in params.forms.sources]
+    names += [f"{stage}-{source}" for source in params.forms.sources for stage in FORMS_STAGES]
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
         raise InputError("no stage has exported its calls to data/calls; run `simulrag run` first")
@@ -201,7 +201,7 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    stages = (*CALLING_STAGES, "attribution", "forms_benchmark")
+    stages = (*CALLING_STAGES, "attribution", *FORMS_STAGES)
     paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in stages)
     return [path for path in paths if path.is_file()]
 

@@ -38,6 +38,7 @@ def retry() -> None:
 
     project, params = open_project()
     stages = failed_stages(project, params.domains, params.attribution.domains)
+    stages += [f"forms_answer@{one}" for one in params.forms.sources if _unanswered(project, one)]
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")
         dvc(project, "repro", "--force", "--single-item", "--keep-going", *stages)
@@ -112,6 +113,14 @@ def _failed(project: Project, domain: str) -> bool:
     )
 
 
+def _unanswered(project: Project, source: str) -> bool:
+    from flows.files import record_lines
+    from simulrag.questions.forms.answering import FormAnswer
+
+    path = project.results.forms_answers(source)
+    return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))
+
+
 def holds_failure(answer: Answer) -> bool:
     """A failed question, a claim whose verification failed, or a failed answer to compare with."""
     return (
@@ -145,11 +154,11 @@ def dvc(project: Project, *arguments: str) -> int:
 
 
 def _pull_calls(project: Project, params: Params) -> None:
-    from flows.project import CALLING_STAGES
+    from flows.project import CALLING_STAGES, FORMS_STAGES
 
     names = [f"{stage}-{domain}" for domain in params.domains for stage in CALLING_STAGES]
     names += [f"attribution-{domain}" for domain in params.attribution.domains]
-    names += [f"forms_benchmark-{source}" for source in params.forms.sources]
+    names += [f"{stage}-{source}" for source in params.forms.sources for stage in FORMS_STAGES]
     exports = [str(project.results.calls(name).relative_to(project.root)) for name in names]
     if dvc(project, "pull", "--allow-missing", *exports) != 0:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")

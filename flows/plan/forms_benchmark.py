@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from flows.params import Params
-from flows.plan.estimate import TOKENS, TaskWork
+from flows.plan.estimate import TOKENS, TaskWork, task_work
 from flows.plan.rehearse import Length, Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
 from flows.stages.bench import located
@@ -49,26 +49,11 @@ async def forms_benchmark_work(
         with suppress(CallsPending):
             await made_of(gate, runs, params, source, corpus)
             expected = {}
-    works = []
-    for task in dict.fromkeys([*expected, *gate.stored, *gate.missing]):
-        stored = list(gate.stored.get(task, {}).values())
-        missing = list(gate.missing.get(task, {}).values())
-        later = max(0, round(expected.get(task, 0)) - len(stored) - len(missing))
-        each = Length(*TOKENS_OF[task])
-        if stored:
-            each = Length(
-                sum(call.tokens_in for call in stored) // len(stored),
-                sum(call.tokens_out for call in stored) // len(stored),
-            )
-        works.append(
-            TaskWork(
-                stage=f"forms_benchmark@{source}",
-                task=task,
-                calls=len(missing) + later,
-                known=len(missing),
-                cached=len(stored),
-                input_tokens=sum(missing) + later * each.tokens_in,
-                output_tokens=(len(missing) + later) * each.tokens_out,
-            )
-        )
-    return works
+    stage, tasks = (
+        f"forms_benchmark@{source}",
+        dict.fromkeys([*expected, *gate.stored, *gate.missing]),
+    )
+    return [
+        task_work(gate, stage, task, expected.get(task, 0), Length(*TOKENS_OF[task]))
+        for task in tasks
+    ]

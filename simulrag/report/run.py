@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,8 @@ from simulrag.metrics.table import Measurement, read_table
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from simulrag.metrics.forms.scores import FormScore
 
 
 class RunSummary(BaseModel):
@@ -142,11 +144,19 @@ class Attributed:
 
 
 @dataclass(frozen=True)
+class AnsweredForms:
+    """What was measured of a source's answers by form (its long table), and some to look at."""
+
+    table: DomainTable
+    examples: tuple[FormScore, ...]
+
+
+@dataclass(frozen=True)
 class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for.
+    asked for. ``forms``: by source; ``published_forms``: the rows of ClimaQA's tables, as printed.
     """
 
     settings: MetricSettings
@@ -155,6 +165,8 @@ class Run:
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
     attribution: Mapping[str, Attributed] = field(default_factory=dict)
+    forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
+    published_forms: Sequence[Mapping[str, str]] = ()
 
     @property
     def leading(self) -> dict[str, str]:

@@ -33,6 +33,7 @@ class FormScore(Record):
     form: Form
     level: Level
     condition: Condition
+    text: str
     reference: str
     answer: str = ""
     values: dict[str, float | None] = Field(default={})
@@ -55,6 +56,7 @@ def scored(
             form=question.form,
             level=question.level,
             condition=answer.condition,
+            text=question.text,
             reference=question.answer_text,
             answer=answer.answer,
             failure=answer.failure,
