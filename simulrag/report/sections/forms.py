@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from simulrag.metrics.forms.scores import METRICS, FormScore
 from simulrag.metrics.forms.tables import COMPARISONS, FAMILY, LEVELS, OVERALL
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import DASH, Block, Section, Table, Text, count
+from simulrag.report.blocks import DASH, Block, Section, Table, count, percent
 from simulrag.report.build import Columns, paired, pivoted
 from simulrag.report.run import Run
 
