@@ -149,6 +149,21 @@ def task_work(gate: Rehearsal, stage: str, task: str, expected: float, assumed: 
     )
 
 
+def gate_work(
+    gate: Rehearsal,
+    stage: str,
+    expected: Mapping[str, float],
+    tokens: Mapping[str, tuple[int, int]],
+) -> list[TaskWork]:
+    """What is left of a stage, by task; ``tokens``: a prompt and a reply where none is stored."""
+    names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
+    works = [
+        task_work(gate, stage, name, expected.get(name, 0.0), Length(*tokens[name]))
+        for name in names
+    ]
+    return [work for work in works if work.calls or work.cached]
+
+
 def _mean(calls: Sequence[Length]) -> Length:
     return Length(
         round(sum(call.tokens_in for call in calls) / len(calls)),

@@ -6,24 +6,24 @@ from contextlib import suppress
 from typing import Literal
 
 from flows.params import Params
-from flows.plan.estimate import TaskWork, task_work
-from flows.plan.rehearse import Length, Rehearsal, StoredCalls, StoredRuns
+from flows.plan.estimate import TaskWork, gate_work
+from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
 from flows.stages.bench import located
-from flows.stages.forms_answer import evidence_of, read_forms, tasks
+from flows.stages.forms_answer import evidence_of, tasks
 from flows.stages.forms_metrics import judging
 from simulrag.errors import CallsPending
 from simulrag.metrics.forms.factual import TASK, judge
 from simulrag.models.prompts import Prompts
 from simulrag.questions.forms.answering import TASKS, answer_question
+from simulrag.questions.forms.published import read_forms
 
 FormsStage = Literal["forms_answer", "forms_metrics"]
 FORMS_ROLES: dict[FormsStage, Literal["answer", "judge"]] = {
     "forms_answer": "answer",
     "forms_metrics": "judge",
 }
-TOKENS = {"tool_calls": (1500, 60), TASK: (250, 2)}
-ANSWER_TOKENS = (500, 40)
+TOKENS = {"tool_calls": (1500, 60), TASK: (250, 2), **dict.fromkeys(TASKS.values(), (500, 40))}
 """Of prompts and replies of which none is stored."""
 
 
@@ -69,14 +69,10 @@ async def forms_work(
     if path.is_file() and not gates["forms_answer"].missing:  # all that is left is known
         expected, judged = {}, {}
     return {
-        "forms_answer": _works(gates["forms_answer"], f"forms_answer@{source}", expected),
-        "forms_metrics": _works(gates["forms_metrics"], f"forms_metrics@{source}", judged),
+        "forms_answer": gate_work(
+            gates["forms_answer"], f"forms_answer@{source}", expected, TOKENS
+        ),
+        "forms_metrics": gate_work(
+            gates["forms_metrics"], f"forms_metrics@{source}", judged, TOKENS
+        ),
     }
-
-
-def _works(gate: Rehearsal, stage: str, expected: dict[str, float]) -> list[TaskWork]:
-    works = []
-    for task in dict.fromkeys([*expected, *gate.stored, *gate.missing]):
-        assumed = Length(*TOKENS.get(task, ANSWER_TOKENS))
-        works.append(task_work(gate, stage, task, expected.get(task, 0.0), assumed))
-    return [work for work in works if work.calls or work.cached]

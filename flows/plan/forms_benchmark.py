@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from flows.params import Params
-from flows.plan.estimate import TOKENS, TaskWork, task_work
-from flows.plan.rehearse import Length, Rehearsal, StoredCalls, StoredRuns
+from flows.plan.estimate import TOKENS, TaskWork, gate_work
+from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
 from flows.stages.bench import located
 from flows.stages.corpus import is_corpus
@@ -49,11 +49,4 @@ async def forms_benchmark_work(
         with suppress(CallsPending):
             await made_of(gate, runs, params, source, corpus)
             expected = {}
-    stage, tasks = (
-        f"forms_benchmark@{source}",
-        dict.fromkeys([*expected, *gate.stored, *gate.missing]),
-    )
-    return [
-        task_work(gate, stage, task, expected.get(task, 0), Length(*TOKENS_OF[task]))
-        for task in tasks
-    ]
+    return gate_work(gate, f"forms_benchmark@{source}", expected, TOKENS_OF)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from flows.files import check_folder, write_records
 from flows.params import Params, load_params
@@ -22,7 +21,8 @@ from simulators.registry import load
 from simulrag.errors import InputError
 from simulrag.method.simulation import Simulations
 from simulrag.questions.forms.answering import Condition, FormAnswer, answer_question
-from simulrag.questions.forms.records import Formed, asked_forms
+from simulrag.questions.forms.published import read_forms
+from simulrag.questions.forms.records import Formed
 
 Task = tuple[Formed, Condition]
 Chosen = tuple[str, dict[str, JsonValue]]
@@ -121,23 +121,6 @@ def evidence_of(project: Project, params: Params, source: str) -> dict[Condition
         found["both"] = ("joined", {"sources": pair})
     order: tuple[Condition, ...] = ("library", "simulator", "both")
     return {kind: load(*found[kind]) for kind in order if kind in found}
-
-
-def read_forms(path: Path) -> list[Formed]:
-    """A file's questions by form. Raises InputError that names the line and the field."""
-    adapter, found = asked_forms(), []
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); run `dvc repro`") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(adapter.validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "line"
-            raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
-    return found
 
 
 def stage_table(source: str, found: list[FormAnswer]) -> str:

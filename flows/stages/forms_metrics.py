@@ -9,7 +9,6 @@ from flows.params import Params, load_params
 from flows.project import Project
 from flows.stages.bench import Bench, open_bench
 from flows.stages.chunks import over_chunks
-from flows.stages.forms_answer import read_forms
 from flows.watch.artifacts import stage_costs
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
@@ -23,6 +22,7 @@ from simulrag.metrics.forms.tables import FAMILY, OVERALL, measured
 from simulrag.metrics.table import Measurement, write_table
 from simulrag.models.base import Sampling
 from simulrag.questions.forms.answering import FormAnswer
+from simulrag.questions.forms.published import read_forms
 from simulrag.questions.forms.records import Formed
 
 Pair = tuple[Formed, FormAnswer]

@@ -188,4 +188,3 @@ def test_similarity_is_of_pieces_and_of_phrases() -> None:
     clozes = [("x <MASK> y", "ice", "ICE "), ("<MASK>", "ice", "fire"), ("x <MASK>", "a", "b")]
     assert phrase_similarities(ByWord(), clozes) == pytest.approx([1.0, -1.0, 0.0])
     assert phrase_similarities(ByWord(), []) == bert_scores(ByWord(), []) == []
-

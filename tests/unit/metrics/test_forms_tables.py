@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,13 @@ from simulrag.metrics.forms.scores import FormScore, scored
 from simulrag.metrics.forms.tables import COMPARISONS, FAMILY, measured
 from simulrag.metrics.table import Measurement, csv_of, frame_of
 from simulrag.questions.forms.answering import Condition, FormAnswer
-from simulrag.questions.forms.records import ChoiceQuestion, ClozeQuestion, FreeformQuestion, Level
+from simulrag.questions.forms.records import (
+    ChoiceQuestion,
+    ClozeQuestion,
+    Formed,
+    FreeformQuestion,
+    Level,
+)
 
 LEVELS: tuple[Level, ...] = ("base", "reasoning", "hypothetical")
 
@@ -40,8 +47,7 @@ def overall(rows: list[Measurement], condition: Condition, metric: str = "accura
     (found,) = (
         one
         for one in rows
-        if (one.family, one.method, one.metric, one.level)
-        == (FAMILY, condition, metric, "overall")
+        if (one.family, one.method, one.metric, one.level) == (FAMILY, condition, metric, "overall")
     )
     return found
 
@@ -66,7 +72,8 @@ def test_levels_and_their_weighted_mean() -> None:
 
 def test_a_failure_lowers_the_coverage_and_not_the_value() -> None:
     found = overall(table([row(0, 1.0), row(3, 1.0), row(6, None)]), "nothing")
-    assert (found.value, found.n, found.coverage) == (1.0, 2, pytest.approx(2 / 3))
+    assert (found.value, found.n) == (1.0, 2)
+    assert found.coverage == pytest.approx(2 / 3)
     lost = overall(table([row(0, None), row(3, None)]), "nothing")
     assert (lost.value, lost.n, lost.reason) == (None, 0, "not available: no answer: refused")
 
@@ -101,8 +108,8 @@ def test_the_forms_and_levels_of_a_seed_are_one_draw() -> None:
 
 
 def test_measures_of_each_form() -> None:
-    about = {"scenario_id": "s", "source": "urban", "text": "It is <MASK> here."}
-    asked = [
+    about: dict[str, Any] = {"scenario_id": "s", "source": "urban", "text": "It is <MASK> here."}
+    asked: list[Formed] = [
         ChoiceQuestion(question_id="a", options=("w", "x", "y", "z"), answer=2, **about),
         FreeformQuestion(question_id="b", answer="The sea is warm in summer.", **about),
         FreeformQuestion(question_id="c", answer="The sea is cold in winter.", **about),
