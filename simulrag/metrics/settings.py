@@ -101,14 +101,6 @@ class FormsAnswerSettings(BaseModel):
     )
     max_attempts: int = Field(default=2, ge=1, le=10, description="attempts at the tool calls")
 
-    @field_validator("evidence")
-    @classmethod
-    def _one_or_two(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        for source, names in value.items():
-            if len(names) not in (1, 2) or len(set(names)) != len(names):
-                raise ValueError(f"'{source}' needs one or two different names, not {list(names)}")
-        return value
-
 
 class FormsMetricSettings(BaseModel):
     """``forms.metrics`` of params.yaml."""

@@ -10,9 +10,8 @@ from simulrag.metrics.forms.bleu import bleu, bleu_char
 from simulrag.metrics.forms.exact import exact, exact_folded
 from simulrag.metrics.forms.factual import Factual
 from simulrag.metrics.forms.similarity import TextEncoder, bert_scores, phrase_similarities
-from simulrag.questions.forms.answering import Condition, FormAnswer
-from simulrag.questions.forms.records import Form, Formed, Level
-from simulrag.records import Record
+from simulrag.questions.forms.answering import Answered, FormAnswer
+from simulrag.questions.forms.records import Form, Formed
 
 METRICS: dict[Form, tuple[str, ...]] = {
     "choice": ("accuracy",),
@@ -22,23 +21,13 @@ METRICS: dict[Form, tuple[str, ...]] = {
 """What each form is measured by. An encoder's or an evaluator's name is added in the tables."""
 
 
-class FormScore(Record):
-    """One answer's measures, by name; None where there is no value, with the reason of it.
+class FormScore(Answered):
+    """One answer's measures by name: those with a value, and why others have none."""
 
-    ``reference`` and ``answer``: the texts that are compared; "" of a failed answer.
-    """
-
-    question_id: str
-    scenario_id: str
-    form: Form
-    level: Level
-    condition: Condition
     text: str
     reference: str
-    answer: str = ""
-    values: dict[str, float | None] = Field(default={})
+    values: dict[str, float] = Field(default={})
     reasons: dict[str, str] = Field(default={})
-    failure: str | None = None
 
 
 def scored(
@@ -48,54 +37,49 @@ def scored(
 ) -> list[FormScore]:
     """Each answer's measures. ``factual``: by index; ``encoder``: or why there is none."""
     similar = {} if isinstance(encoder, str) else _similar(pairs, encoder)
+    no_vectors = encoder if isinstance(encoder, str) else "a text without words"
     found = []
     for index, (question, answer) in enumerate(pairs):
-        row = FormScore(
-            question_id=question.question_id,
-            scenario_id=question.scenario_id,
-            form=question.form,
-            level=question.level,
-            condition=answer.condition,
-            text=question.text,
-            reference=question.answer_text,
-            answer=answer.answer,
-            failure=answer.failure,
-        )
+        told: dict[str, float | str] = {}
         if answer.failure is None:
-            values, reasons = _values(row, factual.get(index), similar.get(index), encoder)
-            row = row.model_copy(update={"values": values, "reasons": reasons})
-        found.append(row)
+            like = similar.get(index)
+            likeness = no_vectors if like is None else like
+            told = _measures(question, answer.answer, factual.get(index), likeness)
+        found.append(
+            FormScore(
+                **answer.model_dump(include=set(Answered.model_fields)),
+                text=question.text,
+                reference=question.answer_text,
+                values={name: x for name, x in told.items() if not isinstance(x, str)},
+                reasons={name: x for name, x in told.items() if isinstance(x, str)},
+            )
+        )
     return found
 
 
-def _values(
-    row: FormScore,
-    factual: Factual | None,
-    similar: float | None,
-    encoder: TextEncoder | str,
-) -> tuple[dict[str, float | None], dict[str, str]]:
-    pair = (row.reference, row.answer)
-    no_vectors = encoder if isinstance(encoder, str) else "a text without words"
-    if row.form == "choice":
-        return {"accuracy": float(row.reference == row.answer)}, {}
-    if row.form == "cloze":
+def _measures(
+    question: Formed, answer: str, factual: Factual | None, likeness: float | str
+) -> dict[str, float | str]:
+    """A value, or the reason why there is none, by name."""
+    pair = (question.answer_text, answer)
+    if question.form == "choice":
+        return {"accuracy": float(exact(*pair))}
+    if question.form == "cloze":
         same = {"exact": float(exact(*pair)), "exact_folded": float(exact_folded(*pair))}
-        return {**same, "ps": similar}, {} if similar is not None else {"ps": no_vectors}
+        return {**same, "ps": likeness}
     told = factual or Factual(reason="not asked for")
-    values: dict[str, float | None] = {
-        "bleu": bleu(*pair),
-        "bleu_char": bleu_char(*pair),
-        "bertscore": similar,
+    by_judge = {
         "fa": told.accuracy,
         "p_supports": told.p_supports,
         "label_mass": told.label_mass,
     }
-    reasons = {} if similar is not None else {"bertscore": no_vectors}
-    if told.reason:
-        reasons |= {"fa": told.reason, "p_supports": told.reason}
-    if told.label_mass is None:
-        reasons["label_mass"] = told.reason or "sampled replies have none"
-    return values, reasons
+    why = told.reason or "sampled replies have none"
+    return {
+        "bleu": bleu(*pair),
+        "bleu_char": bleu_char(*pair),
+        "bertscore": likeness,
+        **{name: why if value is None else value for name, value in by_judge.items()},
+    }
 
 
 def _similar(

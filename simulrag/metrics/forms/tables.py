@@ -71,7 +71,7 @@ class _Resampled:
         self._number = number
 
     def has(self, row: FormScore) -> bool:
-        return row.values.get(self.metric) is not None
+        return self.metric in row.values
 
     def of_level(self, rows: Sequence[FormScore]) -> tuple[Floats, Floats]:
         """Values and how many answers they are of."""

@@ -55,24 +55,28 @@ REPLIES: dict[Form, type[ChosenOption | ShortAnswer | GivenTerm]] = {
 }
 
 
-class FormAnswer(Record):
-    """What was answered to one question under one condition.
-
-    ``order``: of a choice, the options' indices as they were shown (a, b, c, d). ``chosen``: the
-    index of the chosen one. ``answer``: the text, the term or the chosen option's text.
-    ``retrieval`` None: nothing was looked up. ``failure`` None: there is an answer.
-    """
+class Answered(Record):
+    """A question under one condition; the answer's text, term or option ("" where it failed)."""
 
     question_id: str
     scenario_id: str
     form: Form
     level: Level
     condition: Condition
+    answer: str = ""
+    failure: str | None = None
+
+
+class FormAnswer(Answered):
+    """What was answered, and how.
+
+    ``order``: of a choice, the options' indices as they were shown (a, b, c, d). ``chosen``: the
+    index of the chosen one. ``retrieval`` None: nothing was looked up.
+    """
+
     order: tuple[int, ...] = ()
     chosen: int | None = None
-    answer: str = ""
     retrieval: Retrieval | None = None
-    failure: str | None = None
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

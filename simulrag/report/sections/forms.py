@@ -90,7 +90,7 @@ def _name(row: Measurement) -> str:
 def _shown(source: str, found: Sequence[FormScore]) -> Table:
     rows = []
     for one in found:
-        told = (f"{name} {v:.2f}" for name, v in one.values.items() if v is not None)
+        told = (f"{name} {value:.2f}" for name, value in one.values.items())
         asked = (f"{one.form}, {one.level}", one.text, one.reference)
         answer = (one.answer or DASH, one.failure or ", ".join(told))
         rows.append((*asked, one.condition, *answer))
