@@ -10,7 +10,7 @@ from flows.plan.estimate import TaskWork, gate_work
 from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
 from flows.stages.bench import located
-from flows.stages.forms_answer import evidence_of, tasks
+from flows.stages.forms_answer import evidence_of, lacks_corpus, seed_of, tasks
 from flows.stages.forms_metrics import judging
 from simulrag.errors import CallsPending
 from simulrag.metrics.forms.factual import TASK, judge
@@ -38,19 +38,21 @@ async def forms_work(
     }
     simulators = evidence_of(project, params, source)
     runs = {name: StoredRuns(one, cache) for name, one in simulators.items()}
-    asking = sum(one.name != "library" for one in simulators.values())
+    conditions: list[str] = ["nothing", *simulators]
+    if lacks_corpus(params, source, simulators):
+        conditions += ["library", "both"][: len(conditions)]
+    asking = len({"simulator", "both"} & set(conditions))
     path, wanted, free = project.results.forms_benchmark(source), params.forms, 0.0
     per_answer = {"logprobs": 1, "sampled": wanted.metrics.samples, "off": 0}
     if path.is_file():
         questions = read_forms(path)
-        choice = params.simulators.get(source)
         for question, condition in tasks(questions, simulators):
             free += question.form == "freeform"
             with suppress(CallsPending):
                 answer = await answer_question(
                     *(question, condition, gates["forms_answer"], runs.get(condition)),
                     seed=wanted.seed,
-                    simulator_seed=choice.seed if choice else 0,
+                    simulator_seed=seed_of(params, source),
                     max_attempts=wanted.answer.max_attempts,
                 )
                 if question.form == "freeform" and answer.failure is None:
@@ -62,8 +64,8 @@ async def forms_work(
     else:
         parts = (source in wanted.documents) + (source in params.simulators)
         counts = dict.fromkeys(TASKS, wanted.questions * parts / 3)
-        free = counts["freeform"] * (1 + len(simulators))
-    expected = {TASKS[form]: count * (1 + len(simulators)) for form, count in counts.items()}
+        free = counts["freeform"] * len(conditions)
+    expected = {TASKS[form]: count * len(conditions) for form, count in counts.items()}
     expected["tool_calls"] = sum(counts.values()) * asking
     judged = {TASK: free * per_answer[wanted.metrics.factual]}
     if path.is_file() and not gates["forms_answer"].missing:  # all that is left is known

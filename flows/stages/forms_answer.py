@@ -37,6 +37,11 @@ def run(project: Project, source: str) -> None:
     name = f"forms_answer-{source}"
     questions = read_forms(place.forms_benchmark(source))
     simulators = evidence_of(project, params, source)
+    if lacks_corpus(params, source, simulators):
+        raise InputError(
+            f"the documents of {source} are no corpus yet: run `simulrag stage corpus --domain "
+            f"{source}` first"
+        )
     asked = tasks(questions, simulators)
     check_folder(place.forms(source))
 
@@ -83,13 +88,19 @@ async def work(
 ) -> FormAnswer:
     """One question under one condition."""
     question, condition = task
-    choice = params.simulators.get(source)
     return await answer_question(
         *(question, condition, bench.gateway, runs.get(condition)),
         seed=params.forms.seed,
-        simulator_seed=choice.seed if choice else 0,
+        simulator_seed=seed_of(params, source),
         max_attempts=params.forms.answer.max_attempts,
     )
+
+
+def seed_of(params: Params, source: str) -> int:
+    """The seed of the simulator that a source's questions are answered from; 0 without one."""
+    names = params.forms.answer.evidence.get(source, (source,))
+    choices = [params.simulators[name] for name in names if name in params.simulators]
+    return next((choice.seed for choice in choices if choice.name != "library"), 0)
 
 
 def evidence_of(project: Project, params: Params, source: str) -> dict[Condition, Simulator]:
@@ -121,6 +132,12 @@ def evidence_of(project: Project, params: Params, source: str) -> dict[Condition
         found["both"] = ("joined", {"sources": pair})
     order: tuple[Condition, ...] = ("library", "simulator", "both")
     return {kind: load(*found[kind]) for kind in order if kind in found}
+
+
+def lacks_corpus(params: Params, source: str, simulators: Mapping[Condition, Simulator]) -> bool:
+    """Whether the documents of a source are still to become its library."""
+    own = source in params.forms.documents and source not in params.forms.answer.evidence
+    return own and "library" not in simulators
 
 
 def stage_table(source: str, found: list[FormAnswer]) -> str:

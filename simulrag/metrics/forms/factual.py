@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
 from simulrag.metrics.settings import FactualBy
 from simulrag.models.base import Asker, FirstTokens
-from simulrag.models.replies import Reply
+from simulrag.questions.forms.replies import Entailed
 from simulrag.records import Record
 
 TASK = "forms_entail"
@@ -24,12 +23,6 @@ TEMPERATURE = 5.0
 ALTERNATIVES = 20
 """The most that servers tell the log-probabilities of."""
 LABELS = ("supports", "refutes")
-
-
-class Entailed(Reply):
-    """Reply to ``forms_entail`` where answers are sampled."""
-
-    label: Literal["SUPPORTS", "REFUTES"]
 
 
 class Factual(Record):

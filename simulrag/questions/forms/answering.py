@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from simulrag.errors import ModelError
 from simulrag.method.retrieval import retrieve
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import Reply
 from simulrag.questions.forms.records import (
     LETTERS,
     ChoiceQuestion,
@@ -19,6 +17,7 @@ from simulrag.questions.forms.records import (
     Formed,
     Level,
 )
+from simulrag.questions.forms.replies import ChosenOption, GivenTerm, ShortAnswer
 from simulrag.records import Evidence, Record, Retrieval
 
 Condition = Literal["nothing", "library", "simulator", "both"]
@@ -28,24 +27,6 @@ TASKS: dict[Form, str] = {
     "freeform": "forms_answer_freeform",
     "cloze": "forms_answer_cloze",
 }
-
-
-class ChosenOption(Reply):
-    """Reply to ``forms_answer_choice``."""
-
-    letter: Literal["a", "b", "c", "d"]
-
-
-class ShortAnswer(Reply):
-    """Reply to ``forms_answer_freeform``."""
-
-    answer: Text
-
-
-class GivenTerm(Reply):
-    """Reply to ``forms_answer_cloze``."""
-
-    term: Annotated[Text, Field(max_length=200)]
 
 
 REPLIES: dict[Form, type[ChosenOption | ShortAnswer | GivenTerm]] = {

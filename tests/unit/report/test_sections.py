@@ -26,7 +26,7 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in SECTIONS if list(one.blocks(run))}
-    assert shown == {one.key for one in SECTIONS} - {"people", "published", "attribution"}
+    assert shown == {one.key for one in SECTIONS} - {"people", "published", "attribution", "forms"}
     figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {
         *("answers", "budget", "centrality", "precision-recall", "cost"),
