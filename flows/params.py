@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 from ruamel.yaml import YAML
 
 from flows.params_file import read_params
-from flows.project import CALLING_STAGES, Project, find_project
+from flows.project import CALLING_STAGES, FORMS_STAGES, Project, find_project
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
 from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.settings import MethodSettings
-from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings, MetricSettings
 from simulrag.models.settings import BudgetLimits, ModelSettings
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ class FormsParams(Section):
         le=1,
         description="a passage is shown that scores this share of the seed passage's own score",
     )
+    answer: FormsAnswerSettings = FormsAnswerSettings()
+    metrics: FormsMetricSettings = FormsMetricSettings()
 
 
 class LlmParams(Section):
@@ -285,7 +287,8 @@ class Params(Section):
         """The names of all stages whose calls are exported, such as answer-urban."""
         names = [f"{stage}-{domain}" for domain in self.domains for stage in CALLING_STAGES]
         names += [f"{stage}-{one}" for stage, of in self.by_domain.items() for one in of]
-        return [*names, *(f"forms_benchmark-{source}" for source in self.forms.sources)]
+        names += [f"{stage}-{one}" for one in self.forms.sources for stage in FORMS_STAGES]
+        return names
 
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""

@@ -9,6 +9,8 @@ from simulrag.errors import InputError
 
 CALLING_STAGES = ("benchmark", "answer", "label")
 """The stages that call models."""
+FORMS_STAGES = ("forms_benchmark", "forms_answer", "forms_metrics")
+"""Those that call models for each of ``forms.sources``."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,15 @@ class Results:
 
     def forms_benchmark(self, source: str) -> Path:
         return self.forms(source) / "benchmark.jsonl"
+
+    def forms_answers(self, source: str) -> Path:
+        return self.forms(source) / "answers.jsonl"
+
+    def forms_scores(self, source: str) -> Path:
+        return self.forms(source) / "scores.jsonl"
+
+    def forms_metrics(self, source: str) -> Path:
+        return self.forms(source) / "metrics.csv"
 
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"

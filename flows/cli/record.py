@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from flows.project import CALLING_STAGES
+from flows.project import CALLING_STAGES, FORMS_STAGES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +199,7 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    stages = (*CALLING_STAGES, "attribution", "forms_benchmark")
+    stages = (*CALLING_STAGES, "attribution", *FORMS_STAGES)
     paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in stages)
     return [path for path in paths if path.is_file()]
 

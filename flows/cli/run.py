@@ -37,6 +37,7 @@ def retry() -> None:
 
     project, params = open_project()
     stages = failed_stages(project, params)
+    stages += [f"forms_answer@{one}" for one in params.forms.sources if _unanswered(project, one)]
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")
         dvc(project, "repro", "--force", "--single-item", "--keep-going", *stages)
@@ -114,6 +115,14 @@ def _failed(project: Project, stage: str, domain: str) -> bool:
         one.failure is not None or any(claim.support is None for claim in one.claims)
         for one in record_lines(path, Attribution)
     )
+
+
+def _unanswered(project: Project, source: str) -> bool:
+    from flows.files import record_lines
+    from simulrag.questions.forms.answering import FormAnswer
+
+    path = project.results.forms_answers(source)
+    return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))
 
 
 def holds_failure(answer: Answer) -> bool:

@@ -19,6 +19,8 @@ Name = Literal[
     "routing",
     "corpus",
     "forms_benchmark",
+    "forms_answer",
+    "forms_metrics",
     "metrics",
     "report",
 ]

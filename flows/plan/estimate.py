@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 
 from flows.params import BenchmarkParams, Params
-from flows.plan.rehearse import Length, Rehearsed, Stage, text_tokens
+from flows.plan.rehearse import Length, Rehearsal, Rehearsed, Stage, text_tokens
 from simulrag.method.settings import MethodSettings
 from simulrag.models.prompts import packaged_prompts
 from simulrag.records import Answer, FinalText, Record
@@ -131,18 +131,24 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
 
 def _task(found: Rehearsed, stage: Stage, task: str, expected: float, params: Params) -> TaskWork:
     gate = found.gates[stage]
+    effort = gate.settings.sampling_of(task).reasoning_effort
+    assumed = assumed_length(task, params, found.handbook, effort)
+    return task_work(gate, f"{stage}@{found.domain}", task, expected, assumed)
+
+
+def task_work(gate: Rehearsal, stage: str, task: str, expected: float, assumed: Length) -> TaskWork:
+    """What is left of a task, of which ``expected`` calls are made in all."""
     stored = list(gate.stored.get(task, {}).values())
     missing = list(gate.missing.get(task, {}).values())
     later = max(0, round(expected) - len(stored) - len(missing))
     if stored:
         each = _mean(stored)
     else:
-        effort = gate.settings.sampling_of(task).reasoning_effort
-        each = assumed_length(task, params, found.handbook, effort)
+        each = assumed
         if missing:
             each = Length(round(sum(missing) / len(missing)), each.tokens_out)
     return TaskWork(
-        stage=f"{stage}@{found.domain}",
+        stage=stage,
         task=task,
         calls=len(missing) + later,
         known=len(missing),
@@ -150,6 +156,21 @@ def _task(found: Rehearsed, stage: Stage, task: str, expected: float, params: Pa
         input_tokens=sum(missing) + later * each.tokens_in,
         output_tokens=(len(missing) + later) * each.tokens_out,
     )
+
+
+def gate_work(
+    gate: Rehearsal,
+    stage: str,
+    expected: Mapping[str, float],
+    tokens: Mapping[str, tuple[int, int]],
+) -> list[TaskWork]:
+    """What is left of a stage, by task; ``tokens``: a prompt and a reply where none is stored."""
+    names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
+    works = [
+        task_work(gate, stage, name, expected.get(name, 0.0), Length(*tokens[name]))
+        for name in names
+    ]
+    return [work for work in works if work.calls or work.cached]
 
 
 def _mean(calls: Sequence[Length]) -> Length:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from flows.params import Params
-from flows.plan.estimate import TOKENS, TaskWork
-from flows.plan.rehearse import Length, Rehearsal, StoredCalls, StoredRuns
+from flows.plan.estimate import TOKENS, TaskWork, gate_work
+from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
 from flows.stages.bench import located
 from flows.stages.corpus import is_corpus
@@ -49,26 +49,4 @@ async def forms_benchmark_work(
         with suppress(CallsPending):
             await made_of(gate, runs, params, source, corpus)
             expected = {}
-    works = []
-    for task in dict.fromkeys([*expected, *gate.stored, *gate.missing]):
-        stored = list(gate.stored.get(task, {}).values())
-        missing = list(gate.missing.get(task, {}).values())
-        later = max(0, round(expected.get(task, 0)) - len(stored) - len(missing))
-        each = Length(*TOKENS_OF[task])
-        if stored:
-            each = Length(
-                sum(call.tokens_in for call in stored) // len(stored),
-                sum(call.tokens_out for call in stored) // len(stored),
-            )
-        works.append(
-            TaskWork(
-                stage=f"forms_benchmark@{source}",
-                task=task,
-                calls=len(missing) + later,
-                known=len(missing),
-                cached=len(stored),
-                input_tokens=sum(missing) + later * each.tokens_in,
-                output_tokens=(len(missing) + later) * each.tokens_out,
-            )
-        )
-    return works
+    return gate_work(gate, f"forms_benchmark@{source}", expected, TOKENS_OF)

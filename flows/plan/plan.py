@@ -11,9 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from flows.params import Params, load_params
+from flows.params import Params, Role, load_params
 from flows.plan.estimate import TaskWork, stage_work
-from flows.plan.forms_benchmark import forms_benchmark_work
 from flows.plan.rehearse import ROLES, StoredCalls, rehearse
 from flows.project import Project
 from simulrag.errors import BudgetMissing
@@ -107,9 +106,7 @@ def refuse_without_budget(project: Project) -> None:
 
 def _exports(project: Project, params: Params) -> Iterator[Path]:
     """The exported calls that the stages will take over: they cost nothing."""
-    names = [f"{stage}-{domain}" for domain in params.domains for stage in ROLES]
-    names += [f"forms_benchmark-{source}" for source in params.forms.sources]
-    for name in names:
+    for name in params.exports:
         for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):
             if path.is_file():
                 yield path
@@ -118,35 +115,31 @@ def _exports(project: Project, params: Params) -> Iterator[Path]:
 async def _all(
     project: Project, params: Params, cache: StoredCalls, prices: PriceTable
 ) -> list[TaskPlan]:
+    def planned(role: Role, works: Iterable[TaskWork]) -> Iterator[TaskPlan]:
+        settings = params.model(role)
+        price, costs = prices.find(settings.full_name), _costs(settings)
+        for work in works:
+            yield TaskPlan(
+                **work.model_dump(),
+                model=f"{settings.provider}:{settings.model}",
+                usd=_money(work, price) if costs else 0.0,
+                replayed=settings.replay,
+            )
+
     tasks: list[TaskPlan] = []
     for domain in params.domains:
         found = await rehearse(project, params, cache, domain)
         for stage, role in ROLES.items():
-            settings = params.model(role)
-            price, costs = prices.find(settings.full_name), _costs(settings)
-            tasks += [
-                _priced(work, settings, price, costs=costs)
-                for work in stage_work(found, stage, params)
-            ]
+            tasks += planned(role, stage_work(found, stage, params))
     for source in params.forms.sources:
-        settings = params.model("benchmark")
-        price, costs = prices.find(settings.full_name), _costs(settings)
-        tasks += [
-            _priced(work, settings, price, costs=costs)
-            for work in await forms_benchmark_work(project, params, cache, source)
-        ]
+        from flows.plan.forms import FORMS_ROLES, forms_work
+        from flows.plan.forms_benchmark import forms_benchmark_work
+
+        tasks += planned("benchmark", await forms_benchmark_work(project, params, cache, source))
+        works = await forms_work(project, params, cache, source)
+        for name, role in FORMS_ROLES.items():
+            tasks += planned(role, works[name])
     return tasks
-
-
-def _priced(
-    work: TaskWork, settings: ModelSettings, price: Price | None, *, costs: bool
-) -> TaskPlan:
-    return TaskPlan(
-        **work.model_dump(),
-        model=f"{settings.provider}:{settings.model}",
-        usd=_money(work, price) if costs else 0.0,
-        replayed=settings.replay,
-    )
 
 
 def _money(work: TaskWork, price: Price | None) -> float | None:

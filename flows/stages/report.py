@@ -20,16 +20,20 @@ from simulrag.metrics.published import (
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
+    read_published_forms,
 )
 from simulrag.metrics.routing import RoutingScores, routing_scores
+from simulrag.metrics.table import read_table
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
 from simulrag.report.run import (
+    AnsweredForms,
     Attributed,
     Credits,
+    DomainTable,
     LabelledByPeople,
     Run,
     RunSummary,
@@ -38,6 +42,7 @@ from simulrag.report.run import (
 from simulrag.report.sections.answers import finals_table
 from simulrag.report.sections.attribution import counted
 from simulrag.report.sections.documents import credited
+from simulrag.report.sections.forms import examples
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
 
@@ -97,6 +102,8 @@ def write(
         attribution=_attribution(project, params, place, labels, questions),
         routing=_routing(project, params, place),
         credits={name: _credits(place.answers(name)) for name in files},
+        forms=_forms(project, params, place),
+        published_forms=read_published_forms(project.published),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -176,6 +183,19 @@ def _routing(project: Project, params: Params, place: Results) -> RoutingScores 
     settings = params.metrics
     scores = routing_scores(found, resamples=settings.bootstrap, seed=settings.seed)
     return scores if found else None
+
+
+def _forms(project: Project, params: Params, place: Results) -> dict[str, AnsweredForms]:
+    """Of the sources that were measured; their long tables and some answers."""
+    found = {}
+    for source in params.forms.sources if place == project.results else ():
+        if (path := place.forms_metrics(source)).is_file():
+            from simulrag.metrics.forms.scores import FormScore
+
+            table = DomainTable.of(source, read_table(path))
+            shown = examples(record_lines(place.forms_scores(source), FormScore))
+            found[source] = AnsweredForms(table, shown)
+    return found
 
 
 def _summary(

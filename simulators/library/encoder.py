@@ -49,6 +49,17 @@ class Encoder:
         )
         return np.asarray(vectors, dtype=np.float32)
 
+    def encode_pieces(self, texts: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+        """Vectors of length 1 of each text's word pieces, shape (pieces, 384), in their context."""
+        import numpy as np
+
+        found = self._model.encode(
+            list(texts), batch_size=_BATCH, output_value="token_embeddings", show_progress_bar=False
+        )
+        # The first and the last are the model's own marks.
+        pieces = [np.asarray(one, dtype=np.float32)[1:-1] for one in found]
+        return [one / np.linalg.norm(one, axis=1, keepdims=True) for one in pieces]
+
     @cached_property
     def _model(self) -> Any:
         from sentence_transformers import SentenceTransformer

@@ -40,6 +40,16 @@ class Sampling(BaseModel):
         pattern=r"^[a-z]+$",
         description="how long a reasoning model thinks, in the provider's words (low, high)",
     )
+    top_logprobs: int | None = Field(
+        default=None,
+        ge=0,
+        le=20,
+        description="alternatives to tell the log-probabilities of, at the reply's first token",
+    )
+
+
+FirstTokens = tuple[tuple[str, float], ...]
+"""What a reply could have begun with, and the natural logarithm of each one's probability."""
 
 
 Measure = Literal["likelihood", "rerank"]
@@ -68,13 +78,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Completion:
-    """A validated reply. ``parsed`` is None for free text. ``cached``: nothing was paid now."""
+    """A validated reply. ``parsed`` is None for free text. ``cached``: nothing was paid now.
+
+    ``first_tokens``: where the sampling asked for ``top_logprobs``; () where the server sent none.
+    """
 
     text: str
     parsed: Any
     usage: Usage
     model_version: str
     cached: bool
+    first_tokens: FirstTokens = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +102,7 @@ class ProviderReply:
     usage: Usage
     model_version: str
     service: str = ""
+    first_tokens: FirstTokens = ()
 
 
 class Asker(Protocol):

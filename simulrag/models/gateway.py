@@ -23,6 +23,7 @@ from simulrag.errors import (
 )
 from simulrag.models.base import Completion, Message, ProviderReply, Request
 from simulrag.models.counting import longest_prompt
+from simulrag.models.logprobs import read_response, response_of
 from simulrag.models.misses import WAYS_ON, explain_miss
 from simulrag.models.outage import Outage
 from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
@@ -154,7 +155,8 @@ class Gateway:
         self._forget(from_batch)
         stored = answer.call
         try:
-            text, parsed = valid_reply(request, stored.response)
+            said, first_tokens = read_response(request, stored.response)
+            text, parsed = valid_reply(request, said)
         except InvalidReply as error:
             raise CacheError(
                 f"the stored reply to '{request.task}' with key {stored.key} does not validate "
@@ -169,6 +171,7 @@ class Gateway:
             usage=usage,
             model_version=stored.model_version or "",
             cached=answer.hit,
+            first_tokens=first_tokens,
         )
 
     def key(self, request: Request) -> dict[str, JsonValue]:
@@ -231,7 +234,7 @@ class Gateway:
             self._note_arrived(replies)
             services = {reply.service for reply in replies}
             return CallResult(
-                response=text,
+                response=response_of(request, text, replies[-1].first_tokens),
                 usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
                 model_version=replies[-1].model_version,
                 service=services.pop() if len(services) == 1 else "",

@@ -19,7 +19,7 @@ from simulrag.calls.places import CachePlace, pending_place
 from simulrag.calls.store import holds_rows, open_store, scan_store
 from simulrag.calls.stored import corrupt, parse_json
 from simulrag.errors import CallsPending, ReplyRefused, ReplyTruncated
-from simulrag.models.base import ProviderReply
+from simulrag.models.base import FirstTokens, ProviderReply
 from simulrag.records import Record, Usage
 
 BATCH = "batch"
@@ -60,6 +60,7 @@ class BatchReply(Record):
     usage: Usage = Usage()
     model_version: str = ""
     service: str = BATCH
+    first_tokens: FirstTokens = ()
     failure: str | None = None
     failure_kind: Literal["refused", "truncated"] = "refused"
 
@@ -248,4 +249,5 @@ class PendingCalls:
                 f"'{call.task}': {reply.failure}", usage=reply.usage if reply.usage.calls else None
             )
         usage = reply.usage.model_copy(update={"calls": 1})
-        return ProviderReply(reply.text, usage, reply.model_version, reply.service)
+        known = (reply.model_version, reply.service, reply.first_tokens)
+        return ProviderReply(reply.text, usage, *known)

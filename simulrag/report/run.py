@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from simulrag.metrics.table import Measurement, read_table
 if TYPE_CHECKING:
     import polars as pl
 
+    from simulrag.metrics.forms.scores import FormScore
     from simulrag.metrics.intervals import Estimate
     from simulrag.metrics.routing import RoutingScores
 
@@ -151,11 +152,20 @@ class Attributed:
 
 
 @dataclass(frozen=True)
+class AnsweredForms:
+    """What was measured of a source's answers by form (its long table), and some to look at."""
+
+    table: DomainTable
+    examples: tuple[FormScore, ...]
+
+
+@dataclass(frozen=True)
 class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for. ``routing``: over all domains, likewise. ``credits``: by domain.
+    asked for. ``routing``: over all domains, likewise. ``credits``: by domain. ``forms``: by
+    source; ``published_forms``: the rows of ClimaQA's tables, as printed.
     """
 
     settings: MetricSettings
@@ -166,6 +176,8 @@ class Run:
     attribution: Mapping[str, Attributed] = field(default_factory=dict)
     routing: RoutingScores | None = None
     credits: Mapping[str, Credits] = field(default_factory=dict)
+    forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
+    published_forms: Sequence[Mapping[str, str]] = ()
 
     @property
     def leading(self) -> dict[str, str]:

@@ -101,6 +101,20 @@ def _readings(said: list[Message]) -> Any:
     return {"questions": [{"index": i, **read(text)} for i, text in enumerate(asked)]}
 
 
+def _chosen(said: list[Message]) -> Any:
+    return {"letter": "abcd"[crc32(said[-1].content.encode()) % 4]}
+
+
+def _short(said: list[Message]) -> Any:
+    words = _WORD.findall(_part(said, "evidence") or _part(said, "question"))
+    return {"answer": f"It has to do with {' and '.join(words[:8])}."}
+
+
+def entailed(said: list[Message]) -> str:
+    """The evaluator's one word."""
+    return ("SUPPORTS", "REFUTES")[crc32(said[-1].content.encode()) % 2]
+
+
 FORMS: Mapping[str, Callable[[list[Message]], Any]] = {
     "WrittenChoice": _choice,
     "WrittenFreeform": _freeform,
@@ -109,5 +123,9 @@ FORMS: Mapping[str, Callable[[list[Message]], Any]] = {
     "WrittenTerm": _term,
     "OwnAnswers": _own,
     "Readings": _readings,
+    "ChosenOption": _chosen,
+    "ShortAnswer": _short,
+    "GivenTerm": _term,
+    "Entailed": lambda said: {"label": entailed(said)},
 }
 """By the name of the schema that is asked for."""

@@ -17,7 +17,7 @@ from typing import Any
 from zlib import crc32
 
 from simulrag.models.base import Message
-from simulrag.testing.forms_texts import FORMS
+from simulrag.testing.forms_texts import FORMS, entailed
 from simulrag.testing.sections import bullets, numbered, section
 from simulrag.testing.urban_texts import (
     INSIDE,
@@ -94,6 +94,8 @@ def _part(said: list[Message], tag: str) -> str:
 
 def _prose(said: list[Message], sample: int) -> str:
     """The final answer of claims, else an answer by the evidence, else one from what is known."""
+    if section(said, "reference") is not None:
+        return entailed(said)
     if section(said, "statements") is not None:
         return _from_statements(_part(said, "statements"))
     if section(said, "claims") is not None:

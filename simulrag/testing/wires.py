@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ class Act:
     ``finish_reason`` as Chat Completions has them; ``status`` sends an error of that status with
     ``text`` as its message or ``body`` as a whole; ``raw`` sends ``text`` as the whole body;
     ``reset`` drops the connection; ``hang`` holds it until the server closes or the client leaves.
+    ``first_tokens``: the log-probabilities that a request for them gets (None: the text is certain;
+    (): the server sends none).
     """
 
     kind: Literal["reply", "status", "raw", "reset", "hang"] = "reply"
@@ -30,6 +32,7 @@ class Act:
     usage: Mapping[str, Any] | None = None
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    first_tokens: Sequence[tuple[str, float]] | None = None
 
     @property
     def refusal(self) -> str | None:
@@ -69,6 +72,15 @@ def _words(body: Body, text: str) -> tuple[int, int]:
     return sum(len(message["content"].split()) for message in messages(body)), len(text.split())
 
 
+def _logprobs(act: Act, body: Body) -> list[Body]:
+    """The first token with its alternatives, where the request asks for them."""
+    given = ((act.text or "", 0.0),) if act.first_tokens is None else act.first_tokens
+    told: list[Body] = [{"token": token, "logprob": value} for token, value in given]
+    if body.get("top_logprobs") is None or not told:
+        return []
+    return [{**told[0], "top_logprobs": told[: body["top_logprobs"]]}]
+
+
 def _chat(act: Act, body: Body) -> Body:
     text = act.text or ""
     sent, written = _words(body, text)
@@ -83,7 +95,14 @@ def _chat(act: Act, body: Body) -> Body:
         "object": "chat.completion",
         "created": 0,
         "model": MODEL_VERSION,
-        "choices": [{"index": 0, "finish_reason": act.finish_reason, "message": message}],
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": act.finish_reason,
+                "message": message,
+                "logprobs": {"content": _logprobs(act, body)},
+            }
+        ],
         "usage": counted if act.usage is None else act.usage,
     }
 
@@ -93,6 +112,7 @@ def _responses(act: Act, body: Body) -> Body:
     sent, written = _words(body, text)
     counted = {"input_tokens": sent, "output_tokens": written, "total_tokens": sent + written}
     part: Body = {"type": "output_text", "text": text, "annotations": []}
+    part["logprobs"] = _logprobs(act, body)
     if act.refusal is not None:
         part = {"type": "refusal", "refusal": act.refusal}
     cut = {"length": "max_output_tokens", "content_filter": "content_filter"}

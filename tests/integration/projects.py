@@ -17,7 +17,12 @@ from flows.files import write_records
 from simulrag.records import Question
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = ("data/labels/human.jsonl", "data/attribution/.gitkeep", "data/routing/none.jsonl")
+KEPT = (
+    "data/labels/human.jsonl",
+    "data/attribution/.gitkeep",
+    "data/routing/none.jsonl",
+    "data/forms/.gitkeep",
+)
 FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
 SIMULRAG = (sys.executable, "-m", "flows.cli.app")

@@ -19,6 +19,7 @@ from simulrag.questions.forms.published import read_forms
 from simulrag.testing import LoopbackServer, traffic
 from tests.integration.projects import ROOT, copy_project
 
+MADE = "forms_benchmark"
 TEXTBOOK = ROOT / ".." / "shared" / "textbooks" / "climate-laboratory.jsonl"
 
 
@@ -77,7 +78,7 @@ def test_the_stages_ask_about_documents_and_about_runs(
     }
     params = text.replace(text[text.index("forms:") : text.index("metrics:")], "")
     (project / "params.yaml").write_text(f"{params}\nforms: {json.dumps(forms)}\n")
-    before = {row.task: row for row in make_plan(Project(project)).tasks if "forms" in row.stage}
+    before = {row.task: row for row in make_plan(Project(project)).tasks if MADE in row.stage}
     assert before["forms_run"].calls > 0
     for source in ("urban", "docs"):
         assert typed("stage", "corpus", "--domain", source) == 0
@@ -87,7 +88,7 @@ def test_the_stages_ask_about_documents_and_about_runs(
         assert {one.source for one in found} == {source}
     assert list((project / "data/corpus/urban").iterdir()) == []
     made = len(server.requests)
-    left = [row for row in make_plan(Project(project)).tasks if "forms" in row.stage]
+    left = [row for row in make_plan(Project(project)).tasks if MADE in row.stage]
     assert sum(row.calls for row in left) == 0
     assert {row.task for row in left} >= {"forms_run", "forms_write", "forms_term", "forms_audit"}
     assert len(server.requests) == made

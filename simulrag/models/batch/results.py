@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from simulrag.calls.stored import parse_json
 from simulrag.errors import ModelError, ReplyRefused, ReplyTruncated
 from simulrag.models.batch.lines import body_of, provider_of, sampling_of
-from simulrag.models.pending import BATCH, BatchReply, PendingCall, PendingStore
+from simulrag.models.pending import BatchReply, PendingCall, PendingStore
 from simulrag.models.providers.credentials import known_key, without_key
 from simulrag.records import Record, Usage
 
@@ -139,7 +139,10 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
         # Read without the SDK's validation, as a live reply is; a file may hold anything.
         raise _RefusedError(f"the reply to {call.id} has not the form of the provider's") from None
     return BatchReply(
-        text=reply.text, usage=reply.usage, model_version=reply.model_version, service=BATCH
+        text=reply.text,
+        usage=reply.usage,
+        model_version=reply.model_version,
+        first_tokens=reply.first_tokens,
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
 from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.logprobs import refuse_logprobs
 from simulrag.models.providers.credentials import scrub, without_key
 from simulrag.models.providers.faults import count, cut_off, schema_title
 from simulrag.models.providers.sdk import SdkProvider
@@ -44,6 +45,7 @@ class AnthropicProvider(SdkProvider):
     max_output_tokens = DEFAULT_MAX_TOKENS
 
     def __init__(self, settings: ModelSettings) -> None:
+        refuse_logprobs(settings, "Anthropic's API")
         for sampling in (settings.sampling, *settings.tasks.values()):
             if sampling.seed is not None:
                 raise InputError("Anthropic's API takes no seed; leave it out of the sampling")

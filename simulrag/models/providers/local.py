@@ -27,6 +27,7 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.models.base import Measure, Message, ProviderReply, Sampling
+from simulrag.models.logprobs import first_tokens
 from simulrag.models.providers.base import Provider, measured_text
 from simulrag.models.providers.faults import cut_off, schema_title
 from simulrag.models.settings import ModelSettings
@@ -103,6 +104,8 @@ class LocalProvider(Provider):
             "max_tokens": sampling.max_output_tokens,
         }
         body |= {name: value for name, value in chosen.items() if value is not None}
+        if sampling.top_logprobs is not None:
+            body |= {"logprobs": True, "top_logprobs": sampling.top_logprobs}
         if schema is not None:
             form = {"name": schema_title(schema), "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -231,6 +234,7 @@ class LocalProvider(Provider):
             text=choice["message"].get("content") or "",
             usage=usage,
             model_version=self._version,
+            first_tokens=first_tokens((choice.get("logprobs") or {}).get("content")),
         )
 
     def _too_long(self) -> ReplyTruncated:

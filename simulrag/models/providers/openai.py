@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from simulrag.errors import InputError, NotOffered
 from simulrag.models.base import Measure, Message, ProviderReply, Sampling
+from simulrag.models.logprobs import refuse_logprobs
 from simulrag.models.providers.openai_wires import (
     chat_body,
     chat_reply,
@@ -21,6 +22,7 @@ from simulrag.models.settings import ModelSettings
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 OFFICIAL_KEY = "OPENAI_API_KEY"
+NO_EFFORT = (None, "none")
 
 
 class OpenAIProvider(SdkProvider):
@@ -49,6 +51,9 @@ class OpenAIProvider(SdkProvider):
                 "OpenAI's Responses API takes no seed; leave it out of the sampling, or set "
                 "'api: chat'"
             )
+        for sampling in map(settings.sampling_of, ("", *settings.tasks)):
+            if sampling.top_logprobs is not None and sampling.reasoning_effort not in NO_EFFORT:
+                refuse_logprobs(settings, "a model that reasons")
         super().__init__(
             settings, base_url, "Responses API" if self._responses else "Chat Completions"
         )

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from simulrag.errors import ModelError, ModelUnavailable, ReplyRefused
 from simulrag.models.base import Message, ProviderReply, Sampling
+from simulrag.models.logprobs import first_tokens
 from simulrag.models.providers.credentials import scrub, without_key
 from simulrag.models.providers.faults import count, cut_off, schema_title
 from simulrag.models.providers.strictness import strict_schema
@@ -35,6 +36,8 @@ def chat_body(
         # OpenAI renamed the field; many compatible servers know only the old name.
         field = "max_completion_tokens" if official else "max_tokens"
         body[field] = sampling.max_output_tokens
+    if sampling.top_logprobs is not None:
+        body |= {"logprobs": True, "top_logprobs": sampling.top_logprobs}
     if schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": _format(schema)}
     return body
@@ -54,6 +57,11 @@ def responses_body(
         body["reasoning"] = {"effort": sampling.reasoning_effort}
     if sampling.max_output_tokens is not None:
         body["max_output_tokens"] = sampling.max_output_tokens
+    if sampling.top_logprobs is not None:
+        body |= {
+            "include": ["message.output_text.logprobs"],
+            "top_logprobs": sampling.top_logprobs,
+        }
     if schema is not None:
         body["text"] = {"format": {"type": "json_schema", **_format(schema)}}
     return body
@@ -82,6 +90,7 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
         text=without_key(message.content or "", key),
         usage=usage,
         model_version=_version(response, key),
+        first_tokens=first_tokens(getattr(getattr(choices[0], "logprobs", None), "content", None)),
     )
 
 
@@ -112,11 +121,12 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
     for part in parts:
         if getattr(part, "type", None) == "refusal":
             raise _refused(part.refusal, key, usage)
-    text = "".join(part.text for part in parts if getattr(part, "type", None) == "output_text")
+    said = [part for part in parts if getattr(part, "type", None) == "output_text"]
     return ProviderReply(
-        text=without_key(text, key),
+        text=without_key("".join(part.text for part in said), key),
         usage=usage,
         model_version=_version(response, key),
+        first_tokens=first_tokens(getattr(said[0], "logprobs", None)) if said else (),
     )
 
 

@@ -1,8 +1,8 @@
-"""The JSON contracts of the prompts that write and audit questions by form."""
+"""The JSON contracts of the prompts that write, audit and answer questions by form."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool
 
@@ -69,3 +69,27 @@ class Readings(Reply):
     """Reply to ``forms_audit``; each question's number has to be there exactly once."""
 
     questions: list[Reading]
+
+
+class ChosenOption(Reply):
+    """Reply to ``forms_answer_choice``."""
+
+    letter: Literal["a", "b", "c", "d"]
+
+
+class ShortAnswer(Reply):
+    """Reply to ``forms_answer_freeform``."""
+
+    answer: Text
+
+
+class GivenTerm(Reply):
+    """Reply to ``forms_answer_cloze``."""
+
+    term: Annotated[Text, Field(max_length=200)]
+
+
+class Entailed(Reply):
+    """Reply to ``forms_entail`` where answers are sampled."""
+
+    label: Literal["SUPPORTS", "REFUTES"]

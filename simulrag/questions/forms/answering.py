@@ -1,0 +1,128 @@
+"""A question of one form answered under a condition: from nothing, a library, a simulator, both."""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+from simulrag.errors import ModelError
+from simulrag.method.retrieval import retrieve
+from simulrag.method.simulation import Simulations
+from simulrag.models.base import Asker
+from simulrag.models.replies import Reply
+from simulrag.questions.forms.records import (
+    LETTERS,
+    ChoiceQuestion,
+    Form,
+    Formed,
+    Level,
+)
+from simulrag.questions.forms.replies import ChosenOption, GivenTerm, ShortAnswer
+from simulrag.records import Evidence, Record, Retrieval
+
+Condition = Literal["nothing", "library", "simulator", "both"]
+
+TASKS: dict[Form, str] = {
+    "choice": "forms_answer_choice",
+    "freeform": "forms_answer_freeform",
+    "cloze": "forms_answer_cloze",
+}
+
+
+REPLIES: dict[Form, type[ChosenOption | ShortAnswer | GivenTerm]] = {
+    "choice": ChosenOption,
+    "freeform": ShortAnswer,
+    "cloze": GivenTerm,
+}
+
+
+class Answered(Record):
+    """A question under one condition; the answer's text, term or option ("" where it failed)."""
+
+    question_id: str
+    scenario_id: str
+    form: Form
+    level: Level
+    condition: Condition
+    answer: str = ""
+    failure: str | None = None
+
+
+class FormAnswer(Answered):
+    """What was answered, and how.
+
+    ``order``: of a choice, the options' indices as they were shown (a, b, c, d). ``chosen``: the
+    index of the chosen one. ``retrieval`` None: nothing was looked up.
+    """
+
+    order: tuple[int, ...] = ()
+    chosen: int | None = None
+    retrieval: Retrieval | None = None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the model was shown."""
+        return self.retrieval.evidence if self.retrieval is not None else ()
+
+
+def shown_order(question: Formed, seed: int) -> tuple[int, ...]:
+    """The options' indices as they are shown: one order a question, the same in all conditions."""
+    if not isinstance(question, ChoiceQuestion):
+        return ()
+    order = list(range(len(question.options)))
+    random.Random(f"{seed} {question.question_id}").shuffle(order)  # noqa: S311 no secret
+    return tuple(order)
+
+
+async def answer_question(
+    question: Formed,
+    condition: Condition,
+    ask: Asker,
+    simulations: Simulations | None,
+    *,
+    seed: int,
+    simulator_seed: int = 0,
+    max_attempts: int = 2,
+) -> FormAnswer:
+    """Look up evidence, where the condition has any, and answer in the question's form.
+
+    A source that says it does not apply leaves the question to what the model knows. A failed
+    look-up or a reply that cannot be used fails the answer. Raises CallsPending where calls wait.
+    """
+    order = shown_order(question, seed)
+    options = [question.options[i] for i in order] if isinstance(question, ChoiceQuestion) else []
+    found = FormAnswer(
+        question_id=question.question_id,
+        scenario_id=question.scenario_id,
+        form=question.form,
+        level=question.level,
+        condition=condition,
+        order=order,
+    )
+    try:
+        if simulations is not None:
+            asked = "\n".join([question.text, *map("{}: {}".format, LETTERS, options)])
+            retrieval = await retrieve(
+                asked, ask, simulations, max_attempts=max_attempts, seed=simulator_seed
+            )
+            found = found.model_copy(update={"retrieval": retrieval})
+            if retrieval.status == "failed":
+                reason = f"no evidence: {'; '.join(retrieval.problems)}"
+                return found.model_copy(update={"failure": reason})
+        context = "\n\n".join(item.text for item in found.evidence)
+        told = await ask.ask(
+            *(TASKS[question.form], REPLIES[question.form]),
+            question=question.text,
+            context=context,
+            options=options,
+        )
+    except ModelError as error:
+        return found.model_copy(update={"failure": str(error)})
+    return found.model_copy(update=_read(told.parsed, question, order))
+
+
+def _read(reply: Reply, question: Formed, order: tuple[int, ...]) -> dict[str, object]:
+    if isinstance(reply, ChosenOption) and isinstance(question, ChoiceQuestion):
+        chosen = order[LETTERS.index(reply.letter)]
+        return {"chosen": chosen, "answer": question.options[chosen]}
+    return {"answer": reply.term if isinstance(reply, GivenTerm) else getattr(reply, "answer", "")}
