@@ -20,6 +20,7 @@ from flows.params_file import read_params
 from flows.project import CALLING_STAGES, FORMS_STAGES, Project, find_project
 from flows.refresh.params import RefreshParams
 from simulrag.errors import InputError
+from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings, MetricSettings
@@ -142,6 +143,23 @@ class FormsParams(Section):
     metrics: FormsMetricSettings = FormsMetricSettings()
 
 
+class ScoreParams(ScoreSettings):
+    """The measures of SCORE."""
+
+    domains: list[str] = Field(
+        default=[], description="domains whose answers are scored without a reference; []: none"
+    )
+    judges: list[ModelSettings] = Field(
+        default=[], description="a vote a model, in place of several samples of llm.judge"
+    )
+    confidence: ModelSettings | None = Field(
+        default=None, description="proxy with prompt log-probabilities, for context use"
+    )
+    reranker: ModelSettings | None = Field(
+        default=None, description="server with /v1/rerank; null: similarity by all-MiniLM-L6-v2"
+    )
+
+
 class LlmParams(Section):
     """The models by role. A new judge must not regenerate the benchmark, so they are apart."""
 
@@ -227,6 +245,7 @@ class Params(Section):
     attribution: AttributionParams = AttributionParams()
     routing: RoutingParams = RoutingParams()
     forms: FormsParams = FormsParams()
+    score: ScoreParams = ScoreParams()
     metrics: MetricSettings
     operations: Operations
 
@@ -280,7 +299,11 @@ class Params(Section):
     @property
     def by_domain(self) -> dict[str, list[str]]:
         """The stages that are off by default, each with the domains that it is asked for."""
-        return {"attribution": self.attribution.domains, "routing": self.routing.domains}
+        return {
+            "attribution": self.attribution.domains,
+            "routing": self.routing.domains,
+            "score": self.score.domains,
+        }
 
     @property
     def exports(self) -> list[str]:

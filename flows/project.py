@@ -63,6 +63,9 @@ class Results:
     def forms_metrics(self, source: str) -> Path:
         return self.forms(source) / "metrics.csv"
 
+    def score(self, domain: str) -> Path:
+        return self.data / "score" / f"{domain}.jsonl"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

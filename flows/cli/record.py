@@ -199,7 +199,7 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    stages = (*CALLING_STAGES, "attribution", *FORMS_STAGES)
+    stages = (*CALLING_STAGES, "attribution", *FORMS_STAGES, "score")
     paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in stages)
     return [path for path in paths if path.is_file()]
 

@@ -103,6 +103,7 @@ def failed_stages(project: Project, params: Params) -> list[str]:
 
 def _failed(project: Project, stage: str, domain: str) -> bool:
     from flows.files import record_lines
+    from simulrag.judging.score.records import Asked
     from simulrag.method.attribution.found import Attribution
     from simulrag.method.routed import Routed
 
@@ -111,6 +112,8 @@ def _failed(project: Project, stage: str, domain: str) -> bool:
         return False
     if stage == "routing":
         return any(one.failure is not None for one in record_lines(path, Routed))
+    if stage == "score":
+        return any(one.failures for one in record_lines(path, Asked))
     return any(
         one.failure is not None or any(claim.support is None for claim in one.claims)
         for one in record_lines(path, Attribution)

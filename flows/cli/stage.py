@@ -21,6 +21,7 @@ Name = Literal[
     "forms_benchmark",
     "forms_answer",
     "forms_metrics",
+    "score",
     "metrics",
     "report",
 ]
@@ -61,6 +62,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "label": ("benchmark", "out"),
     "attribution": ("benchmark", "out"),
     "routing": ("benchmark", "out"),
+    "score": ("benchmark", "out"),
     "metrics": ("benchmark", "out"),
     "report": ("benchmark", "out"),
 }

@@ -27,6 +27,8 @@ FINAL_CLAIMS = 4.7
 DRAWS_PER_QUESTION = 1.1
 """Scenarios written for each question that passes the check."""
 REFERENCE_CLAIMS = 8
+FACTS = 9
+"""Sentences of a question's evidence."""
 PASSAGES = 3
 """Passages of one look into documents, its tool's default."""
 CLAIM_TOKENS = 25
@@ -57,6 +59,12 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "chance_given": (1500, 250),
     "route": (350, 90),
     "near_misses": (400, 500),
+    "score_details": (1300, 280),
+    "score_mask": (450, 180),
+    "score_ask_back": (350, 200),
+    "score_paraphrase": (350, 230),
+    "score_perturb": (420, 230),
+    "read_claims": (1900, 450),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
 
@@ -87,7 +95,7 @@ class TaskWork(Record):
 def stage_work(found: Rehearsed, stage: Stage, params: Params) -> list[TaskWork]:
     """What is left of a domain's stage, by task."""
     gate = found.gates[stage]
-    if found.domain not in params.by_domain.get(stage, params.domains):
+    if found.domain not in params.by_domain.get(stage.split("-")[0], params.domains):
         return []
     expected = {} if _is_done(found, stage) else _expected(found, stage, params)
     names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
@@ -99,7 +107,7 @@ def _is_done(found: Rehearsed, stage: Stage) -> bool:
     """Nothing of the stage is left."""
     if stage == "benchmark":
         return found.oracle or found.benchmark is not None
-    if stage == "routing":  # what is stored and what is not is counted against all of it
+    if stage in ("routing", "score", "score-answers"):  # stored and not, counted against all of it
         return False
     if stage == "attribution":  # with every answer there, its calls are known one by one
         return bool(found.questions) and len(found.complete) == len(found.questions)
@@ -119,6 +127,8 @@ def _expected(found: Rehearsed, stage: Stage, params: Params) -> dict[str, float
         per = _mean_calls([answer for _, answer in found.complete])
     elif stage == "answer":
         per = answer_calls(params.answer, oracle=found.oracle, documents=found.documents)
+    elif stage in ("score", "score-answers"):
+        return score_calls(params, questions, anew=stage == "score-answers")
     elif stage == "attribution":
         per = attribution_calls(params, found.domain)
     elif found.labelled:
@@ -273,6 +283,29 @@ def attribution_calls(params: Params, domain: str) -> dict[str, float]:
         return {"chance_shown": (contexts + 2) * settings.repeats * ceil(claims / size), **more}
     asked = _by_claims("verify", claims, size)
     return {task: calls * contexts for task, calls in asked.items() if contexts} | more
+
+
+def score_calls(params: Params, questions: int, *, anew: bool) -> dict[str, float]:
+    """Calls of all questions by task: the judge's, or with ``anew`` of answering their variants."""
+    score, method = params.score, params.answer
+    varied = min(score.variants, questions)
+    lean = {"final_budgets_percent": method.final_budgets_percent[-1:], "without_kappa": False}
+    if anew:
+        own = method.model_copy(update={**lean, "verbalized": False})
+        return {task: 2 * varied * calls for task, calls in answer_calls(own, oracle=False).items()}
+    answers = 1 + 3 * method.baselines + reconciled_answers(method.model_copy(update=lean))
+    judged = answers * questions
+    calls = {
+        "score_details": judged * (len(score.judges) or score.samples),
+        "score_mask": judged,
+        "score_ask_back": judged,
+        "score_paraphrase": varied,
+        "score_perturb": varied,
+        "evaluation_decompose": 2 * answers * varied,
+        "read_claims": 3 * answers * varied,
+        "verify_batch": judged * (1 + FACTS) * score.dependence,
+    }
+    return {task: count for task, count in calls.items() if count}
 
 
 def claims_per_question(method: MethodSettings) -> int:

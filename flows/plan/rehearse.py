@@ -45,13 +45,15 @@ from simulrag.records import (
     Question,
 )
 
-Stage = Literal["benchmark", "answer", "label", "attribution", "routing"]
+Stage = Literal["benchmark", "answer", "label", "attribution", "routing", "score", "score-answers"]
 ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
     "benchmark": "benchmark",
     "answer": "answer",
     "label": "judge",
     "attribution": "answer",
     "routing": "answer",
+    "score": "judge",
+    "score-answers": "answer",
 }
 """The stages that call models, and the model of each under ``llm`` in params.yaml."""
 

@@ -13,6 +13,7 @@ from flows.project import Project, Results
 from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
+from simulrag.judging.score.records import Asked
 from simulrag.method.attribution.found import Attribution
 from simulrag.method.routed import Routed
 from simulrag.metrics.published import (
@@ -23,7 +24,8 @@ from simulrag.metrics.published import (
     read_published_forms,
 )
 from simulrag.metrics.routing import RoutingScores, routing_scores
-from simulrag.metrics.table import read_table
+from simulrag.metrics.scored import score_rows
+from simulrag.metrics.table import Measurement, read_table
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
@@ -104,6 +106,7 @@ def write(
         credits={name: _credits(place.answers(name)) for name in files},
         forms=_forms(project, params, place),
         published_forms=read_published_forms(project.published),
+        scores=_scores(project, params, place, list(files)),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -196,6 +199,18 @@ def _forms(project: Project, params: Params, place: Results) -> dict[str, Answer
             shown = examples(record_lines(place.forms_scores(source), FormScore))
             found[source] = AnsweredForms(table, shown)
     return found
+
+
+def _scores(
+    project: Project, params: Params, place: Results, domains: Sequence[str]
+) -> dict[str, list[Measurement]]:
+    """Of the domains that have them, as ``_attribution``."""
+    wanted = params.score.domains if place == project.results else domains
+    return {
+        name: list(score_rows(read_records(path, Asked), params.metrics, name))
+        for name in domains
+        if name in wanted and (path := place.score(name)).is_file()
+    }
 
 
 def _summary(

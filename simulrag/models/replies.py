@@ -403,3 +403,39 @@ class RouteReply(Reply):
     """Reply to ``route``; each source has to be there exactly once."""
 
     sources: list[SourceFit]
+
+
+DetailMark = Literal["yes", "no", "n/a"]
+
+
+class MarkedClaim(Numbered):
+    """Which details one claim states, and whether the evidence holds them."""
+
+    scenario: DetailMark
+    place: DetailMark
+    time: DetailMark
+    magnitude: DetailMark
+
+
+class DetailMarks(Reply):
+    """Reply to ``score_details``; each claim's number has to be there exactly once."""
+
+    claims: list[MarkedClaim]
+
+
+class MaskedAnswer(Reply):
+    """Reply to ``score_mask``."""
+
+    answer: Text
+
+
+class AskedBack(Reply):
+    """Reply to ``score_ask_back``."""
+
+    questions: list[Text]
+
+
+class RewordedQuestion(Reply):
+    """Reply to ``score_paraphrase`` and ``score_perturb``."""
+
+    question: Text

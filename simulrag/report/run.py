@@ -165,7 +165,8 @@ class Run:
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
     asked for. ``routing``: over all domains, likewise. ``credits``: by domain. ``forms``: by
-    source; ``published_forms``: the rows of ClimaQA's tables, as printed.
+    source; ``published_forms``: the rows of ClimaQA's tables, as printed. ``scores``: by domain,
+    where it was run.
     """
 
     settings: MetricSettings
@@ -178,6 +179,7 @@ class Run:
     credits: Mapping[str, Credits] = field(default_factory=dict)
     forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
     published_forms: Sequence[Mapping[str, str]] = ()
+    scores: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
 
     @property
     def leading(self) -> dict[str, str]:

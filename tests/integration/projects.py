@@ -22,6 +22,7 @@ KEPT = (
     "data/attribution/.gitkeep",
     "data/routing/none.jsonl",
     "data/forms/.gitkeep",
+    "data/score/.gitkeep",
 )
 FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")

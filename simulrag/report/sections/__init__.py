@@ -20,6 +20,7 @@ from simulrag.report.sections import (
     people,
     published,
     routing,
+    score,
 )
 
 SECTIONS: tuple[Section, ...] = (
@@ -32,6 +33,7 @@ SECTIONS: tuple[Section, ...] = (
     routing.SECTION,
     documents.SECTION,
     forms.SECTION,
+    score.SECTION,
     benchmark.SECTION,
     cost.SECTION,
     people.SECTION,

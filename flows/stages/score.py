@@ -1,0 +1,186 @@
+"""Stage ``score``: the measures of SCORE of every method's answers. Off by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flows.files import check_folder, record_lines, write_records
+from flows.params import Params, load_params
+from flows.project import Project, Results
+from flows.stages.bench import Bench, check_coverage
+from flows.stages.chunks import Work, over_chunks
+from flows.stages.metrics import read_templates
+from flows.stages.scoring import beside, open_desk
+from flows.watch.artifacts import stage_costs
+from flows.watch.progress import say
+from flows.watch.tracking import Tracker, run_stage
+from simulrag.judging.score.records import Again, Given
+from simulrag.judging.score.variants import paraphrase, perturb
+from simulrag.method.algorithm import answer_question
+from simulrag.method.concurrency import both
+from simulrag.metrics.scored import score_rows
+from simulrag.models.replies import Template
+from simulrag.questions.published import question_of, read_questions
+from simulrag.records import Answer, FinalClaims, FinalText, Question, ToolCall, final_answers
+from simulrag.report.sections.score import score_table
+from simulrag.report.table_files import markdown
+
+
+class Pair(NamedTuple):
+    """A question and its answer."""
+
+    question: Question
+    answer: Answer
+
+
+Key = tuple[str, str, int, float | None, float | None]
+"""A final answer: question, method, samples, budget and kappa."""
+Anew = tuple[Again, dict[str, Again]]
+"""A variant of a question, and by method its answer."""
+
+
+def run(
+    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
+) -> None:
+    """Score a domain's complete answers, every method's alike.
+
+    ``benchmark`` and ``out``: as given to the answer stage. The out is written before it returns;
+    raises SimulRAGError after that for too low a coverage.
+    """
+    params = load_params(project.params)
+    place = project.results if out is None else Results(out)
+    name = f"score-{domain}"
+    check_folder(place.score(domain).parent)
+    pairs = read_pairs(place.answers(domain), benchmark or place.benchmark(domain))
+    finals = record_lines(place.final_claims(domain), FinalClaims)
+    claims = {_key(one.question_id, one): one.claims for one in finals if one.failure is None}
+    templates = read_templates(place.templates(domain))
+    simulator = params.load_simulator(domain, project.root)
+    runs: dict[str, Any] = {"simulator": simulator, "seed": params.simulator(domain).seed}
+
+    async def body(tracker: Tracker) -> None:
+        async def over(what: str, items: Sequence[Any], work: Work[Any, Any], at: Bench) -> Any:
+            chunk = params.operations.chunk
+            made = over_chunks(what, items, work, bench=at, tracker=tracker, chunk=chunk)
+            found = [one async for one in made]
+            at.waiting.check()
+            return found
+
+        desk_at = open_desk(project, params, name, export=place.calls(name), **runs)
+        async with desk_at as desk:
+            varied = pairs[: params.score.variants]
+            vary = partial(_vary, templates=templates, seed=params.score.seed)
+            variants = await over("vary", varied, vary, desk.bench)
+            asked = [(pair, one) for pair, two in zip(varied, variants, strict=True) for one in two]
+            answers_at = beside(
+                desk.bench, project, params, f"score-answers-{domain}", "answer", **runs
+            )
+            async with answers_at as bench:
+                anew = await over("answer", asked, partial(_answer, params=params), bench)
+            items = [
+                (given, number < params.score.context_use)
+                for number, pair in enumerate(pairs)
+                for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
+            ]
+            tracker.expect(len(items))
+            found = await over("score", items, desk.score, desk.bench)
+            write_records(place.score(domain), found)
+        told = markdown(score_table(domain, list(score_rows(found, params.metrics, domain))))
+        await tracker.markdown(name, told)
+        say(told)
+        failed = [one.reasons["answer"] for one in found if "answer" in one.reasons]
+        done = len(found) - len(failed)
+        costs = stage_costs(project, desk.bench.gateway, {"answers scored": (done, len(found))})
+        await tracker.table(f"{name}-cost", costs, f"Coverage and cost of {name}")
+        hint = "; ".join(sorted(set(failed))[:2])
+        check_coverage(name, done, len(found), params.operations, hint)
+
+    tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
+    run_stage(project, params, "score", f"{name}-{len(pairs)}q", tags, body=body)
+
+
+def read_pairs(answers: Path, benchmark: Path) -> list[Pair]:
+    """The complete answers of a file with their questions."""
+    asked = {q.question_id: q for q in read_questions(benchmark)}
+    found = record_lines(answers, Answer)
+    pairs = (Pair(question_of(asked, one, answers), one) for one in found)
+    return [pair for pair in pairs if pair.answer.failure is None]
+
+
+def givens(
+    pair: Pair, claims: Mapping[Key, tuple[str, ...]], anew: Sequence[Anew] = ()
+) -> Iterator[Given]:
+    """The answers to one question, one a method, with the same method's answers to its variants."""
+    question = pair.question
+    for method, final in _lines(pair.answer).items():
+        again = [by_method.get(method, plain) for plain, by_method in anew]
+        yield Given(
+            question=question.text,
+            answer=final.text,
+            # The reference's runs where a benchmark has them: an answer may have asked for others.
+            evidence=question.evidence or pair.answer.evidence,
+            method=method,
+            samples=final.samples,
+            question_id=question.question_id,
+            scenario_id=question.scenario_id,
+            calls=_calls(method, pair.answer),
+            claims=claims.get(_key(question.question_id, final)),
+            paraphrased=again[0] if again else None,
+            perturbed=again[1] if again else None,
+            failure=final.failure,
+        )
+
+
+def _lines(answer: Answer) -> dict[str, FinalText]:
+    """Of each method the answer of most samples, at its largest budget, with kappa."""
+    ranked = sorted(
+        final_answers(answer),
+        key=lambda one: (one.samples, one.budget_percent or 0.0, one.kappa or 0.0),
+    )
+    best = {final.method: final for final in ranked}
+    order = dict.fromkeys(final.method for final in final_answers(answer))
+    return {method: best[method] for method in order}
+
+
+def _calls(method: str, answer: Answer) -> tuple[ToolCall, ...]:
+    return () if method == "closed_book" else tuple(item.call for item in answer.evidence)
+
+
+def _key(question_id: str, final: FinalText | FinalClaims) -> Key:
+    return question_id, final.method, final.samples, final.budget_percent, final.kappa
+
+
+async def _vary(
+    bench: Bench, pair: Pair, templates: Mapping[str, Template], seed: int
+) -> tuple[Again, Again]:
+    question, ask = pair.question, bench.gateway
+    template = templates.get(question.template_id or "")
+    other = perturb(question, template, ask, bench.runs, seed=seed, simulator_seed=bench.seed)
+    return await both(paraphrase(question, ask), other)
+
+
+async def _answer(bench: Bench, asked: tuple[Pair, Again], params: Params) -> Anew:
+    """A variant's answers: at the largest budget, with the kappa of the question's own answer."""
+    pair, again = asked
+    if again.failure is not None:
+        return again, {}
+    less = {"final_budgets_percent": params.answer.final_budgets_percent[-1:]}
+    own = {**less, "without_kappa": False, "verbalized": False, "kappa": pair.answer.kappa}
+    question = pair.question.model_copy(update={"text": again.question})
+    settings = params.answer.model_copy(update=own)
+    answer = await answer_question(question, bench.instruments, settings)
+    if answer.failure is not None:
+        return again.model_copy(update={"failure": answer.failure.reason}), {}
+    return again.model_copy(update={"failure": "this method did not answer it"}), {
+        method: again.model_copy(
+            update={
+                "answer": final.text,
+                "calls": _calls(method, answer),
+                "failure": final.failure,
+            }
+        )
+        for method, final in _lines(answer).items()
+    }

@@ -1,0 +1,103 @@
+"""Who scores answers: the judge, and beside it the other models that scores may need."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flows.params import Params, Role
+from flows.project import Project
+from flows.stages.bench import Bench, open_bench
+from simulators.base import Simulator
+from simulrag.calls import StageRun
+from simulrag.judging.score.asking import Panel, ask_about
+from simulrag.judging.score.records import Asked, Given
+from simulrag.judging.score.settings import ScoreSettings
+from simulrag.metrics.score import Scorer
+from simulrag.metrics.scored import facts_of, measured
+from simulrag.models.likelihood import likelihood
+from simulrag.models.reranking import minilm_similarity, reranker
+from simulrag.models.settings import ModelSettings
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The judge's bench, everybody who is asked, and what compares texts."""
+
+    bench: Bench
+    panel: Panel
+    settings: ScoreSettings
+    fits: Scorer
+
+    async def score(self, _: Bench, item: tuple[Given, bool]) -> Asked:
+        """One answer's scores; the item says whether its context use is measured."""
+        given, forced = item
+        facts = facts_of(given.evidence)
+        asked = await ask_about(given, facts, self.panel, self.settings, forced=forced)
+        return await measured(asked, self.settings, minilm_similarity, self.fits)
+
+
+@asynccontextmanager
+async def open_desk(
+    project: Project,
+    params: Params,
+    name: str,
+    *,
+    simulator: Simulator | None = None,
+    seed: int = 0,
+    export: Path | None = None,
+) -> AsyncIterator[Desk]:
+    """The judge or several, and the models of confidence and fit where they are named."""
+    score = params.score
+    async with AsyncExitStack() as stack:
+        bench = await stack.enter_async_context(
+            open_bench(
+                project, params, name, "judge", simulator=simulator, seed=seed, export=export
+            )
+        )
+
+        async def further(what: str, settings: ModelSettings) -> Bench:
+            llm = params.llm.model_copy(update={"judge": settings})
+            own = params.model_copy(update={"llm": llm})
+            opened = beside(bench, project, own, f"{name}-{what}", "judge")
+            return await stack.enter_async_context(opened)
+
+        judges = [(bench.gateway, sample) for sample in range(score.samples)]
+        if score.judges:
+            benches = [await further(f"judge-{i}", one) for i, one in enumerate(score.judges, 1)]
+            judges = [(one.gateway, 0) for one in benches]
+        panel = Panel(bench.gateway, judges, {} if simulator is None else simulator.tools)
+        if score.confidence is not None:
+            proxy = (await further("confidence", score.confidence)).gateway
+
+            async def probabilities(given: Given, facts: Sequence[str]) -> Sequence[float]:
+                shown = {"question": given.question, "facts": list(facts)}
+                told = await likelihood(proxy, "score_confidence", given.answer, **shown)
+                return told.logprobs
+
+            named = f"{score.confidence.provider}: {Path(score.confidence.model).name}"
+            panel = replace(panel, probabilities=probabilities, proxy=named)
+        fits: Scorer = minilm_similarity
+        if score.reranker is not None:
+            fits = reranker((await further("reranker", score.reranker)).gateway)
+        yield Desk(bench, panel, score, fits)
+
+
+@asynccontextmanager
+async def beside(
+    main: Bench,
+    project: Project,
+    params: Params,
+    stage: str,
+    role: Role,
+    *,
+    simulator: Simulator | None = None,
+    seed: int = 0,
+) -> AsyncIterator[Bench]:
+    """Another model of the same stage, whose calls go into the stage's one export."""
+    opened = open_bench(project, params, stage, role, simulator=simulator, seed=seed)
+    async with opened as bench:
+        yield bench
+        main.cache.adopt(bench.cache.used, StageRun(**bench.cache.counts()))

@@ -1,0 +1,38 @@
+"""What a user may turn about scores: the section ``score`` of params.yaml."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ScoreSettings(BaseModel):
+    """How answers are scored without a reference."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+    samples: int = Field(
+        default=3, ge=1, le=15, description="votes of the judge on each claim's details"
+    )
+    weights: list[float] = Field(
+        default=[0.6, 0.2, 0.1, 0.1],
+        min_length=4,
+        max_length=4,
+        description="weights of scenario, place, time and magnitude in specificity",
+    )
+    undefined_as_zero: bool = Field(
+        default=False, description="specificity 0 where nothing is stated, as the published code"
+    )
+    asked_back: int = Field(
+        default=5, ge=1, le=20, description="questions asked back from a masked answer"
+    )
+    claims_per_call: int = Field(default=20, ge=1, le=200, description="claims in one call")
+    variants: int = Field(
+        default=20, ge=0, description="questions of a domain that are reworded and answered anew"
+    )
+    context_use: int = Field(
+        default=5, ge=0, description="questions of a domain whose answers' context use is measured"
+    )
+    dependence: bool = Field(
+        default=False, description="verify each answer's claims without each piece of evidence"
+    )
+    seed: int = Field(default=7, ge=0, description="seed of the scenarios of perturbed questions")

@@ -1,0 +1,88 @@
+"""How people who rated answers agree with each other, and with the scores that models gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from statistics import fmean
+from typing import NamedTuple, get_args
+
+from simulrag.errors import InputError
+from simulrag.judging.people.ratings import SCALES, Rating, answer_hash
+from simulrag.judging.score.records import Asked
+from simulrag.metrics.score import DETAILS, fleiss_kappa, spearman
+from simulrag.models.replies import DetailMark
+
+JUDGED = {
+    "relevance": ("relevance",),
+    "context_use": ("context_use", "evidence_used"),
+    **{detail: (f"specificity_{detail}",) for detail in DETAILS},
+}
+"""Which scores a rating is held against; a detail's "yes" counts 1 and its "no" 0."""
+
+
+class Agreement(NamedTuple):
+    """``value`` is Fleiss' kappa of ``n`` answers, or Spearman's rho of ``n`` pairs with its p."""
+
+    what: str
+    between: str
+    value: float | None
+    p: float | None
+    n: int
+
+
+def agreements(ratings: Sequence[Rating], scored: Sequence[Asked]) -> Iterator[Agreement]:
+    """Between people by detail and scale, then between people's mean and the scores.
+
+    Raises InputError for a rating of an answer that was not scored, and for a second one by the
+    same annotator.
+    """
+    scores = {answer_hash(one.given): one.values for one in scored}
+    by_answer: dict[str, dict[str, Rating]] = {}
+    for rating in ratings:
+        given = by_answer.setdefault(rating.answer_hash, {})
+        if rating.answer_hash not in scores or rating.annotator in given:
+            why = "rated it twice" if rating.annotator in given else "rated what was not scored"
+            raise InputError(f"{rating.annotator} {why}: answer {rating.answer_hash}")
+        given[rating.annotator] = rating
+    sizes = Counter(len(given) for given in by_answer.values() if len(given) > 1)
+    usual = sizes.most_common(1)[0][0] if sizes else 0
+    for detail in DETAILS:
+        counts = [
+            [
+                [getattr(one, detail) for one in given.values()].count(m)
+                for m in get_args(DetailMark)
+            ]
+            for given in by_answer.values()
+            if len(given) == usual
+        ]
+        yield Agreement(detail, "people (kappa)", fleiss_kappa(counts), None, len(counts))
+    for scale in SCALES:
+        pairs = [
+            (getattr(one, scale), getattr(two, scale))
+            for given in by_answer.values()
+            for one, two in combinations([given[name] for name in sorted(given)], 2)
+        ]
+        yield _correlated(scale, "people (rho)", pairs)
+    for what, names in JUDGED.items():
+        for name in names:
+            pairs = [
+                (mean, score)
+                for answer, given in by_answer.items()
+                if (score := scores[answer].get(name)) is not None
+                and (mean := _mean(what, given)) is not None
+            ]
+            yield _correlated(what, f"people and {name} (rho)", pairs)
+
+
+def _mean(what: str, given: dict[str, Rating]) -> float | None:
+    said = [getattr(one, what) for one in given.values()]
+    known = [one == "yes" if isinstance(one, str) else one for one in said if one != "n/a"]
+    return fmean(known) if known else None
+
+
+def _correlated(what: str, between: str, pairs: Sequence[tuple[float, float]]) -> Agreement:
+    found = spearman([one for one, _ in pairs], [two for _, two in pairs])
+    value, p = found or (None, None)
+    return Agreement(what, between, value, p, len(pairs))

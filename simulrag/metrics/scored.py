@@ -1,0 +1,227 @@
+"""The measures of SCORE of every answer, from what models said of it, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simulrag.errors import EnvironmentFault, ModelError
+from simulrag.judging.score.records import Again, Asked
+from simulrag.judging.score.settings import ScoreSettings
+from simulrag.metrics.intervals import estimate, ratio, scenario_weights
+from simulrag.metrics.names import FINAL
+from simulrag.metrics.score import (
+    DETAILS,
+    Scorer,
+    asked_back,
+    confidence,
+    context_use,
+    detail_shares,
+    evidence_dependence,
+    evidence_used,
+    gain,
+    leave_one_out,
+    moves,
+    readability,
+    same_calls,
+    same_claims,
+    sentences,
+    specificity,
+)
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement, filled
+from simulrag.records import Evidence
+
+
+class Measure(NamedTuple):
+    """``needs``: the calls without which it has no value; ``undefined``: why else there is none."""
+
+    title: str
+    undefined: str
+    needs: tuple[str, ...] = ()
+
+
+_MARKS = ("claims", "judge 1")
+_NO_EVIDENCE = "there is no evidence to leave out"
+_SILENT = "its claims say nothing of the outputs"
+_OTHER_LANGUAGE = "it is not English text"
+
+
+def _needs(variant: str) -> tuple[str, ...]:
+    return variant, f"reading {variant}", "reading answer", "claims"
+
+
+MEASURES: dict[str, Measure] = {
+    "specificity": Measure("Specificity", "no claim states a detail that has a weight", _MARKS),
+    **{
+        f"specificity_{detail}": Measure(f"Specificity, {detail}", "no claim states it", _MARKS)
+        for detail in DETAILS
+    },
+    "relevance": Measure("Relevance", "nothing was asked back", ("asking back", "similarity")),
+    "detrimental": Measure(
+        "Sentences that take from the fit", "it is one sentence", ("similarity",)
+    ),
+    "same_calls": Measure("Same tool calls, reworded", "it rests on no tool call", ("paraphrase",)),
+    "same_claims": Measure("Same claims, reworded", _SILENT, _needs("paraphrase")),
+    "paraphrase_similarity": Measure("Similarity, reworded", "", ("paraphrase", "similarity")),
+    "moved": Measure("Moved as simulated", _SILENT, _needs("perturbation")),
+    "perturbation_similarity": Measure(
+        "Similarity, other scenario", "", ("perturbation", "similarity")
+    ),
+    "context_use": Measure("Context use", _NO_EVIDENCE, ("forcing",)),
+    "context_use_relative": Measure("Context use, relative", _NO_EVIDENCE, ("forcing",)),
+    "evidence_gain": Measure("Gain of all evidence", _NO_EVIDENCE, ("forcing",)),
+    "evidence_used": Measure(
+        "Evidence used", "no sentence of the evidence has a number", ("claims",)
+    ),
+    "evidence_dependence": Measure(
+        "Evidence dependence", "the evidence decides none of its claims", ("dependence", "claims")
+    ),
+    "reading_ease": Measure("Reading ease", _OTHER_LANGUAGE),
+    "grade_level": Measure("Grade level", _OTHER_LANGUAGE),
+}
+"""By name, in the order of the tables."""
+
+
+def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
+    """The claims of the context: the sentences of each run's text, one an output; no model."""
+    texts = (one if isinstance(one, str) else one.text for one in evidence)
+    return list(dict.fromkeys(part for text in texts for part in sentences(text)))
+
+
+async def measured(asked: Asked, settings: ScoreSettings, similar: Scorer, fits: Scorer) -> Asked:
+    """The answer with its values. A measure that was not asked for has no value and no reason.
+
+    ``similar`` compares texts, ``fits`` says how well one fits a question.
+    """
+    reasons = dict(asked.reasons)
+    if "answer" in reasons:
+        return asked.model_copy(update={"values": dict.fromkeys(MEASURES)})
+    shares = detail_shares(asked.votes) or (None,) * len(DETAILS)
+    flesch = readability(asked.given.answer) or (None, None)
+    values: dict[str, float | None] = {
+        "specificity": specificity(
+            asked.votes, settings.weights, undefined_as_zero=settings.undefined_as_zero
+        ),
+        **{f"specificity_{name}": share for name, share in zip(DETAILS, shares, strict=True)},
+        **dict.fromkeys(("relevance", "detrimental")),
+        **_robustness(asked),
+        **_evidence(asked),
+        **dict(zip(("reading_ease", "grade_level"), flesch, strict=True)),
+    }
+    for name, again in _variants(asked).items():
+        values[f"{name}_similarity"] = None
+        reasons |= {name: again.failure} if again.failure else {}
+    try:
+        async for name, value in _similarities(asked, similar, fits):
+            values[name] = value
+    except (EnvironmentFault, ModelError) as error:
+        reasons["similarity"] = str(error)
+    for name, value in values.items():
+        if value is None:
+            measure = MEASURES[name]
+            known = (reasons[need] for need in measure.needs if need in reasons)
+            reasons[name] = next(known, measure.undefined)
+    ordered = {name: values[name] for name in MEASURES if name in values}
+    return asked.model_copy(update={"values": ordered, "reasons": dict(sorted(reasons.items()))})
+
+
+def _variants(asked: Asked) -> dict[str, Again]:
+    given = asked.given
+    both = {"paraphrase": given.paraphrased, "perturbation": given.perturbed}
+    return {name: again for name, again in both.items() if again is not None}
+
+
+async def _similarities(
+    asked: Asked, similar: Scorer, fits: Scorer
+) -> AsyncIterator[tuple[str, float | None]]:
+    question, answer = asked.given.question, asked.given.answer
+    yield "relevance", await asked_back(question, asked.asked_back, similar)
+    left = await leave_one_out(question, sentences(answer), fits)
+    yield "detrimental", len(left.below_zero) / len(left.shares) if left else None
+    for name, again in _variants(asked).items():
+        if again.failure is None:
+            (alike,) = await similar(answer, [again.answer])
+            yield f"{name}_similarity", alike
+
+
+def _robustness(asked: Asked) -> dict[str, float | None]:
+    given, said = asked.given, asked.readings
+    values: dict[str, float | None] = {}
+    own = said.get("answer")
+    if (again := given.paraphrased) is not None:
+        rests = again.failure is None and (given.calls or again.calls)
+        values["same_calls"] = float(same_calls(given.calls, again.calls)) if rests else None
+        values["same_claims"] = None
+        if own is not None and (other := said.get("paraphrase")) is not None:
+            values["same_claims"] = same_claims(own, other).share()
+    if (again := given.perturbed) is not None:
+        values["moved"] = None
+        if own is not None and (other := said.get("perturbation")) is not None:
+            moved = moves(own, other, given.runs, again.evidence).moved
+            values["moved"] = None if moved is None else float(moved)
+    return values
+
+
+def _evidence(asked: Asked) -> dict[str, float | None]:
+    used = evidence_used(asked.claims, asked.facts, asked.given.question)
+    values: dict[str, float | None] = {"evidence_used": used}
+    if asked.forced or "forcing" in asked.reasons:
+        full, *without, alone = [confidence(row) for row in asked.forced] or [None, None]
+        known = [one for one in without if one is not None]
+        use = context_use(full, known) if full is not None else (None, None)
+        values |= dict(zip(("context_use", "context_use_relative"), use, strict=True))
+        told = full is not None and alone is not None and bool(known)
+        values["evidence_gain"] = gain(full, alone) if told else None  # type: ignore[arg-type]
+    if asked.verdicts or "dependence" in asked.reasons:
+        full_verdicts, *rest = asked.verdicts or ((),)
+        shares = [one for one in evidence_dependence(full_verdicts, rest) if one is not None]
+        values["evidence_dependence"] = sum(shares) / len(shares) if shares else None
+    return values
+
+
+def score_rows(
+    found: Sequence[Asked], settings: MetricSettings, domain: str
+) -> Iterator[Measurement]:
+    """Every measure of every method: its mean over the answers that have it, one row each.
+
+    ``coverage``: the share that it is defined for, of the answers that it was asked of. Intervals
+    draw scenarios.
+    """
+    order = {name: place for place, name in enumerate(FINAL.values())}
+    lines = sorted({_line(one) for one in found}, key=lambda line: (order.get(line[0], 99), line))
+    for name in MEASURES:
+        asked = [one for one in found if name in one.values]
+        scenarios = {scenario: i for i, scenario in enumerate(dict.fromkeys(map(_scenario, asked)))}
+        weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
+        for line in lines:
+            own = [one for one in asked if _line(one) == line]
+            if not own:
+                continue
+            values = [one.values[name] for one in own]
+            known = np.array([value is not None for value in values], dtype=float)
+            place = np.array([scenarios[_scenario(one)] for one in own])
+            top = np.array([value or 0.0 for value in values])
+            reasons = dict.fromkeys(one.reasons[name] for one in own if name in one.reasons)
+            draws = ratio(top, known, place, weights)
+            row = Measurement(
+                family="score",
+                domain=domain,
+                metric=name,
+                method=line[0],
+                samples=line[1],
+                n=int(known.sum()),
+                coverage=float(known.mean()),
+            )
+            yield filled(row, estimate(draws, len(scenarios), "; ".join(reasons) or "no answer"))
+
+
+def _line(asked: Asked) -> tuple[str, int]:
+    method = asked.given.method
+    return next((name for key, name in FINAL.items() if key == method), method), asked.given.samples
+
+
+def _scenario(asked: Asked) -> str:
+    return asked.given.scenario_id or asked.given.question_id or asked.given.question

@@ -1,0 +1,82 @@
+"""The measures of SCORE, by method; shown where the stage ``score`` was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simulrag.metrics.names import CLOSED_BOOK, OURS
+from simulrag.metrics.scored import MEASURES
+from simulrag.metrics.table import Measurement
+from simulrag.report.blocks import Block, Figure, Section, Table, Text, interval, percent
+from simulrag.report.build import dot_figure
+from simulrag.report.chart import BLUE, GREY, RED
+from simulrag.report.run import Run
+
+ABOUT = (
+    "No reference is used here. Specificity: of the details that claims state, the share that "
+    "judges find in the evidence. Relevance: how near questions asked back from the masked answer "
+    "come to the real one. Reworded: the same question in other words, answered anew; claims are "
+    "compared as numbers, directions and classes. Moved as simulated: the question about another "
+    "scenario, answered anew; the share of answers that moved as the simulator's outputs did. "
+    "Context use: by how much the answer's words are less probable to a proxy model without each "
+    "piece of evidence. Closed book saw no evidence: what it reaches, a measure gives for nothing. "
+    "docs/trust-which-number.md says which of them to trust for what."
+)
+DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evidence_used")
+
+
+def blocks(run: Run) -> Iterator[Block]:
+    """Pictures and a table a domain; nothing where the stage was not run."""
+    if run.scores:
+        yield Text(ABOUT)
+    for domain, rows in run.scores.items():
+        yield from score_figures(domain, rows)
+        yield score_table(domain, rows)
+
+
+def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
+    """A picture a leading measure: a row a method."""
+    looks = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
+    for name in DRAWN:
+        found = [row for row in rows if row.metric == name]
+        title = MEASURES[name].title
+        if any(row.value is not None for row in found):
+            yield dot_figure(
+                domain,
+                "score",
+                [(row.method, row, looks.get(row.method, BLUE)) for row in found],
+                title.lower(),
+                caption=f"{title.lower()} by method",
+                of="answers",
+                highest=None if name == "context_use" else 1.0,
+                name=f"score-{name}",
+                choice=("Scores by", title),
+                leading=name == DRAWN[0],
+            )
+
+
+def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
+    """A row a measure, a column a method; coverage is of the answers that it was asked of."""
+    lines = list(dict.fromkeys((row.method, row.samples) for row in rows))
+    cells, notes = [], []
+    for name, measure in MEASURES.items():
+        found = {(row.method, row.samples): row for row in rows if row.metric == name}
+        if found:
+            places = 4 if "forcing" in measure.needs else 3 if measure.needs else 1
+            shown = [interval(found.get(line), places=places) for line in lines]
+            shares = dict.fromkeys(percent(row.coverage) for row in found.values())
+            cells.append((measure.title, *shown, ", ".join(shares)))
+            reasons = dict.fromkeys(row.reason for row in found.values() if row.reason)
+            notes += [f"{measure.title}: {reason}." for reason in reasons]
+    return Table(
+        name="score",
+        caption=f"{domain}: scores without a reference, means of answers",
+        columns=("Measure", *(f"{method}, m = {m}" for method, m in lines), "Coverage"),
+        rows=tuple(cells),
+        headers=1,
+        notes=tuple(notes),
+        domain=domain,
+    )
+
+
+SECTION = Section("score", "Scores without a reference", blocks)

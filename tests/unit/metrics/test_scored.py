@@ -1,0 +1,216 @@
+"""From what models said of answers to values, reasons and rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from simulrag.errors import EnvironmentFault, InputError
+from simulrag.judging.people.ratings import answer_hash, rating_tasks, read_ratings
+from simulrag.judging.score.records import Again, Asked, Given
+from simulrag.judging.score.settings import ScoreSettings
+from simulrag.method.reading import ClaimReading
+from simulrag.metrics.rated import agreements
+from simulrag.metrics.scored import MEASURES, facts_of, measured, score_rows
+from simulrag.metrics.settings import MetricSettings
+from simulrag.records import Evidence, ToolCall
+
+SETTINGS = ScoreSettings()
+
+
+def run(rise: float) -> Evidence:
+    call = ToolCall(tool="t", arguments={"factor": rise})
+    return Evidence(simulator="s", call=call, seed=0, outputs={"rise": rise}, text=f"Up {rise}.")
+
+
+def said(value: str) -> tuple[ClaimReading, ...]:
+    return (ClaimReading(kind="number", output="rise", run=1, value=value),)
+
+
+def given(method: str = "simulrag", scenario: str = "s", answer: str = "It rises by 7.") -> Given:
+    return Given(
+        question="How much?", answer=answer, evidence=(run(7),), method=method, scenario_id=scenario
+    )
+
+
+async def alike(_: str, texts: Sequence[str]) -> Sequence[float]:
+    return [0.5 for _ in texts]
+
+
+async def nothing(_: str, texts: Sequence[str]) -> Sequence[float]:
+    raise EnvironmentFault("no weights here")
+
+
+async def test_every_value_of_an_answer_that_has_them_all() -> None:
+    calls = (run(7).call,)
+    one = Asked(
+        given=given().model_copy(
+            update={
+                "calls": calls,
+                "paraphrased": Again(answer="By 7.", calls=calls, evidence=(run(7),)),
+                "perturbed": Again(answer="By 9.", evidence=(run(9),)),
+            }
+        ),
+        facts=("Up 7.0.",),
+        claims=("It rises by 7.",),
+        votes=((("yes", "n/a", "n/a", "no"),),),
+        asked_back=("How far?",),
+        readings={"answer": said("7"), "paraphrase": said("7"), "perturbation": said("9")},
+        verdicts=(("aligned",), ("indeterminate",)),
+        forced=((math.log(0.8),), (math.log(0.6),), (math.log(0.5),)),
+    )
+    found = await measured(one, SETTINGS, alike, alike)
+    values = {name: value for name, value in found.values.items() if value is not None}
+    assert list(found.values) == [name for name in MEASURES if name in found.values]
+    assert values == pytest.approx(
+        {
+            "specificity": 0.6 / 0.7,
+            "specificity_scenario": 1.0,
+            "specificity_magnitude": 0.0,
+            "relevance": 0.5,
+            "same_calls": 1.0,
+            "same_claims": 1.0,
+            "paraphrase_similarity": 0.5,
+            "moved": 1.0,
+            "perturbation_similarity": 0.5,
+            "context_use": 0.2,
+            "context_use_relative": 0.25,
+            "evidence_gain": 0.3,
+            "evidence_used": 1.0,
+            "evidence_dependence": 1.0,
+            "reading_ease": values["reading_ease"],
+            "grade_level": values["grade_level"],
+        }
+    )
+    assert found.reasons["specificity_place"] == "no claim states it"
+    assert found.failures == []
+
+
+@pytest.mark.parametrize(
+    ("update", "scorer", "measure", "reason"),
+    [
+        ({"reasons": {"judge 1": "down"}, "votes": ((None,),)}, alike, "specificity", "down"),
+        ({"reasons": {"asking back": "down"}}, alike, "relevance", "down"),
+        ({"reasons": {"forcing": "none told"}}, alike, "context_use", "none told"),
+        (
+            {"reasons": {"reading answer": "down"}, "readings": {"paraphrase": said("7")}},
+            alike,
+            "same_claims",
+            "down",
+        ),
+        (
+            {"reasons": {"reading answer": "down"}, "readings": {"perturbation": said("9")}},
+            alike,
+            "moved",
+            "down",
+        ),
+        ({"facts": ("Up.",)}, alike, "evidence_used", "no sentence of the evidence has a number"),
+    ],
+)
+async def test_a_failure_is_no_value(
+    update: dict[str, object], scorer: object, measure: str, reason: str
+) -> None:
+    variants = {"paraphrased": Again(answer="a"), "perturbed": Again(answer="b")}
+    one = Asked(
+        given=given().model_copy(update=variants), claims=("It rises by 7.",), facts=("Up 7.",)
+    )
+    found = await measured(one.model_copy(update=update), SETTINGS, scorer, alike)  # type: ignore[arg-type]
+    assert found.values[measure] is None
+    assert found.reasons[measure] == reason
+
+
+async def test_without_weights_or_answer_and_what_was_not_asked_for() -> None:
+    found = await measured(Asked(given=given(), asked_back=("Q?",)), SETTINGS, nothing, nothing)
+    assert found.failures == ["no weights here"]
+    assert found.reasons["relevance"] == found.reasons["detrimental"] == "no weights here"
+    assert not {"moved", "context_use", "evidence_dependence"} & found.values.keys()
+    empty = Asked(given=given(), reasons={"answer": "it is empty"})
+    assert set((await measured(empty, SETTINGS, alike, alike)).values.values()) == {None}
+    assert facts_of([run(7), "One. Two."]) == ["Up 7.", "One.", "Two."]
+
+
+def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> None:
+    def one(method: str, scenario: str, value: float | None) -> Asked:
+        why = {} if value is not None else {"relevance": "down"}
+        return Asked(given=given(method, scenario), values={"relevance": value}, reasons=why)
+
+    found = [one("closed_book", "a", 0.2), one("mine", "a", 0.1)]
+    found += [one("simulrag", s, v) for s, v in (("a", 0.4), ("b", 0.8), ("c", None))]
+    rows = list(score_rows(found, MetricSettings(bootstrap=200), "urban"))
+    assert [(row.method, row.n, row.coverage) for row in rows] == [
+        ("SimulRAG", 2, pytest.approx(2 / 3)),
+        ("Closed book", 1, 1.0),
+        ("mine", 1, 1.0),
+    ]
+    assert rows[0].value == pytest.approx(0.6)
+    assert rows[0].lower_95 is not None
+    assert 0.4 <= rows[0].lower_95 < 0.6
+    (none,) = score_rows([one("m", "a", None)], MetricSettings(bootstrap=200), "urban")
+    assert (none.value, none.reason) == (None, "down")
+
+
+def export(given: Given, *ratings: tuple[int, str, int]) -> list[object]:
+    (task,) = rating_tasks([given])
+    results = [
+        [
+            *(
+                {"from_name": d, "value": {"choices": [mark]}}
+                for d in ("scenario", "place", "time")
+            ),
+            {"from_name": "magnitude", "value": {"choices": ["n/a"]}},
+            *(
+                {"from_name": s, "value": {"number": scale}}
+                for s in ("relevance", "context_use", "confidence")
+            ),
+        ]
+        for _, mark, scale in ratings
+    ]
+    annotations = [
+        {"id": i, "completed_by": who, "result": result}
+        for i, ((who, _, _), result) in enumerate(zip(ratings, results, strict=True))
+    ]
+    return [{**task, "annotations": annotations}]
+
+
+def test_ratings_come_back_and_are_held_against_scores() -> None:
+    answers = [given(answer=f"Answer {i}.") for i in range(4)]
+    marks = ("yes", "no", "yes", "no")
+    tasks = [
+        task
+        for i, (one, mark) in enumerate(zip(answers, marks, strict=True))
+        for task in export(one, (1, mark, i + 1), (2, mark, i + 2))
+    ]
+    ratings = read_ratings(json.dumps(tasks).encode(), "e.json")
+    scored = [Asked(given=one, values={"relevance": i / 10}) for i, one in enumerate(answers)]
+    found = {(row.what, row.between): row for row in agreements(ratings, scored)}
+    assert found["scenario", "people (kappa)"].value == pytest.approx(1.0)
+    assert found["magnitude", "people (kappa)"].value is None
+    assert found["relevance", "people (rho)"].value == pytest.approx(1.0)
+    assert found["relevance", "people and relevance (rho)"][2:] == (
+        pytest.approx(1.0),
+        pytest.approx(0.0),
+        4,
+    )
+    assert found["context_use", "people and context_use (rho)"].n == 0
+    assert ratings[0].answer_hash == answer_hash(answers[0])
+    with pytest.raises(InputError, match="rated it twice"):
+        list(agreements([*ratings, ratings[0]], scored))
+    with pytest.raises(InputError, match="not scored"):
+        list(agreements(ratings, scored[:1]))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"{", "no JSON export"),
+        (b'[{"data": {}}]', "annotations"),
+        (json.dumps(export(given(), (1, "maybe", 3))).encode(), "scenario"),
+        (json.dumps(export(given(), (1, "yes", 11))).encode(), "relevance"),
+    ],
+)
+def test_a_bad_export_is_named(content: bytes, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read_ratings(content, "e.json")

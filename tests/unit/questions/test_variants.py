@@ -1,0 +1,70 @@
+"""Paraphrases keep every number; perturbations are other scenarios that the simulator ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import CallCache
+from simulrag.judging.score.variants import other_scenario, paraphrase, perturb
+from simulrag.method.simulation import Simulations
+from simulrag.models.replies import Template
+from simulrag.records import Question
+from simulrag.testing import ScriptedModel
+
+QUESTION = Question(
+    question_id="q",
+    domain="urban",
+    text="Limits drop by 23 percent. What happens?",
+    reference_answer="",
+    scenario_id="s",
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        ("What happens where limits are cut by 23 percent?", None),
+        ("What happens where limits are cut by 32 percent?", "left out: ['23']; numbers added"),
+        ("limits drop by 23  percent. What happens?", "the same as before"),
+    ],
+)
+async def test_a_paraphrase_keeps_its_numbers(reply: str, failure: str | None) -> None:
+    found = await paraphrase(QUESTION, ScriptedModel({"question": reply}))
+    assert found.failure is None if failure is None else failure in (found.failure or "")
+    assert found.question == ("" if failure else reply)
+
+
+async def test_a_perturbation_is_another_scenario_with_its_runs(
+    template: Template, corridor: Any, tmp_path: Path
+) -> None:
+    asked: list[dict[str, object]] = []
+
+    def reply(_: str, values: dict[str, object]) -> object:
+        asked.append(values)
+        return {"question": f"{values['situation']} What happens?"}
+
+    with CallCache(tmp_path, stage="s") as cache:
+        runs = Simulations(corridor, cache)
+        model = ScriptedModel(by_task=reply)
+        again = await perturb(QUESTION, template, model, runs, seed=1, simulator_seed=0)
+        scenario = other_scenario(QUESTION, template, 1)
+        assert scenario is not None
+        assert again.failure is None
+        assert asked[0]["situation"] == scenario.situation
+        arguments = again.evidence[0].call.arguments
+        assert arguments["speed_factor"] == scenario.calls[0].arguments["speed_factor"]
+        same = QUESTION.model_copy(update={"scenario_id": scenario.scenario_id})
+        other = other_scenario(same, template, 1)
+        assert other is not None
+        assert other.scenario_id != scenario.scenario_id
+        old = ScriptedModel({"question": "Limits drop by 2 percent. And now?"})
+        lost = await perturb(QUESTION, template, old, runs, seed=1, simulator_seed=0)
+        assert "does not give" in (lost.failure or "")
+        corridor.failing_below = 2
+        refused = await perturb(QUESTION, template, model, runs, seed=5, simulator_seed=0)
+        assert "gridlock" in (refused.failure or "")
+        none = await perturb(QUESTION, None, model, runs, seed=1, simulator_seed=0)
+        assert "no template" in (none.failure or "")
