@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 
 from simulators.base import ArgumentError
+from simulators.epidemiology.disease import DISEASE
 from simulators.epidemiology.places import load_places
 from simulators.epidemiology.summary import Summary
-from simulators.epidemiology.validate import errors, main, published_places, read_published
+from simulators.epidemiology.validate import (
+    burden_by_r0,
+    errors,
+    fading,
+    main,
+    published_places,
+    read_published,
+)
 
 HEADER = "i,states,start,R0,season,imm,metric,peak,lo,hi,peak_date,weeks,trend,growth,cum"
 ROWS = (
@@ -46,6 +54,20 @@ def test_published_names_are_shifted_from_florida_on() -> None:
     assert shown("Georgia") == "Florida"
     assert shown("Wyoming") == "Wisconsin"
     assert shown("District of Columbia") == "Wyoming"
+
+
+def test_fading_prevalence_and_how_its_burden_follows_r0(tmp_path: Path) -> None:
+    row = '1,"Idaho, Ohio",2022-10-06,{},no,{},{},9,1,20,2022-10-09,0.4,stable,0,{}'
+    cases = [
+        (1.75, 60, "prevalence", 900),
+        (2.2, 60, "prevalence", 300),
+        (2.2, 10, "prevalence", 9),
+    ]
+    cases += [(1.75, 60, "incidence", 30), (2.2, 60, "incidence", 90)]
+    published = read_published(folder(tmp_path, HEADER, *(row.format(*case) for case in cases)))
+    assert [fading(one, DISEASE) for one in published] == [True, True, False, False, False]
+    assert burden_by_r0(published) == {"prevalence": -1, "incidence": 1}
+    assert burden_by_r0(published[:1]) == {"prevalence": None, "incidence": None}
 
 
 def test_errors_are_logarithms_weeks_and_shares(tmp_path: Path) -> None:
