@@ -122,7 +122,7 @@ def _failed(project: Project, stage: str, domain: str) -> bool:
 
 def _unanswered(project: Project, source: str) -> bool:
     from flows.files import record_lines
-    from simulrag.questions.forms.answering import FormAnswer
+    from simulrag.questions.forms.records import FormAnswer
 
     path = project.results.forms_answers(source)
     return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))

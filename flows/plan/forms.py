@@ -13,7 +13,7 @@ from flows.stages.bench import located
 from flows.stages.forms_answer import evidence_of, lacks_corpus, seed_of, tasks
 from flows.stages.forms_metrics import judging
 from simulrag.errors import CallsPending
-from simulrag.metrics.forms.factual import TASK, judge
+from simulrag.judging.entailment import TASK, judge
 from simulrag.models.prompts import Prompts
 from simulrag.questions.forms.answering import TASKS, answer_question
 from simulrag.questions.forms.published import read_forms

@@ -20,9 +20,9 @@ from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.errors import InputError
 from simulrag.method.simulation import Simulations
-from simulrag.questions.forms.answering import Condition, FormAnswer, answer_question
+from simulrag.questions.forms.answering import answer_question
 from simulrag.questions.forms.published import read_forms
-from simulrag.questions.forms.records import Formed
+from simulrag.questions.forms.records import Condition, FormAnswer, Formed
 
 Task = tuple[Formed, Condition]
 Chosen = tuple[str, dict[str, JsonValue]]

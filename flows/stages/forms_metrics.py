@@ -15,15 +15,15 @@ from flows.watch.tracking import Tracker, run_stage
 from simulators.base import MissingEngineError
 from simulators.library.encoder import NAME, Encoder
 from simulrag.errors import InputError
-from simulrag.metrics.forms.factual import ALTERNATIVES, TASK, Factual, judge
-from simulrag.metrics.forms.scores import FormScore, scored
+from simulrag.judging.entailment import ALTERNATIVES, TASK, Factual, judge
+from simulrag.metrics.forms.found import FAMILY, OVERALL, FormScore
+from simulrag.metrics.forms.scores import scored
 from simulrag.metrics.forms.similarity import TextEncoder
-from simulrag.metrics.forms.tables import FAMILY, OVERALL, measured
+from simulrag.metrics.forms.tables import measured
 from simulrag.metrics.table import Measurement, write_table
 from simulrag.models.base import Sampling
-from simulrag.questions.forms.answering import FormAnswer
 from simulrag.questions.forms.published import read_forms
-from simulrag.questions.forms.records import Formed
+from simulrag.questions.forms.records import FormAnswer, Formed
 
 Pair = tuple[Formed, FormAnswer]
 

@@ -193,7 +193,7 @@ def _forms(project: Project, params: Params, place: Results) -> dict[str, Answer
     found = {}
     for source in params.forms.sources if place == project.results else ():
         if (path := place.forms_metrics(source)).is_file():
-            from simulrag.metrics.forms.scores import FormScore
+            from simulrag.metrics.forms.found import FormScore
 
             table = DomainTable.of(source, read_table(path))
             shown = examples(record_lines(place.forms_scores(source), FormScore))

@@ -17,7 +17,7 @@ from simulrag.metrics.table import Measurement, read_table
 if TYPE_CHECKING:
     import polars as pl
 
-    from simulrag.metrics.forms.scores import FormScore
+    from simulrag.metrics.forms.found import FormScore
     from simulrag.metrics.intervals import Estimate
     from simulrag.metrics.routing import RoutingScores
 

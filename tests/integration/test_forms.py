@@ -75,8 +75,9 @@ def test_the_stages_ask_about_documents_and_about_runs(
         "sources": ["urban", "docs"],
         "documents": {"docs": {"files": ["docs"], "licence": "Apache-2.0", "attribution": "us"}},
         "questions": 6,
+        "metrics": {"factual": "off"},
     }
-    params = text.replace(text[text.index("forms:") : text.index("metrics:")], "")
+    params = text.replace(text[text.index("\nforms:") : text.index("\nmetrics:")], "")
     (project / "params.yaml").write_text(f"{params}\nforms: {json.dumps(forms)}\n")
     before = {row.task: row for row in make_plan(Project(project)).tasks if MADE in row.stage}
     assert before["forms_run"].calls > 0

@@ -16,12 +16,16 @@ from flows.cli.errors import ended
 from flows.files import read_records, write_records
 from flows.plan.plan import make_plan
 from flows.project import Project
-from simulrag.metrics.forms.scores import FormScore
+from simulrag.metrics.forms.found import FormScore
 from simulrag.metrics.table import read_table, select
 from simulrag.models.batch.rounds import fetch, submit
 from simulrag.models.pending import PendingStore
-from simulrag.questions.forms.answering import FormAnswer
-from simulrag.questions.forms.records import ChoiceQuestion, ClozeQuestion, FreeformQuestion
+from simulrag.questions.forms.records import (
+    ChoiceQuestion,
+    ClozeQuestion,
+    FormAnswer,
+    FreeformQuestion,
+)
 from simulrag.testing import LoopbackServer, traffic
 from tests.integration.projects import change_params, copy_finished, copy_project
 

@@ -1,46 +1,14 @@
-"""Factual accuracy: whether a reference answer supports a given answer, as an evaluator sees it.
+"""Factual accuracy: the evaluator's share of SUPPORTS, smoothed (ClimaQA, arXiv 2410.16701).
 
-ClimaQA (arXiv 2410.16701), section 3.2: the evaluator is shown the reference as evidence and says
-SUPPORTS or REFUTES; the probabilities of the two labels' first tokens are normalised and smoothed
-by a temperature of 5. What it gives depends on how saturated the evaluator's probabilities are, so
-values of two evaluators are not comparable.
+What it gives depends on how saturated the evaluator's probabilities are, so values of two
+evaluators are not comparable.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from simulrag.errors import ModelError
-from simulrag.method.concurrency import together
-from simulrag.metrics.settings import FactualBy
-from simulrag.models.base import Asker, FirstTokens
-from simulrag.questions.forms.replies import Entailed
-from simulrag.records import Record
-
-TASK = "forms_entail"
 TEMPERATURE = 5.0
-ALTERNATIVES = 20
-"""The most that servers tell the log-probabilities of."""
-LABELS = ("supports", "refutes")
-
-
-class Factual(Record):
-    """What the evaluator gave for one answer.
-
-    ``p_supports``: of both labels' probability, the share of SUPPORTS, not smoothed.
-    ``label_mass``: the probability that the first token begins a label; None where sampled.
-    ``reason``: why there is no value.
-    """
-
-    p_supports: float | None = None
-    label_mass: float | None = None
-    reason: str = ""
-
-    @property
-    def accuracy(self) -> float | None:
-        """Factual accuracy, 0 to 1."""
-        return None if self.p_supports is None else smoothed(self.p_supports)
 
 
 def smoothed(probability: float, temperature: float = TEMPERATURE) -> float:
@@ -53,49 +21,3 @@ def smoothed(probability: float, temperature: float = TEMPERATURE) -> float:
     if probability in (0, 1):
         return float(probability)
     return 0.5 + 0.5 * math.tanh(math.log(probability / (1 - probability)) / temperature / 2)
-
-
-def label_masses(tokens: FirstTokens) -> tuple[float, float]:
-    """The probabilities of SUPPORTS and of REFUTES: of tokens that begin exactly one of them."""
-    masses = [0.0, 0.0]
-    for token, logprob in tokens:
-        begun = token.strip().casefold()
-        fits = [index for index, label in enumerate(LABELS) if begun and label.startswith(begun)]
-        if fits:
-            masses[fits[0]] += math.exp(logprob)
-    return masses[0], masses[1]
-
-
-def from_tokens(tokens: FirstTokens, min_label_mass: float) -> Factual:
-    """The value in a reply's first tokens."""
-    if not tokens:
-        return Factual(reason="the model's server sent no log-probabilities")
-    supports, refutes = label_masses(tokens)
-    mass = min(1.0, supports + refutes)
-    if mass == 0 or mass < min_label_mass:
-        return Factual(label_mass=mass, reason=f"the labels' mass is below {min_label_mass:g}")
-    return Factual(p_supports=supports / (supports + refutes), label_mass=mass)
-
-
-def from_samples(labels: Sequence[str]) -> Factual:
-    """The value in k sampled labels, by Laplace's rule of succession: (s + 1) / (k + 2)."""
-    return Factual(p_supports=(labels.count("SUPPORTS") + 1) / (len(labels) + 2))
-
-
-async def judge(
-    reference: str, answer: str, ask: Asker, variant: FactualBy, samples: int, min_label_mass: float
-) -> Factual:
-    """Ask the evaluator about one answer; its failure is a reason and no value."""
-    if variant == "off":
-        return Factual(reason="not asked for (forms.metrics.factual: off)")
-    try:
-        if variant == "logprobs":
-            told = await ask.ask(TASK, None, reference=reference, answer=answer)
-            return from_tokens(told.first_tokens, min_label_mass)
-        replies = await together(
-            ask.ask(TASK, Entailed, sample_index=index, reference=reference, answer=answer)
-            for index in range(samples)
-        )
-    except ModelError as error:
-        return Factual(reason=str(error))
-    return from_samples([reply.parsed.label for reply in replies])

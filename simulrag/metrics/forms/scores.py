@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import Field
-
+from simulrag.judging.entailment import Factual
 from simulrag.metrics.forms.bleu import bleu, bleu_char
 from simulrag.metrics.forms.exact import exact, exact_folded
-from simulrag.metrics.forms.factual import Factual
+from simulrag.metrics.forms.factual import smoothed
+from simulrag.metrics.forms.found import FormScore
 from simulrag.metrics.forms.similarity import TextEncoder, bert_scores, phrase_similarities
-from simulrag.questions.forms.answering import Answered, FormAnswer
-from simulrag.questions.forms.records import Form, Formed
-
-METRICS: dict[Form, tuple[str, ...]] = {
-    "choice": ("accuracy",),
-    "freeform": ("bleu", "bleu_char", "bertscore", "fa", "p_supports", "label_mass"),
-    "cloze": ("exact", "exact_folded", "ps"),
-}
-"""What each form is measured by. An encoder's or an evaluator's name is added in the tables."""
-
-
-class FormScore(Answered):
-    """One answer's measures by name: those with a value, and why others have none."""
-
-    text: str
-    reference: str
-    values: dict[str, float] = Field(default={})
-    reasons: dict[str, str] = Field(default={})
+from simulrag.questions.forms.records import Answered, FormAnswer, Formed
 
 
 def scored(
@@ -69,7 +52,7 @@ def _measures(
         return {**same, "ps": likeness}
     told = factual or Factual(reason="not asked for")
     by_judge = {
-        "fa": told.accuracy,
+        "fa": None if told.p_supports is None else smoothed(told.p_supports),
         "p_supports": told.p_supports,
         "label_mass": told.label_mass,
     }

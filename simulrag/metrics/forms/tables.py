@@ -6,22 +6,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import get_args
 
 import numpy as np
 
 from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.forms.bleu import char_counts, char_scores, word_counts, word_scores
-from simulrag.metrics.forms.scores import METRICS, FormScore
+from simulrag.metrics.forms.found import (
+    COMPARISONS,
+    CONDITIONS,
+    FAMILY,
+    LEVELS,
+    METRICS,
+    OVERALL,
+    FormScore,
+)
 from simulrag.metrics.intervals import Floats, estimate, scenario_weights
 from simulrag.metrics.table import Measurement, filled
-from simulrag.questions.forms.answering import Condition
-from simulrag.questions.forms.records import Form, Level
+from simulrag.questions.forms.records import Condition, Form
 
-FAMILY, COMPARISONS = "forms", "form_comparisons"
-OVERALL = "overall"
-LEVELS: tuple[Level, ...] = get_args(Level)
-CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 _CORPUS: Mapping[str, tuple[Callable[[str, str], Floats], Callable[[Floats], Floats]]] = {
     "bleu": (word_counts, word_scores),
     "bleu_char": (char_counts, char_scores),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Literal
 
 from simulrag.errors import ModelError
 from simulrag.method.retrieval import retrieve
@@ -13,14 +12,12 @@ from simulrag.models.replies import Reply
 from simulrag.questions.forms.records import (
     LETTERS,
     ChoiceQuestion,
+    Condition,
     Form,
+    FormAnswer,
     Formed,
-    Level,
 )
 from simulrag.questions.forms.replies import ChosenOption, GivenTerm, ShortAnswer
-from simulrag.records import Evidence, Record, Retrieval
-
-Condition = Literal["nothing", "library", "simulator", "both"]
 
 TASKS: dict[Form, str] = {
     "choice": "forms_answer_choice",
@@ -34,35 +31,6 @@ REPLIES: dict[Form, type[ChosenOption | ShortAnswer | GivenTerm]] = {
     "freeform": ShortAnswer,
     "cloze": GivenTerm,
 }
-
-
-class Answered(Record):
-    """A question under one condition; the answer's text, term or option ("" where it failed)."""
-
-    question_id: str
-    scenario_id: str
-    form: Form
-    level: Level
-    condition: Condition
-    answer: str = ""
-    failure: str | None = None
-
-
-class FormAnswer(Answered):
-    """What was answered, and how.
-
-    ``order``: of a choice, the options' indices as they were shown (a, b, c, d). ``chosen``: the
-    index of the chosen one. ``retrieval`` None: nothing was looked up.
-    """
-
-    order: tuple[int, ...] = ()
-    chosen: int | None = None
-    retrieval: Retrieval | None = None
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """What the model was shown."""
-        return self.retrieval.evidence if self.retrieval is not None else ()
 
 
 def shown_order(question: Formed, seed: int) -> tuple[int, ...]:

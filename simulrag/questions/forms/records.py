@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, TypeAdapter, model_validator
 
-from simulrag.records import Domain, Question, Record
+from simulrag.records import Domain, Evidence, Question, Record, Retrieval
 
 Form = Literal["choice", "freeform", "cloze"]
 Level = Literal["base", "reasoning", "hypothetical"]
+Condition = Literal["nothing", "library", "simulator", "both"]
+"""What a question is answered from."""
 Flaw = Literal[
     "context_mentioned",
     "options",
@@ -161,3 +163,32 @@ def question_id(source: Domain, scenario_id: str, form: Form, level: Level, *wor
     """The id of a question: its content's hash, the right answer included."""
     content = "\0".join((source, scenario_id, form, level, *words))
     return f"{source}-{form}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+class Answered(Record):
+    """A question under one condition; the answer's text, term or option ("" where it failed)."""
+
+    question_id: str
+    scenario_id: str
+    form: Form
+    level: Level
+    condition: Condition
+    answer: str = ""
+    failure: str | None = None
+
+
+class FormAnswer(Answered):
+    """What was answered, and how.
+
+    ``order``: of a choice, the options' indices as they were shown (a, b, c, d). ``chosen``: the
+    index of the chosen one. ``retrieval`` None: nothing was looked up.
+    """
+
+    order: tuple[int, ...] = ()
+    chosen: int | None = None
+    retrieval: Retrieval | None = None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the model was shown."""
+        return self.retrieval.evidence if self.retrieval is not None else ()

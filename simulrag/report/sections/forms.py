@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from simulrag.metrics.forms.scores import METRICS, FormScore
-from simulrag.metrics.forms.tables import COMPARISONS, FAMILY, LEVELS, OVERALL
+from simulrag.metrics.forms.found import (
+    COMPARISONS,
+    FAMILY,
+    LEVELS,
+    METRICS,
+    OVERALL,
+    FormScore,
+)
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import DASH, Block, Section, Table, count, percent
 from simulrag.report.build import Columns, paired, pivoted

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from simulrag.metrics.forms.bleu import word_counts, word_scores
-from simulrag.metrics.forms.scores import FormScore, scored
-from simulrag.metrics.forms.tables import COMPARISONS, FAMILY, measured
+from simulrag.metrics.forms.found import COMPARISONS, FAMILY, FormScore
+from simulrag.metrics.forms.scores import scored
+from simulrag.metrics.forms.tables import measured
 from simulrag.metrics.table import Measurement, csv_of, frame_of
-from simulrag.questions.forms.answering import Condition, FormAnswer
 from simulrag.questions.forms.records import (
     ChoiceQuestion,
     ClozeQuestion,
+    Condition,
+    FormAnswer,
     Formed,
     FreeformQuestion,
     Level,

@@ -31,7 +31,7 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in SECTIONS if list(one.blocks(run))}
-    off = {"people", "published", "attribution", "routing", "documents", "forms"}
+    off = {"people", "published", "attribution", "routing", "documents", "forms", "score"}
     assert shown == {one.key for one in SECTIONS} - off
     figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {
