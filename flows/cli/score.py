@@ -102,7 +102,10 @@ def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); give a file of JSON lines") from None
     if not ours:
-        return read_records(path, Given)
+        found = read_records(path, Given)
+        if not found:
+            raise InputError(f"{path} holds no answer; give a line of JSON for each")
+        return found
     if domain is None:
         raise InputError(f"{path} holds our own answers: name their --domain")
     pairs = read_pairs(path, project.results.benchmark(domain))

