@@ -17,10 +17,15 @@ from simulators.base import (
     render_handbook,
 )
 from simulators.climate import arguments, outputs
+from simulators.spread import CODE, with_spread
 
 Backend = Literal["physics", "emulator"]
 
 _HERE = Path(__file__).parent
+_RANGES = (
+    "## Ranges\n\nThe 90 % ranges of temperatures and of the global warming hold the weather of a "
+    "single year as well. Those of changes do not: both cases have the same weather."
+)
 _ASSETS = ("cities.tsv.xz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 
 
@@ -28,6 +33,7 @@ class ClimateSimulator:
     """Annual mean temperature of places from 1850 to 2100, by FaIR and pattern scaling.
 
     ``backend`` says who projects 2015-2100 at a place: the physics, or the emulator trained on it.
+    ``spread``: ranges hold the weather of a single year too, and verification may go by them.
     Deterministic: the seed plays no part, ranges come from the members of an ensemble. Raises
     ArgumentError for another backend, MissingEngineError where the emulator cannot run.
     """
@@ -35,13 +41,14 @@ class ClimateSimulator:
     name = "climate"
     oracle = False
 
-    def __init__(self, backend: Backend = "physics") -> None:
+    def __init__(self, backend: Backend = "physics", *, spread: bool = False) -> None:
         if backend not in get_args(Backend):
             raise ArgumentError(
                 f"backend of climate is '{backend}': take one of {', '.join(get_args(Backend))}"
             )
         self._backend = backend
-        self._tools = _tools()
+        self._spread = spread
+        self._tools = _with_spreads() if spread else _tools()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -50,7 +57,10 @@ class ClimateSimulator:
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
-        return render_handbook(_read("handbook.md"), self._tools)
+        prose = _read("handbook.md")
+        if self._spread:
+            prose = f"{prose.rstrip()}\n\n{_RANGES}"
+        return render_handbook(prose, self._tools)
 
     def guide(self) -> str:
         """Questions worth asking, for who writes a benchmark."""
@@ -70,7 +80,12 @@ class ClimateSimulator:
         # Late: the handbook and the checks of arguments need neither numpy nor the assets.
         from simulators.climate.answers import answer
 
-        return answer(tool, arguments, by_emulator=self._backend == "emulator")
+        outputs = answer(tool, arguments, by_emulator=self._backend == "emulator")
+        if not self._spread:
+            return outputs
+        from simulators.climate.weather import with_weather
+
+        return with_weather(outputs, self._tools[tool].spreads)
 
     def fingerprint(self) -> str:
         """Hash of the code that decides results and of the assets; of the emulator where used."""
@@ -78,6 +93,7 @@ class ClimateSimulator:
             *code_files(_HERE, without=(*NOT_RUN, "emulator")),
             *(_HERE / "assets" / name for name in _ASSETS),
         ]
+        files += [CODE] if self._spread else []
         if self._backend == "physics":
             return files_fingerprint(files)
         files += [*code_files(_HERE / "emulator"), _HERE / "assets" / "emissions.csv"]
@@ -171,6 +187,20 @@ def _tools() -> dict[str, Tool]:
         name: Tool(name, description, taken, given, _read("wording.j2") + _read(f"{name}.j2"))
         for name, description, taken, given in listed
     }
+
+
+def _with_spreads() -> dict[str, Tool]:
+    """The tools with the ranges that their outputs have declared as such."""
+    found = {}
+    for name, tool in _tools().items():
+        fields = tool.outputs.model_fields
+        ends = {
+            f"{stem}_degc": (f"{stem}_low_degc", f"{stem}_high_degc")
+            for stem in ("temperature", "change", "global_mean_change", "warming")
+            if f"{stem}_low_degc" in fields
+        }
+        found[name] = with_spread(tool, tuple(ends), ends=ends)
+    return found
 
 
 def _read(name: str) -> str:
