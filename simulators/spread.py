@@ -24,14 +24,14 @@ RUNS = 19
 """The fewest runs whose smallest and largest value hold a further one with chance ``LEVEL``."""
 
 HANDBOOK = (
-    "## Ranges\n\nA result is one draw of chance. Beside an output x stand x_low and x_high, the ends "
-    "of its 90 % range: 90 % of runs with other seeds lie inside. Beside an output that is a word "
-    "stands the share of such runs that have this word. Two numbers inside one range do not differ."
+    "## Ranges\n\nA result is one draw of chance. Beside an output x stand x_low and x_high, the "
+    "ends of its 90 % range: 90 % of runs with other seeds lie inside. Beside an output that is a "
+    "word stands the share of such runs that have it. Two numbers inside one range do not differ."
 )
 
 
 def central_range(values: Sequence[float]) -> tuple[float, float]:
-    """The ends between which a further value lies with chance ``LEVEL``, whatever they are drawn of.
+    """The ends between which a further value lies with chance ``LEVEL``, of any distribution.
 
     Of n values the k-th smallest lies above a further one with chance k / (n + 1); the ends are
     interpolated between two of them. Raises ValueError for fewer than ``RUNS`` values.
@@ -106,4 +106,6 @@ def _ends(name: str) -> tuple[str, str]:
     """``travel_time_low_s`` of ``travel_time_s``: the unit stays at the end."""
     stem, _, unit = name.rpartition("_")
     known = unit in ("s", "m", "mg", "ml", "percent", "degc")
-    return (f"{stem}_low_{unit}", f"{stem}_high_{unit}") if known else (f"{name}_low", f"{name}_high")
+    return (
+        (f"{stem}_low_{unit}", f"{stem}_high_{unit}") if known else (f"{name}_low", f"{name}_high")
+    )

@@ -60,6 +60,11 @@ class MethodSettings(BaseModel):
         default="all",
         description="verify every claim (experiments: budgets then cost no call) or the selected",
     )
+    verify_by: Literal["model", "point", "range"] = Field(
+        default="model",
+        description="model: verdicts as a model reads the evidence; point, range: it names the "
+        "output that a claim is about, and arithmetic compares with its value, or its range",
+    )
     verbalized: bool = Field(
         default=True, description="ask for the verbalized-confidence baseline too"
     )
