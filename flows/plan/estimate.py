@@ -53,6 +53,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "final_reconciled": (1150, 170),
     "uncovered": (950, 70),
     "chance_shown": (900, 300),
+    "read_claims": (1450, 650),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
 
@@ -181,7 +182,7 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
         "entailment": 0 if joint else m,
         **_by_claims("boundary", claims, sizes["boundary"]),
         **_by_claims("verbalized", claims if method.verbalized else 0, sizes["verbalized"]),
-        **_by_claims("verify", verified, sizes["verify"]),
+        **_verdicts(method, verified),
         "input_rag": m * method.baselines,
         "output_rag": m * method.baselines,
         "final": written_answers(method),
@@ -190,6 +191,13 @@ def answer_calls(method: MethodSettings, *, oracle: bool) -> dict[str, float]:
         "uncovered": reconciled and method.complete,
     }
     return {task: count for task, count in calls.items() if count}
+
+
+def _verdicts(method: MethodSettings, claims: int) -> Mapping[str, float]:
+    size = method.claims_per_call.verify
+    if method.verify_by == "model":
+        return _by_claims("verify", claims, size)
+    return {"read_claims": ceil(claims / size)}
 
 
 def written_answers(method: MethodSettings) -> int:

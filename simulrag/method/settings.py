@@ -98,6 +98,11 @@ class MethodSettings(BaseModel):
     subject_uncertainty: Literal["largest", "sum"] = Field(
         default="largest", description="a subject's uncertainty from its facets' entropies"
     )
+    select_by: Literal["uncertainty", "expected_change"] = Field(
+        default="uncertainty",
+        description="reconciled: subjects by their uncertainty, or by what a call is expected to "
+        "mend, learnt on the development part (needs verify: all); tau is then the least gain",
+    )
     subject_claims: Literal["all", "speaking"] = Field(
         default="all",
         description="what verifies a selected subject: all of its claims, or those that would "
@@ -138,5 +143,6 @@ class MethodSettings(BaseModel):
                 "final_budgets_percent": (100.0,),
                 "without_kappa": False,
                 "complete": self.method == "reconciled",
+                "select_by": "uncertainty",
             }
         )

@@ -7,27 +7,17 @@ replies when it reads and when it verifies it, and the verdicts expected by poin
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Literal
+from typing import Any
 
 from simulators.base import JsonShape, Spread, Tool
 from simulrag.method.checking import check_claims
 from simulrag.method.verification import verify_claims
-from simulrag.records import Evidence, ToolCall, Verdict
+from simulrag.records import Evidence, ToolCall
+from simulrag.report.verdicts import RULES, Case
 from simulrag.testing.scripted import ScriptedModel
 
 QUESTION = "What do the runs say?"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A claim, what it tries, the verdict of each rule and the verdicts expected."""
-
-    case: str
-    claim: str
-    verdicts: dict[str, Verdict]
-    expected: dict[str, str]
 
 
 async def cases() -> list[Case]:
@@ -44,8 +34,7 @@ async def cases() -> list[Case]:
     ask, size = ScriptedModel(by_task=reply), len(claims)
     context = "\n".join(item.text for item in evidence)
     by = {"model": await verify_claims(QUESTION, claims, context, ask, claims_per_call=size)}
-    rules: tuple[Literal["point", "range"], ...] = ("point", "range")
-    for rule in rules:
+    for rule in RULES:
         by[rule] = await check_claims(
             QUESTION, claims, evidence, tools, ask, by=rule, claims_per_call=size
         )
@@ -54,7 +43,7 @@ async def cases() -> list[Case]:
             one["case"],
             one["claim"],
             {rule: verdicts[at] for rule, verdicts in by.items()},
-            {rule: one[rule] for rule in rules},
+            {rule: one[rule] for rule in RULES},
         )
         for at, one in enumerate(found["claims"])
     ]
