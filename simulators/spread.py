@@ -61,7 +61,7 @@ def with_spread(
         spread = spreads.get(output.name)
         if spread is None or output.name in given:
             continue
-        about = output.meaning.rstrip(".")
+        about = (output.meaning or output.name).rstrip(".")
         if spread.share:
             meaning = f"Share of the runs in which this is so: {output.name}."
             fields[spread.share] = (float, measured("ratio", meaning))
