@@ -35,7 +35,7 @@ def compare(
     judged = asyncio.run(_all(find_project()))
     write_text(out, page(judged, asyncio.run(cases())))
     for one in judged:
-        typer.echo(f"{one.domain}: {len(one.claims)} claims{one.waiting and '; ' + one.waiting}")
+        typer.echo(f"{one.domain}: {one.waiting}")
     typer.echo(f"-> {out}")
 
 
@@ -63,19 +63,16 @@ async def _all(project: Project) -> list[Judged]:
                 if not answer.evidence:
                     continue
                 texts = [claim.text for claim in answer.claims]
-                by = {"model": [claim.verdict for claim in answer.claims]}
+                judged.verdicts["model"] += [claim.verdict for claim in answer.claims]
+                asked = (question.text, texts, answer.evidence, tools, gate)
                 for rule in RULES:
                     try:
-                        by[rule] = list(
-                            await check_claims(
-                                *(question.text, texts, answer.evidence, tools, gate),
-                                by=rule,
-                                claims_per_call=method.claims_per_call.verify,
-                            )
+                        judged.verdicts[rule] += await check_claims(
+                            *asked, by=rule, claims_per_call=method.claims_per_call.verify
                         )
                     except CallsPending:
-                        by[rule] = [None] * len(texts)
-                judged.add(texts, by)
-            judged.note(gate.missing.get("read_claims", {}))
+                        judged.verdicts[rule] += [None] * len(texts)
+            missing = gate.missing.get("read_claims", {})
+            judged.requests, judged.tokens = len(missing), sum(missing.values())
             found.append(judged)
     return found

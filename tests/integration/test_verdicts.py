@@ -16,7 +16,7 @@ def test_recorded_claims_wait_for_closed_requests(tmp_path: Path) -> None:
     project = copy_project(tmp_path / "project", domains=["climate"])
     done = simulrag(project, "verdicts", "compare", check=True)
     page = (project / "verdicts.md").read_text()
-    assert "climate: 188 claims; 15 requests of read_claims" in done.stdout
+    assert "climate: 188 claims; by point and by range 15 requests of read_claims" in done.stdout
     assert "| model | 188 of 188 | 45 | 111 | 32 | 0 | — |" in page
     assert "| range | 0 of 188 |" in page
     assert "By range: 40 of 40 are as expected" in page

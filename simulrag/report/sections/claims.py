@@ -80,7 +80,6 @@ def blocks(run: Run) -> Iterator[Block]:
         "Verified claims that the simulator decided take confidence 1, the others keep theirs. "
         "Ranked by confidence, true claims should come first."
     )
-    yield from _expected(run, measured)
     for draw in (_by_budget, _precision_recall, _by_centrality):
         for domain in measured:
             yield from draw(run, domain)
@@ -96,28 +95,6 @@ def blocks(run: Run) -> Iterator[Block]:
             yield _table(domain, centrality, settings.undecided, f"claims-{centrality}", fold)
     for domain in measured:
         yield _comparisons(run, domain)
-
-
-def _expected(run: Run, domains: Sequence[DomainTable]) -> Iterator[Text]:
-    """Whether selection by expected change leaves more true claims than UE+SBA does."""
-    share = run.settings.headline_budget
-    found: list[tuple[str, float, float]] = []
-    for domain in domains:
-        ours, theirs = (
-            domain.one(
-                "claims", metric="true_share", method=method, budget_percent=share, **run.leading
-            )
-            for method in (EXPECTED, UE_SBA)
-        )
-        if ours and theirs and ours.value is not None and theirs.value is not None:
-            found.append((domain.name, ours.value, theirs.value))
-    if found:
-        told = "; ".join(f"{name} {one:.3f} against {other:.3f}" for name, one, other in found)
-        more = sum(one > other for _, one, other in found)
-        yield Text(
-            f"True claims with {share} % verified by expected change, against {UE_SBA}: {told}. "
-            f"It is ahead in {more} of {len(found)} domains."
-        )
 
 
 def _table(domain: DomainTable, centrality: str, undecided: str, name: str, fold: str) -> Table:

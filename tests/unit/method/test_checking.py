@@ -225,16 +225,15 @@ async def test_the_page_counts_verdicts_and_says_why_a_column_is_empty(
     by_hand: list[Case],
 ) -> None:
     one, two = Verdict(status="aligned"), Verdict(status="contradicted", updated_claim="B.")
-    empty = Judged("lake")
-    empty.add(["A.", "C."], {"model": [one, two], "point": [None] * 2, "range": [None] * 2})
-    empty.note({"key": 1200})
-    full = Judged("road")
-    full.add(["A.", "C."], {"model": [one, two], "point": [one, two], "range": [one, one]})
+    nothing = {"model": [one, two], "point": [None] * 2, "range": [None] * 2}
+    empty = Judged("lake", nothing, requests=1, tokens=1200)
+    full = Judged("road", {"model": [one, two], "point": [one, two], "range": [one, one]})
     text = page([empty, full], by_hand)
     assert "| model | 2 of 2 | 1 | 1 | 0 | 0 | — |" in text
     assert "| range | 0 of 2 | — | — | — | — | — |" in text
     assert "1 requests of read_claims, about 1,200 tokens, have no stored reply" in text
     assert "| range | 2 of 2 | 2 | 0 | 0 | 0 | 50.0 % |" in text
+    assert "4 claims; by point and by range 1 requests" in text
     assert text.count("\n| inside |") == 10
     assert "By range: 40 of 40 are as expected" in text
     assert COLUMNS == ("model", "point", "range")
