@@ -24,6 +24,7 @@ BENCHMARKS = {
     "memory": "memory",
     "reconciliation": "reconciliation",
     "library": "library",
+    "coverage": "coverage",
 }
 """The function of each, which has the benchmark's name, by its module."""
 

@@ -1,15 +1,17 @@
 """Paper and reconciled answers against a known truth, at equal claims sent to the simulator.
 
 A subject is true where an answer says something of it and nothing false. Drawn answers
-(``simulrag.testing.synthetic_answers``) go through the project's own functions in five ways, all
-of which verify as many claims as ``reconciled`` does (``first`` at most as many):
+(``simulrag.testing.synthetic_answers``) go through the project's own functions in seven ways, all
+of which verify as many claims as ``reconciled`` does (the last three at most as many):
 
 - ``paper``: the claims of least closeness are verified, and all that is kept stands;
 - ``voted``: the same, and then one voice a subject: the best supported answer, as corrected;
 - ``settled``: the paper's claims again, but one verdict settles its facet, and one voice a subject;
 - ``reconciled``: the most uncertain subjects, all of their claims, one voice a subject;
 - ``first``: of the most uncertain subjects only what would speak for them, so that more subjects
-  are reached; one verdict settles a facet, one voice a subject.
+  are reached; one verdict settles a facet, one voice a subject;
+- ``expected``: the subjects that a claim sent is expected to mend most, all of their claims; the
+  chances are learnt on further draws; ``expected_first``: of these only what would speak.
 
 ``python -m benchmarks.reconciliation_picture FILE`` draws the figure of docs/how-it-works.md.
 """
@@ -18,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Literal
 
 from benchmarks.figures import Figure
 from simulrag.method.choosing import choose
+from simulrag.method.expecting import Chances, Weighed, chances_of, weighed
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import candidates_of, keep, select_among
 from simulrag.method.settings import MethodSettings
@@ -37,8 +41,12 @@ BUDGETS = (0.0, 10.0, 25.0, 50.0, 75.0, 100.0)
 """Percent of the subjects that are verified."""
 SHARES = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 CURVE_BUDGET = 25.0
-Rule = Literal["paper", "voted", "settled", "reconciled", "first"]
-OTHERS: tuple[Rule, ...] = ("paper", "voted", "settled", "first")
+DEVELOPMENT_DRAWS = 200
+"""Further draws, on which the chances of a change are learnt."""
+STOP_GAINS = (0.1, 0.15, 0.2)
+"""Expected gains a claim below which verification stops."""
+Rule = Literal["paper", "voted", "settled", "reconciled", "first", "expected", "expected_first"]
+OTHERS: tuple[Rule, ...] = ("paper", "voted", "settled", "first", "expected", "expected_first")
 
 
 @dataclass(frozen=True)
@@ -78,9 +86,13 @@ def reconciliation() -> Iterator[Figure]:
             yield f"{at}_claims_sent", found.sent, "share", DRAWS
             for rule in (*OTHERS, "reconciled"):
                 yield f"{at}_{rule}", fmean(found.true[rule]), "true subjects", DRAWS
-            for rule in OTHERS[:2]:
+            for rule in (*OTHERS[:2], *OTHERS[3:]):
                 yield from _ends(f"{at}_gain_over_{rule}", found.gain(rule), DRAWS)
             yield from _ends(f"{at}_first_gain_over_voted", found.gain("voted", "first"), DRAWS)
+            gain = found.gain("first", "expected_first")
+            yield from _ends(f"{at}_expected_first_gain_over_first", gain, DRAWS)
+    for least in STOP_GAINS:
+        yield from _stopped(drafts, least)
     (largest,), (total,) = (
         compare(drafts, (CURVE_BUDGET,), combine=combine) for combine in ("largest", "sum")
     )
@@ -141,6 +153,50 @@ def compare(
     return found
 
 
+@lru_cache(maxsize=2)
+def learnt(speaking: bool) -> Chances:
+    """The chances of a change, on draws that are not compared."""
+    first = DRAWS + CURVE_DRAWS
+    drafts = (draw(World(), seed) for seed in range(first, first + DEVELOPMENT_DRAWS))
+    return chances_of(one for drawn in drafts for one in _weighed(drawn, speaking)[1])
+
+
+def _weighed(drawn: Drawn, speaking: bool) -> tuple[list[tuple[int, ...]], list[Weighed]]:
+    """For each subject its claims, or those that would speak, and how it is weighed."""
+    support = list(zip(*(claim.support for claim in drawn.answer.claims), strict=True))
+    sent = [
+        one_voice(one, support, one.claims) if speaking else one.claims
+        for one in drawn.answer.subjects
+    ]
+    return sent, weighed(drawn.answer, sent, support)
+
+
+def _expected(
+    drawn: Drawn, wanted: int, *, speaking: bool = False, least: float = 0.0
+) -> tuple[int, ...]:
+    """The claims of the subjects of the largest expected gain a claim; ``wanted`` at most."""
+    sent, subjects = _weighed(drawn, speaking)
+    chances = learnt(speaking)
+    gains = [chances.of(one.level) / one.claims for one in subjects]
+    found: list[int] = []
+    for at in sorted(range(len(gains)), key=lambda at: (-round(gains[at], 9), at)):
+        if gains[at] >= least and len(found) + len(sent[at]) <= wanted:
+            found += sent[at]
+    return tuple(sorted(found))
+
+
+def _stopped(drafts: Sequence[Drawn], least: float) -> Iterator[Figure]:
+    """Without a budget, until no subject left has that gain."""
+    nothing = Choice(method="reconciled", budget_percent=None, selected=(), kappa=0.0)
+    sent, true = [], []
+    for one in drafts:
+        selected = _expected(one, len(one.answer.claims), least=least)
+        sent.append(len(selected) / len(one.answer.claims))
+        true.append(_spoken(one, _choice(one, nothing, selected)))
+    yield f"reconciliation_stop_below_{least:g}_claims_sent", fmean(sent), "share", DRAWS
+    yield f"reconciliation_stop_below_{least:g}", fmean(true), "true subjects", DRAWS
+
+
 def _true_subjects(
     drawn: Drawn, kappa: float, reconciled: Choice, settings: MethodSettings
 ) -> dict[Rule, int]:
@@ -162,6 +218,10 @@ def _true_subjects(
         "settled": _spoken(drawn, _choice(drawn, reconciled, selected)),
         "reconciled": _spoken(drawn, reconciled),
         "first": _spoken(drawn, _choice(drawn, reconciled, first)),
+        "expected": _spoken(drawn, _choice(drawn, reconciled, _expected(drawn, wanted))),
+        "expected_first": _spoken(
+            drawn, _choice(drawn, reconciled, _expected(drawn, wanted, speaking=True))
+        ),
     }
 
 

@@ -69,8 +69,9 @@ class BenchmarkParams(Section):
 class LabelParams(Section):
     """Claim labelling."""
 
-    tolerance: Literal["rounding"] | float = Field(
-        description="'rounding' (the claim's own) or a tolerance in percent of the reference"
+    tolerance: Literal["rounding", "range"] | float = Field(
+        description="'rounding' (the claim's own), a tolerance in percent of the reference, or "
+        "'range': a number in the range that the reference's run states is true too"
     )
     claims_per_call: int = Field(
         default=1, ge=1, le=200, description="claims of one question in one labelling call; 1: each"
@@ -82,8 +83,8 @@ class LabelParams(Section):
 
     @model_validator(mode="after")
     def _positive(self) -> LabelParams:
-        if self.tolerance != "rounding" and not 0 <= float(self.tolerance) <= 100:
-            raise ValueError("tolerance is 'rounding' or a percentage from 0 to 100")
+        if not isinstance(self.tolerance, str) and not 0 <= self.tolerance <= 100:
+            raise ValueError("tolerance is 'rounding', 'range' or a percentage from 0 to 100")
         return self
 
 

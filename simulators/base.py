@@ -9,7 +9,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -37,6 +37,7 @@ __all__ = [
     "RunError",
     "Simulator",
     "SimulatorError",
+    "Spread",
     "Tool",
     "ToolModel",
     "code_files",
@@ -71,12 +72,27 @@ class MissingEngineError(SimulatorError):
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How an output scatters: the names of the outputs that say so.
+
+    Of a number, ``low`` and ``high``: the ends of the central range that holds the share ``level``
+    of its distribution. Of a word, ``share``: the share of the distribution that has this word.
+    """
+
+    level: float
+    low: str = ""
+    high: str = ""
+    share: str = ""
+
+
+@dataclass(frozen=True)
 class Tool:
     """One thing a simulator can be asked.
 
     ``arguments`` and ``outputs`` are pydantic classes, or JSON schemas (``JsonShape``) of what a
     service takes and gives; their values are then plain dicts. ``template`` is Jinja text over both
-    that turns a run into the text context a language model reads.
+    that turns a run into the text context a language model reads. ``spreads``: which outputs are
+    the range of which one; empty where a run gives single values.
     """
 
     name: str
@@ -84,6 +100,7 @@ class Tool:
     arguments: Any  # a Shape; Any, so that a simulator may use its own classes as classes
     outputs: Any
     template: str
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
 
     def describe(self, arguments: Values, outputs: Values) -> str:
         """The run as text, in words and numbers with units."""
@@ -236,10 +253,10 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
         parts += ["", f"### {tool.name}", "", tool.description.strip(), "", "Arguments:", ""]
         parts.append("| name | type | unit | range | default | meaning |")
         parts.append("| --- | --- | --- | --- | --- | --- |")
-        for field in described(tool.arguments):
-            default = "required" if field.required else _show(field.default)
-            kind, limits = _type(field.schema), _range(field.schema)
-            cells = [field.name, kind, field.unit, limits, default, _meaning(field)]
+        for taken in described(tool.arguments):
+            default = "required" if taken.required else _show(taken.default)
+            kind, limits = _type(taken.schema), _range(taken.schema)
+            cells = [taken.name, kind, taken.unit, limits, default, _meaning(taken)]
             parts.append("| " + " | ".join(cells) + " |")
         parts += [
             "",
@@ -249,8 +266,8 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
             "| --- | --- | --- | --- |",
         ]
         parts += [
-            f"| {field.name} | {_type(field.schema)} | {field.unit} | {_meaning(field)} |"
-            for field in described(tool.outputs)
+            f"| {given.name} | {_type(given.schema)} | {given.unit} | {_meaning(given)} |"
+            for given in described(tool.outputs)
         ]
     return "\n".join(parts) + "\n"
 

@@ -143,14 +143,24 @@ class Question(Extended):
 
 
 class Verdict(Record):
-    """What verification of one claim against the context said.
+    """What verification of one claim against the context, or the outputs, said.
 
-    ``updated_claim`` is set when contradicted alone. ``reason`` names the failure when error.
+    ``updated_claim`` is set when contradicted alone. ``reason`` names the failure when error, and
+    why the outputs decide nothing. ``found``: the value, with its range, that outputs decided by.
     """
 
     status: VerdictStatus
     updated_claim: str | None = None
     reason: str | None = None
+    found: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        """Without ``found`` where a model decided: such answers keep their bytes."""
+        written: dict[str, JsonValue] = plain(self)
+        if self.found is None:
+            del written["found"]
+        return written
 
 
 class Claim(Record):
@@ -185,6 +195,13 @@ class Claim(Record):
         if self.verdict is not None and self.verdict.updated_claim is not None:
             return self.verdict.updated_claim
         return self.text
+
+    @property
+    def told(self) -> str:
+        """The same, with the simulator's value behind a claim that arithmetic found to hold."""
+        if self.verdict is None or self.verdict.status != "aligned" or not self.verdict.found:
+            return self.updated_text
+        return f"{self.text} (simulator: {self.verdict.found})"
 
 
 FacetKind = Literal["number", "direction", "class", "judgement", "reason", "other"]

@@ -17,6 +17,7 @@ from flows.cli.models import models_app
 from flows.cli.reference import docs_app
 from flows.cli.simulators import simulators_app
 from flows.cli.stage import stage
+from flows.cli.verdicts import verdicts_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -82,6 +83,7 @@ app.add_typer(label_app, name="label")
 app.add_typer(simulators_app, name="simulators")
 app.add_typer(library_app, name="library")
 app.add_typer(forms_app, name="forms")
+app.add_typer(verdicts_app, name="verdicts")
 app.add_typer(docs_app, name="docs")
 
 

@@ -64,7 +64,7 @@ TOKENS: Mapping[str, tuple[int, int]] = {
     "score_ask_back": (350, 200),
     "score_paraphrase": (350, 230),
     "score_perturb": (420, 230),
-    "read_claims": (1900, 450),
+    "read_claims": (1450, 650),
 }
 """Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
 
@@ -224,7 +224,7 @@ def answer_calls(
         "entailment": 0 if joint else m,
         **_by_claims("boundary", claims, sizes["boundary"]),
         **_by_claims("verbalized", claims if method.verbalized else 0, sizes["verbalized"]),
-        **_by_claims("verify", verified, sizes["verify"]),
+        **_verdicts(method, verified),
         "input_rag": m * method.baselines,
         "output_rag": m * method.baselines,
         "final": written_answers(method),
@@ -233,6 +233,13 @@ def answer_calls(
         "uncovered": reconciled and method.complete,
     }
     return {task: count for task, count in calls.items() if count}
+
+
+def _verdicts(method: MethodSettings, claims: int) -> Mapping[str, float]:
+    size = method.claims_per_call.verify
+    if method.verify_by == "model":
+        return _by_claims("verify", claims, size)
+    return {"read_claims": ceil(claims / size)}
 
 
 def written_answers(method: MethodSettings) -> int:

@@ -59,7 +59,7 @@ def make_plan(project: Project, params: Params | None = None) -> Plan:
     with StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache:
         account = Account(cache.ledger(), prices, params.operations.budget.since)
         account.update()
-        for path in _exports(project, params):
+        for path in exports(project, params):
             cache.import_calls(path)
         tasks = asyncio.run(_all(project, params, cache, prices))
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
@@ -104,7 +104,7 @@ def refuse_without_budget(project: Project) -> None:
         )
 
 
-def _exports(project: Project, params: Params) -> Iterator[Path]:
+def exports(project: Project, params: Params) -> Iterator[Path]:
     """The exported calls that the stages will take over: they cost nothing."""
     for name in params.exports:
         for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):

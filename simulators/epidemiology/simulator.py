@@ -31,6 +31,7 @@ from simulators.epidemiology.places import load_places
 from simulators.epidemiology.season import Measures
 from simulators.epidemiology.summary import QUANTILES, Summary, by_member
 from simulators.epidemiology.trajectories import check_memory
+from simulators.spread import CODE, HANDBOOK, RUNS, spread_over, with_spread
 
 if TYPE_CHECKING:
     from simulators.epidemiology.ensemble import Conditions
@@ -40,21 +41,33 @@ TOOL = "forecast"
 DEFAULT_MEMBERS = 100
 Backend = Literal["mechanistic", "emulator"]
 _ASSETS = ("assets/contacts.csv", "assets/places.csv")
+_NUMBERS = ("peak_median", "weeks_to_peak", "four_week_growth_percent", "cumulative_median")
+_PEAK = ("peak_lower_90", "peak_upper_90")
 
 
 class EpidemiologySimulator:
     """Seasonal influenza in 50 states and the District of Columbia, stochastic and by age.
 
     ``members``: size of the ensemble where a call names none. ``backend``: ``mechanistic`` runs
-    the chain binomial, ``emulator`` the neural process trained on it, much faster.
+    the chain binomial, ``emulator`` the neural process trained on it, much faster. ``spread``:
+    more outputs get a range over the members, and the peak's is that of a further member.
     """
 
     name = "epidemiology"
     oracle = False
 
-    def __init__(self, *, members: int = DEFAULT_MEMBERS, backend: Backend = "mechanistic") -> None:
-        if members < 2:
-            raise ArgumentError(f"members of the epidemiology simulator is {members}: at least 2")
+    def __init__(
+        self,
+        *,
+        members: int = DEFAULT_MEMBERS,
+        backend: Backend = "mechanistic",
+        spread: bool = False,
+    ) -> None:
+        fewest = RUNS if spread else 2
+        if members < fewest:
+            raise ArgumentError(
+                f"members of the epidemiology simulator is {members}: at least {fewest}"
+            )
         if backend not in get_args(Backend):
             raise ArgumentError(
                 f"backend of the epidemiology simulator is '{backend}': take one of "
@@ -62,18 +75,20 @@ class EpidemiologySimulator:
             )
         self._members = members
         self._backend = backend
-        self._tools = {
-            TOOL: Tool(
-                name=TOOL,
-                description=(
-                    "Forecast of one influenza season: initial trend and speed, peak severity, "
-                    "peak timing and total burden, summed over the named states."
-                ),
-                arguments=ForecastArguments,
-                outputs=ForecastOutputs,
-                template=(HERE / "forecast.j2").read_text(encoding="utf-8"),
-            )
-        }
+        self._spread = spread
+        forecast = Tool(
+            name=TOOL,
+            description=(
+                "Forecast of one influenza season: initial trend and speed, peak severity, "
+                "peak timing and total burden, summed over the named states."
+            ),
+            arguments=ForecastArguments,
+            outputs=ForecastOutputs,
+            template=(HERE / "forecast.j2").read_text(encoding="utf-8"),
+        )
+        if spread:
+            forecast = with_spread(forecast, _NUMBERS, ("trend",), {"peak_median": _PEAK})
+        self._tools = {TOOL: forecast}
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -82,13 +97,16 @@ class EpidemiologySimulator:
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
-        return render_handbook((HERE / "handbook.md").read_text(encoding="utf-8"), self._tools)
+        prose = (HERE / "handbook.md").read_text(encoding="utf-8")
+        if self._spread:
+            prose = f"{prose.rstrip()}\n\n{HANDBOOK}"
+        return render_handbook(prose, self._tools)
 
     def guide(self) -> str:
         """Questions worth asking, for who writes a benchmark."""
         return (HERE / "guide.md").read_text(encoding="utf-8")
 
-    def run(self, tool: str, arguments: ToolModel, seed: int) -> ForecastOutputs:
+    def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
         """Forecast one scenario. Deterministic in (arguments, seed). Raises ArgumentError."""
         if tool not in self._tools:
             raise ArgumentError(f"epidemiology has one tool, '{TOOL}', not '{tool}'")
@@ -97,15 +115,24 @@ class EpidemiologySimulator:
                 f"epidemiology.{TOOL} takes ForecastArguments, not {type(arguments).__name__}"
             )
         members = arguments.members or self._members
+        if self._spread:
+            members = max(members, RUNS)
         check_memory(members, 7 * arguments.horizon_weeks)
         first = arguments.seed if arguments.seed is not None else seed % 2**31
         names = load_places().names
         chosen = [names.index(state) for state in arguments.states]
-        return _outputs(arguments, self._series(_conditions(arguments), chosen, members, first))
+        series = self._series(_conditions(arguments), chosen, members, first)
+        outputs = _outputs(arguments, series)
+        if not self._spread:
+            return outputs
+        plain = arguments.model_copy(update={"per_state": False, "daily": False})
+        single = [_outputs(plain, series[[member]]) for member in range(members)]
+        return spread_over(self._tools[TOOL], outputs, single)
 
     def fingerprint(self) -> str:
         """Hash of the code and facts that decide results, the default size and the engines."""
         files = [*code_files(HERE, without=(*NOT_RUN, "emulator")), *(HERE / a for a in _ASSETS)]
+        files += [CODE] if self._spread else []
         engines = ["numpy", "numba"]
         if self._backend == "emulator":
             files += [*code_files(HERE / "emulator"), HERE / "weights" / "emulator.npz"]

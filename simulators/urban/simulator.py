@@ -18,6 +18,7 @@ from simulators.base import (
     files_fingerprint,
     render_handbook,
 )
+from simulators.spread import CODE, HANDBOOK, RUNS, spread_over, with_spread
 from simulators.urban import engine
 from simulators.urban.interventions import ComparisonOutputs, Interventions, ScenarioOutputs
 from simulators.urban.measures import Measures
@@ -36,8 +37,8 @@ class UrbanSimulator:
 
     ``cache_dir``: built networks (default ``$XDG_CACHE_HOME/simulrag/urban``). ``timeout_s``: of
     one SUMO process. ``run_log``: a file that gets one JSON line a SUMO run (also the variable
-    SIMULRAG_URBAN_RUN_LOG). ``sumocfg``, ``edges``, ``signal``: a network of your own. Of these
-    only the last three change results.
+    SIMULRAG_URBAN_RUN_LOG). ``sumocfg``, ``edges``, ``signal``: a network of your own. ``spread``:
+    every call runs with at least 19 seeds and gives ranges. Only the last four change results.
     """
 
     name = "urban"
@@ -52,6 +53,7 @@ class UrbanSimulator:
         sumocfg: str | Path | None = None,
         edges: Sequence[str] = (),
         signal: str | None = None,
+        spread: bool = False,
     ) -> None:
         if not timeout_s > 0:
             raise ArgumentError(f"timeout_s of the urban simulator is {timeout_s}: it must be > 0")
@@ -67,7 +69,8 @@ class UrbanSimulator:
             run_log=Path(run_log) if run_log else None,
         )
         self._own = OwnNetwork(Path(sumocfg), tuple(edges), signal) if sumocfg else None
-        self._tools = _tools()
+        self._spread = spread
+        self._tools = _with_spreads() if spread else _tools()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -76,9 +79,11 @@ class UrbanSimulator:
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
-        if self._own is None:
-            return render_handbook(_read("handbook.md"), self._tools)
-        prose = compiled(_read("handbook_own_network.md.j2")).render(own=self._own)
+        prose = _read("handbook.md")
+        if self._own is not None:
+            prose = compiled(_read("handbook_own_network.md.j2")).render(own=self._own)
+        if self._spread:
+            prose = f"{prose.rstrip()}\n\n{HANDBOOK}"
         return render_handbook(prose, self._tools)
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
@@ -96,16 +101,27 @@ class UrbanSimulator:
             use_priority_junction=arguments.use_priority_junction,
         )
         first = arguments.seed if arguments.seed is not None else seed % 2**31
-        seeds = [replicate_seed(first, index) for index in range(arguments.replicates)]
+        runs = max(arguments.replicates, RUNS if self._spread else 1)
+        seeds = [replicate_seed(first, index) for index in range(runs)]
         scenario = [self._measures(setting, one) for one in seeds]
         if tool == "run_scenario":
-            return scenario_outputs(scenario)
-        return comparison_outputs([self._measures(BASELINE, one) for one in seeds], scenario)
+            whole: ToolModel = scenario_outputs(scenario)
+            single: list[ToolModel] = [scenario_outputs([one]) for one in scenario]
+        else:
+            baseline = [self._measures(BASELINE, one) for one in seeds]
+            whole = comparison_outputs(baseline, scenario)
+            pairs = zip(baseline, scenario, strict=True)
+            single = [comparison_outputs([before], [after]) for before, after in pairs]
+        if not self._spread:
+            return whole
+        told = {name: None for name in type(whole).model_fields if "_sd_" in name}  # by the ranges
+        return spread_over(self._tools[tool], whole.model_copy(update=told), single)
 
     def fingerprint(self) -> str:
         """Hash of the code that decides results, the engine's version and the user's files."""
         own = self._own.fingerprint() if self._own else "corridor"
-        return files_fingerprint([], _code_hash(), engine.identity(), own)
+        files = [CODE] if self._spread else []
+        return files_fingerprint(files, _code_hash(), engine.identity(), own)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
         """Calls to try the tools with."""
@@ -156,6 +172,14 @@ def _tools() -> dict[str, Tool]:
             outputs=ComparisonOutputs,
             template=_template("compare_with_baseline.j2"),
         ),
+    }
+
+
+def _with_spreads() -> dict[str, Tool]:
+    """The tools with a range beside every measure."""
+    return {
+        name: with_spread(tool, [one for one in tool.outputs.model_fields if "_sd_" not in one])
+        for name, tool in _tools().items()
     }
 
 

@@ -1,6 +1,7 @@
 """Labels: is a claim true by the reference? Each (question, claim text) is judged once.
 
-The judge sees question, reference and claim alone: no evidence, no method, no verdict.
+The judge sees question, reference and claim alone: no method, no verdict, and no evidence but the
+reference's own where its ranges count (``tolerance`` range).
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ async def _judged(
 ) -> list[Label]:
     shown: dict[str, Any] = {
         "question": question.text,
-        "reference": question.reference_answer,
-        "tolerance": tolerance,
+        "reference": _reference(question, tolerance),
+        "tolerance": "rounding" if tolerance == "range" else tolerance,
     }
     judgements: Sequence[Judgement]
     try:
@@ -121,6 +122,17 @@ async def _judged(
         _label(question, text, judgement=judgement)
         for text, judgement in zip(texts, judgements, strict=True)
     ]
+
+
+def _reference(question: Question, tolerance: str | float) -> str:
+    """The reference answer; by range with the runs that it was written from, which tell theirs."""
+    runs = "\n\n".join(item.text for item in question.evidence)
+    if tolerance != "range" or not runs:
+        return question.reference_answer
+    return (
+        f"{question.reference_answer}\n\nThe simulator's results behind it follow. Where they give "
+        f"a 90 % range, a claim's number inside it is as good as the reference's own.\n\n{runs}"
+    )
 
 
 def _label(

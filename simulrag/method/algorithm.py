@@ -15,6 +15,7 @@ from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
+from simulrag.method.checking import check_claims
 from simulrag.method.choosing import choose
 from simulrag.method.concurrency import both, together
 from simulrag.method.confidence import claim_confidence
@@ -259,14 +260,19 @@ async def _verify(work: _Work, indices: Sequence[int], settings: MethodSettings)
     if not work.context:
         return
     claims = list(work.answer.claims)
+    texts, size = [claims[i].text for i in indices], settings.claims_per_call.verify
     with _step("verify"):
-        verdicts = await verify_claims(
-            work.text,
-            [claims[i].text for i in indices],
-            work.context,
-            work.ask,
-            claims_per_call=settings.claims_per_call.verify,
-        )
+        if settings.verify_by == "model":
+            verdicts = await verify_claims(
+                work.text, texts, work.context, work.ask, claims_per_call=size
+            )
+        else:
+            verdicts = await check_claims(
+                *(work.text, texts, work.answer.evidence, work.use.simulations.simulator.tools),
+                work.ask,
+                by=settings.verify_by,
+                claims_per_call=size,
+            )
     for i, verdict in zip(indices, verdicts, strict=True):
         claims[i] = claims[i].model_copy(update={"verdict": verdict})
     work.note(claims=tuple(claims))

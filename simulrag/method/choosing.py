@@ -5,10 +5,11 @@ Nothing here makes a call: experiments compare budgets over verdicts that are st
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
+from simulrag.errors import InputError
 from simulrag.method.baselines import first_sample, first_sample_selection
+from simulrag.method.expecting import Weighed, by_gain, chances_of, in_development, weighed
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import (
     Candidates,
@@ -31,6 +32,7 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
     firsts: list[tuple[int, ...]] = []
     sent: list[tuple[tuple[int, ...], ...]] = []
     topics: list[SubjectCandidates] = []
+    weights: list[list[Weighed]] = []
     shares: list[Candidates] = []
     for answer in drafts:
         pools.append(candidates_of([answer], settings.centrality))
@@ -38,7 +40,11 @@ def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Cho
         if settings.method == "reconciled":
             sent.append(_sent(answer, settings))
             topics.append(_topics(answer, settings))
+            support = list(zip(*(claim.support for claim in answer.claims), strict=True))
+            weights.append(weighed(answer, sent[-1], support) if topics[-1].uncertainty else [])
             shares.append(candidates_of([answer], VOTES))
+    if settings.select_by == "expected_change":
+        topics = _by_gain(pools, topics, weights, settings)
     budgets = settings.final_budgets_percent
     taken = budgets if settings.tau is None else budgets[-1:]
     kappas = {"simulrag": _kappa(pools, settings), "reconciled": _kappa(shares, settings)}
@@ -136,6 +142,28 @@ def _topics(answer: Answer, settings: MethodSettings) -> SubjectCandidates:
     )
 
 
+def _by_gain(
+    pools: Sequence[Candidates],
+    topics: Sequence[SubjectCandidates],
+    weights: Sequence[Sequence[Weighed]],
+    settings: MethodSettings,
+) -> list[SubjectCandidates]:
+    """Expected gains, by chances that the development questions' verdicts give."""
+    seen = [
+        one
+        for claims, own in zip(pools, weights, strict=True)
+        if len(claims) and in_development(claims.question[0], settings.kappa_development)
+        for one in own
+    ]
+    if not any(one.mended is not None for one in seen):
+        raise InputError(
+            "answer.select_by: expected_change learns from verdicts on the development part, and "
+            "there are none: set answer.verify: all, and answer.kappa_development above 0"
+        )
+    chances = chances_of(seen)
+    return [by_gain(own, within, chances) for own, within in zip(weights, topics, strict=True)]
+
+
 def _kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
     """The given kappa, or the quantile of confidence over the development questions.
 
@@ -145,11 +173,7 @@ def _kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
     if settings.kappa is not None:
         return settings.kappa
     complete = [claims for claims in pools if len(claims)]
-    part = [claims for claims in complete if _draw(claims.question[0]) < settings.kappa_development]
+    share = settings.kappa_development
+    part = [claims for claims in complete if in_development(claims.question[0], share)]
     scores = [score for claims in part or complete for score in claims.confidence]
     return kappa_from_quantile(scores, settings.kappa_quantile) if scores else 0.0
-
-
-def _draw(question_id: str) -> float:
-    digest = hashlib.sha256(f"development {question_id}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64

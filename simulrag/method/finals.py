@@ -11,7 +11,7 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.statements import statements_of, uncovered_claims, write_reconciled
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
-from simulrag.records import Answer, Choice, FinalText, Statement
+from simulrag.records import DECIDED, Answer, Choice, FinalText, Statement
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,11 @@ async def write_line(
     if about.method == "simulrag":
         kept = keep(answer.claims, choice.selected, choice.kappa, settings.centrality)
         claims, chosen = answer.claims, set(choice.selected)
-        texts = (claims[i].updated_text if i in chosen else claims[i].text for i in kept)
+        texts = [claims[i].told if i in chosen else claims[i].text for i in kept]
+        if settings.verify_by != "model":
+            sure = {i for i in chosen if (v := claims[i].verdict) and v.status in DECIDED}
+            pairs = zip(kept, texts, strict=True)
+            texts = [text if i in sure else f"{text} (not checked)" for i, text in pairs]
         text = await synthesize(question, tuple(dict.fromkeys(texts)), ask)
         return about.model_copy(update={"text": text, "kept": kept})
     statements = statements_of(answer, choice)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from simulators.base import Tool
+from simulators.shapes import described
 from simulrag.method.batches import batches, in_order
 from simulrag.method.concurrency import together
 from simulrag.method.numbers import EXACT, numbers
@@ -72,12 +73,16 @@ class ClaimReading(Record):
 
 
 class StatedRange(Record):
-    """The magnitudes that a number holds for; ``open_low`` and ``open_high``: without that end."""
+    """The magnitudes that a number holds for; ``open_low`` and ``open_high``: without that end.
+
+    ``limit``: it says where the number stops, and no number.
+    """
 
     low: float
     high: float
     open_low: bool = False
     open_high: bool = False
+    limit: bool = False
 
     def holds_for(self, value: float) -> bool:
         """Whether a magnitude lies inside, up to the rounding of floating point."""
@@ -102,9 +107,11 @@ def stated_range(text: str) -> StatedRange | None:
         return None
     number = found[0]
     if _FROM.search(text) or _ABOVE.search(text):
-        return StatedRange(low=number.value, high=math.inf, open_low=bool(_ABOVE.search(text)))
+        above = bool(_ABOVE.search(text))
+        return StatedRange(low=number.value, high=math.inf, open_low=above, limit=True)
     if _UP_TO.search(text) or _BELOW.search(text):
-        return StatedRange(low=0.0, high=number.value, open_high=bool(_BELOW.search(text)))
+        below = bool(_BELOW.search(text))
+        return StatedRange(low=0.0, high=number.value, open_high=below, limit=True)
     margin = number.margin
     return StatedRange(low=max(0.0, number.value - margin), high=number.value + margin)
 
@@ -130,19 +137,18 @@ def _given(evidence: Evidence) -> str:
 
 
 def _outputs(tool: Tool, evidence: Evidence) -> tuple[ReadableOutput, ...]:
-    """The outputs that are there and are one number or word."""
-    found = []
-    for name, field in tool.outputs.model_fields.items():
-        if not isinstance(evidence.outputs.get(name), int | float | str):
-            continue
-        extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-        unit = extra.get("unit")
-        found.append(
-            ReadableOutput(
-                name=name, meaning=field.description or name, unit=str(unit) if unit else None
-            )
+    """The outputs that are there and are one number or word; not the ends of their ranges."""
+    ends = {end for one in tool.spreads.values() for end in (one.low, one.high, one.share)}
+    return tuple(
+        ReadableOutput(
+            name=output.name,
+            meaning=output.meaning or output.name,
+            unit=output.unit if output.unit != "-" else None,
         )
-    return tuple(found)
+        for output in described(tool.outputs)
+        if output.name not in ends
+        and isinstance(evidence.outputs.get(output.name), int | float | str)
+    )
 
 
 async def read_claims(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from simulrag.errors import InputError
 from simulrag.records import DECIDED, Answer, Claim
 
-SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba"]
-METHODS: tuple[SelectionMethod, ...] = ("random", "verbalized", "uncertainty", "ue_sba")
+SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba", "expected"]
+METHODS: tuple[SelectionMethod, ...] = get_args(SelectionMethod)
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Candidates:
     verification. None in ``verbalized`` or ``boundary`` means that it was not asked: such a claim
     cannot be selected by it. ``checkable``: the question has evidence to verify against; a claim
     without it counts in the pool that the budget is a share of, and is selected by no method.
+    ``gain``: what verifying each claim is expected to mend; empty where that was not learnt.
     """
 
     question: Sequence[str]
@@ -35,6 +36,7 @@ class Candidates:
     verbalized: Sequence[float | None]
     boundary: Sequence[bool | None]
     checkable: Sequence[bool]
+    gain: Sequence[float] = ()
 
     def __len__(self) -> int:
         return len(self.question)
@@ -47,6 +49,7 @@ class Candidates:
             verbalized=[self.verbalized[i] for i in indices],
             boundary=[self.boundary[i] for i in indices],
             checkable=[self.checkable[i] for i in indices],
+            gain=[self.gain[i] for i in indices] if self.gain else (),
         )
 
 
@@ -197,7 +200,7 @@ def select_by_budget(
 
     - ``random``: any claims; ``verbalized``: the lowest verbalized confidence; ``uncertainty``: the
       lowest centrality; ``ue_sba``: the lowest centrality among claims inside the simulator's
-      boundary.
+      boundary; ``expected``: the largest expected gain.
 
     The budget is a share of all claims pooled, or with ``per_question`` of each question's own.
     Every method spends the same count unless fewer claims are eligible. Ties are broken by a
@@ -207,6 +210,8 @@ def select_by_budget(
     eligible = order[_eligible(candidates, method)[order]]
     if method != "random":
         given = candidates.verbalized if method == "verbalized" else candidates.confidence
+        if method == "expected":
+            given = [-value for value in candidates.gain] or [0.0] * len(candidates)
         scores = np.array([value or 0.0 for value in given])
         eligible = eligible[np.argsort(scores[eligible], kind="stable")]
     left = _budgets(candidates, budget_percent, per_question)

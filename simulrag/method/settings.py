@@ -60,6 +60,11 @@ class MethodSettings(BaseModel):
         default="all",
         description="verify every claim (experiments: budgets then cost no call) or the selected",
     )
+    verify_by: Literal["model", "point", "range"] = Field(
+        default="model",
+        description="model: verdicts as a model reads the evidence; point, range: it names the "
+        "output that a claim is about, and arithmetic compares with its value, or its range",
+    )
     verbalized: bool = Field(
         default=True, description="ask for the verbalized-confidence baseline too"
     )
@@ -92,6 +97,11 @@ class MethodSettings(BaseModel):
     )
     subject_uncertainty: Literal["largest", "sum"] = Field(
         default="largest", description="a subject's uncertainty from its facets' entropies"
+    )
+    select_by: Literal["uncertainty", "expected_change"] = Field(
+        default="uncertainty",
+        description="reconciled: subjects by their uncertainty, or by what a call is expected to "
+        "mend, learnt on the development part (needs verify: all); tau is then the least gain",
     )
     subject_claims: Literal["all", "speaking"] = Field(
         default="all",
@@ -133,5 +143,6 @@ class MethodSettings(BaseModel):
                 "final_budgets_percent": (100.0,),
                 "without_kappa": False,
                 "complete": self.method == "reconciled",
+                "select_by": "uncertainty",
             }
         )

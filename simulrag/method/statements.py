@@ -108,7 +108,7 @@ def _checked(
             text = settled.corrected.get(index)
             rivals = tuple(answer.claims[rival].text for rival in settled.rivals.get(index, ()))
             found.append(
-                _statement(answer.claims[index].text, "checked", index, at, rivals)
+                _statement(answer.claims[index].told, "checked", index, at, rivals)
                 if text is None
                 else _statement(text, "corrected", index, at)
             )

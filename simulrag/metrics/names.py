@@ -14,12 +14,13 @@ VERBALIZED = "Verbalized"
 VERBALIZED_BY_CENTRALITY = "Verbalized, centrality rank"
 UNCERTAINTY = "Uncertainty"
 UE_SBA = "UE+SBA"
+EXPECTED = "Expected change"
 NO_RAG = "no-RAG"
 ALL_RAG = "all-RAG"
 
 BASELINES = (RANDOM, VERBALIZED, UNCERTAINTY)
 """What UE+SBA is compared with at the claim level."""
-BUDGETED = (*BASELINES, UE_SBA)
+BUDGETED = (*BASELINES, UE_SBA, EXPECTED)
 """The claim-level methods that a table shows at each budget."""
 
 SELECTION: dict[str, SelectionMethod] = {
@@ -28,6 +29,7 @@ SELECTION: dict[str, SelectionMethod] = {
     VERBALIZED_BY_CENTRALITY: "verbalized",
     UNCERTAINTY: "uncertainty",
     UE_SBA: "ue_sba",
+    EXPECTED: "expected",
 }
 """How each of them selects claims."""
 

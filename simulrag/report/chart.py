@@ -44,6 +44,7 @@ GREY = Look("#7d868f", "square", "1.5 2.5")
 OCHRE = Look("#b7791f", "triangle", "7 3")
 BLUE = Look("#3b82c4", "diamond", "5 2 1.5 2")
 RED = Look("#d6455d", "circle")
+GREEN = Look("#3f9142", "square", "3 2")
 ENDS = Look("currentColor", "", "1 3")
 
 

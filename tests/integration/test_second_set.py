@@ -73,6 +73,8 @@ async def test_the_next_recording_from_templates_to_labels(tmp_path: Path) -> No
 
     assert answer.failure is None
     assert all(text.failure is None and text.text for text in answer.baselines)
+    verdicts = [claim.verdict for claim in answer.claims]
+    assert any(one is not None and one.found for one in verdicts)
     assert (answer.method, bool(answer.subjects)) == ("reconciled_complete", True)
     assert all(label.failure is None for label in labels)
     assert any(reading.output and reading.value for reading in readings)

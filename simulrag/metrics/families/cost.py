@@ -18,6 +18,7 @@ from simulrag.metrics.exports import Estimated
 from simulrag.metrics.intervals import Floats
 from simulrag.metrics.names import (
     CLOSED_BOOK,
+    EXPECTED,
     FINAL,
     NO_RAG,
     OURS,
@@ -26,7 +27,7 @@ from simulrag.metrics.names import (
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
 )
-from simulrag.metrics.plan import Setting, plans_of
+from simulrag.metrics.plan import Setting, development, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
 
@@ -93,9 +94,12 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
 def _of_selection(data: DomainData, setting: Setting) -> Bill:
     bill = Bill(_estimates(data))
     taken = _selected_a_question(data, setting)
+    learnt = development(data) & (setting.method == EXPECTED)  # on all verdicts of these
     for place, answer in enumerate(data.answers):
         verified = answer.verdicts and answer.completed
         share = float(taken[place]) / answer.verdicts if verified else 0.0
+        if verified and learnt[place]:
+            share = 1.0
         _charge(bill, answer, _steps(setting.method), share)
         if setting.method != NO_RAG:
             _charge(bill, answer, ("tool_calls",), 0.0)
@@ -160,11 +164,13 @@ def _charge(
 
 def _step_of(task: str) -> str:
     """The step of a task: ``verify_batch``, say, belongs to ``verify``."""
+    if task == "read_claims":
+        return "verify"
     return next((step for step in ("verify", "boundary") if task.startswith(step)), task)
 
 
 def _steps(method: str) -> tuple[str, ...]:
-    if method == UE_SBA:
+    if method in (UE_SBA, EXPECTED):
         return (*_RANKED_BY_AGREEMENT, "boundary")
     if method == VERBALIZED:
         return _RANKED_BY_STATEMENT

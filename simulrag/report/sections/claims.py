@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from simulrag.metrics.names import (
     ALL_RAG,
     BUDGETED,
+    EXPECTED,
     FIGURE_METRICS,
     NO_RAG,
     RANDOM,
@@ -30,10 +31,22 @@ from simulrag.report.blocks import (
     percent,
 )
 from simulrag.report.build import paired, pivoted
-from simulrag.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
+from simulrag.report.chart import (
+    BLUE,
+    ENDS,
+    GREEN,
+    GREY,
+    OCHRE,
+    RED,
+    Axis,
+    Look,
+    Point,
+    Series,
+    lines,
+)
 from simulrag.report.run import DomainTable, Run
 
-LOOKS = {RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}
+LOOKS = {EXPECTED: GREEN, RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}
 EMPTY = "undefined at every budget:\nthe notes below the table say why"
 _COLUMNS = {
     "f1": "F1",
@@ -44,7 +57,16 @@ _COLUMNS = {
 }
 _SHARES = ("true_share", "share_spent")
 _LEADING = "auroc"
-_LINES = (NO_RAG, RANDOM, VERBALIZED, VERBALIZED_BY_CENTRALITY, UNCERTAINTY, UE_SBA, ALL_RAG)
+_LINES = (
+    NO_RAG,
+    RANDOM,
+    VERBALIZED,
+    VERBALIZED_BY_CENTRALITY,
+    UNCERTAINTY,
+    UE_SBA,
+    EXPECTED,
+    ALL_RAG,
+)
 _EVERY_TENTH = frozenset(range(0, 101, 10))
 
 
@@ -161,7 +183,7 @@ def _by_budget(run: Run, domain: DomainTable) -> Iterator[Figure]:
         series = []
         for place, method in enumerate(BUDGETED):
             rows = _measured(run, domain, metric, method)
-            shift = (place - 1.5) * (high - low) / 60
+            shift = (place - (len(BUDGETED) - 1) / 2) * (high - low) / 60
             points = [_point(row, (row.budget_percent or 0) + shift) for row in rows]
             series.append(Series(method, points, LOOKS[method]))
         for row in _measured(run, domain, metric, (NO_RAG, ALL_RAG)):

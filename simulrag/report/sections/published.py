@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from simulrag.metrics.names import BUDGETED, UE_SBA
+from simulrag.metrics.names import BASELINES, UE_SBA
 from simulrag.metrics.published import PAPER_METRICS, published_field
 from simulrag.report.blocks import DASH, Block, Section, Table, Text
 from simulrag.report.run import DomainTable, Run
@@ -66,7 +66,7 @@ def _beside(
     rows = []
     for metric, title in metrics.items():
         for share in run.settings.budgets_percent:
-            for method in BUDGETED:
+            for method in (*BASELINES, UE_SBA):
                 ours = domain.one(
                     "claims", metric=metric, budget_percent=share, method=method, **run.leading
                 )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from simulrag.errors import ModelUnavailable
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
-from simulrag.records import Answer, Claim, FinalClaims, FinalText, Question, Verdict
+from simulrag.records import (
+    Answer,
+    Claim,
+    Evidence,
+    FinalClaims,
+    FinalText,
+    Question,
+    ToolCall,
+    Verdict,
+)
 from simulrag.testing import ScriptedModel
 
 QUESTION = Question(
@@ -122,3 +131,17 @@ async def test_a_call_of_several_that_fails_is_the_failure_of_each() -> None:
     ask = ScriptedModel(ModelUnavailable("no reply"))
     labels = await label_claims(QUESTION, ["a", "b"], ask, "rounding", claims_per_call=9)
     assert [(item.label, item.failure) for item in labels] == [(None, "no reply")] * 2
+
+
+async def test_by_range_the_judge_is_shown_the_reference_s_runs() -> None:
+    run = Evidence(
+        simulator="s", call=ToolCall(tool="t", arguments={}), seed=0, outputs={}, text="5 to 9 s."
+    )
+    question = QUESTION.model_copy(update={"evidence": (run,)})
+    for tolerance, shown in (("range", True), ("rounding", False)):
+        ask = ScriptedModel({"label": "true", "reason": "r"})
+        await label_claims(question, ["It takes 6 s."], ask, tolerance)
+        (asked,) = ask.asked
+        assert asked["tolerance"] == "rounding"
+        assert ("5 to 9 s." in str(asked["reference"])) == shown
+        assert str(asked["reference"]).startswith(question.reference_answer)

@@ -163,7 +163,7 @@ def test_an_undefined_value_is_a_dash_with_its_reason() -> None:
     assert all(f"is not known ({reason})" in sentence for sentence in sentences)
     table = tables(run, "claims")[0]
     assert set(table.rows[0][2:5]) == {"—"}
-    assert f"UE+SBA (15, 25, 45 %), all-RAG (100 %): {reason}." in table.notes[0]
+    assert f"Expected change (15, 25, 45 %), all-RAG (100 %): {reason}." in table.notes[0]
     figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
     drawn = [figure.svg for figure in figures if figure.kind == "budget"]
     assert all("undefined at every budget" in svg for svg in drawn)

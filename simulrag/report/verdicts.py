@@ -1,0 +1,113 @@
+"""A page of verdicts on the same claims: by a model's reading, by point and by range."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from simulrag.method.checking import Rule
+from simulrag.records import Verdict, VerdictStatus
+from simulrag.report.blocks import DASH, Table, percent
+from simulrag.report.table_files import markdown
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+COLUMNS = ("model", *RULES)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim written by hand: what it tries, its verdict by each rule, and the expected ones."""
+
+    case: str
+    claim: str
+    verdicts: Mapping[str, Verdict]
+    expected: Mapping[str, str]
+
+
+@dataclass
+class Judged:
+    """A domain's verdicts by rule, one a claim; None where a reply is not stored.
+
+    ``requests`` and ``tokens`` of the prompts that are missing for it, estimated from their text.
+    """
+
+    domain: str
+    verdicts: dict[str, list[Verdict | None]] = field(
+        default_factory=lambda: {name: [] for name in COLUMNS}
+    )
+    requests: int = 0
+    tokens: int = 0
+
+    @property
+    def waiting(self) -> str:
+        """How many claims there are, and why a rule has no verdict."""
+        told = f"{len(self.verdicts['model'])} claims"
+        if not self.requests:
+            return told
+        return (
+            f"{told}; by point and by range {self.requests} requests of read_claims, about "
+            f"{self.tokens:,} tokens, have no stored reply"
+        )
+
+
+def page(domains: Sequence[Judged], cases: Sequence[Case]) -> str:
+    """The page as Markdown."""
+    whole = Judged("all domains")
+    for one in domains:
+        for name in COLUMNS:
+            whole.verdicts[name] += one.verdicts[name]
+        whole.requests, whole.tokens = whole.requests + one.requests, whole.tokens + one.tokens
+    parts = [
+        "# Verdicts by three rules",
+        "By model: a model compares the claim with the evidence's text. By point and by range it "
+        "only says which output a claim is about, and arithmetic compares. To have its requests "
+        "written, set `answer.verify_by: range` and `operations.mode: deferred`; one reply serves "
+        "both rules.",
+        *(markdown(_counts(one)) for one in (*domains, whole)),
+        markdown(_by_hand(cases)),
+    ]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _counts(judged: Judged) -> Table:
+    """Verdicts by rule, and how often arithmetic and the model's reading differ."""
+    rows = []
+    model = judged.verdicts["model"]
+    for name in COLUMNS:
+        given = [one for one in judged.verdicts[name] if one is not None]
+        counts = Counter(one.status for one in given)
+        pairs = zip(model, judged.verdicts[name], strict=True)
+        both = [(a.status, b.status) for a, b in pairs if a is not None and b is not None]
+        differ = sum(a != b for a, b in both) / len(both) if both and name != "model" else None
+        shown = [str(counts[status]) if given else DASH for status in get_args(VerdictStatus)]
+        rows.append((name, f"{len(given)} of {len(model)}", *shown, percent(differ)))
+    return Table(
+        name="verdicts",
+        caption=f"{judged.domain}: verdicts on the stored claims",
+        columns=("by", "claims", *get_args(VerdictStatus), "differs from the model"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(f"{judged.waiting}.",),
+    )
+
+
+def _by_hand(cases: Sequence[Case]) -> Table:
+    def told(rule: str) -> str:
+        right = sum(one.verdicts[rule].status == one.expected[rule] for one in cases)
+        differ = sum(one.verdicts[rule].status != one.verdicts["model"].status for one in cases)
+        return f"By {rule}: {right} of {len(cases)} are as expected, {differ} differ from the model"
+
+    rows = []
+    for one in cases:
+        given = [one.verdicts[name] for name in COLUMNS]
+        why = given[-1].found or given[-1].reason or DASH
+        rows.append((one.case, one.claim, *(verdict.status for verdict in given), why))
+    return Table(
+        name="by-hand",
+        caption=f"{len(cases)} claims and a model's replies, written by hand",
+        columns=("case", "claim", *COLUMNS, "the simulator's value and 90 % range"),
+        rows=tuple(rows),
+        notes=tuple(f"{told(rule)}." for rule in RULES),
+    )
