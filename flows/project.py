@@ -66,6 +66,9 @@ class Results:
     def score(self, domain: str) -> Path:
         return self.data / "score" / f"{domain}.jsonl"
 
+    def score_table(self, domain: str) -> Path:
+        return self.data / "score" / f"{domain}.csv"
+
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

@@ -13,7 +13,6 @@ from flows.project import Project, Results
 from flows.watch.tracking import Tracker, run_stage
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
-from simulrag.judging.score.records import Asked
 from simulrag.method.attribution.found import Attribution
 from simulrag.method.routed import Routed
 from simulrag.metrics.published import (
@@ -24,7 +23,6 @@ from simulrag.metrics.published import (
     read_published_forms,
 )
 from simulrag.metrics.routing import RoutingScores, routing_scores
-from simulrag.metrics.scored import score_rows
 from simulrag.metrics.table import Measurement, read_table
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
@@ -106,7 +104,7 @@ def write(
         credits={name: _credits(place.answers(name)) for name in files},
         forms=_forms(project, params, place),
         published_forms=read_published_forms(project.published),
-        scores=_scores(project, params, place, list(files)),
+        scores=_scores(params, place, list(files), ours=place == project.results),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -202,14 +200,13 @@ def _forms(project: Project, params: Params, place: Results) -> dict[str, Answer
 
 
 def _scores(
-    project: Project, params: Params, place: Results, domains: Sequence[str]
+    params: Params, place: Results, domains: Sequence[str], *, ours: bool
 ) -> dict[str, list[Measurement]]:
-    """Of the domains that have them, as ``_attribution``."""
-    wanted = params.score.domains if place == project.results else domains
+    """The rows of the domains that have them, as ``_attribution``."""
     return {
-        name: list(score_rows(read_records(path, Asked), params.metrics, name))
-        for name in domains
-        if name in wanted and (path := place.score(name)).is_file()
+        name: DomainTable.of(name, read_table(path)).rows("score")
+        for name in (params.score.domains if ours else domains)
+        if (path := place.score_table(name)).is_file()
     }
 
 

@@ -22,6 +22,7 @@ from simulrag.judging.score.variants import paraphrase, perturb
 from simulrag.method.algorithm import answer_question
 from simulrag.method.concurrency import both
 from simulrag.metrics.scored import score_rows
+from simulrag.metrics.table import write_table
 from simulrag.models.replies import Template
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, FinalText, Question, ToolCall, final_answers
@@ -88,7 +89,9 @@ def run(
             tracker.expect(len(items))
             found = await over("score", items, desk.score, desk.bench)
             write_records(place.score(domain), found)
-        told = markdown(score_table(domain, list(score_rows(found, params.metrics, domain))))
+        rows = list(score_rows(found, params.metrics, domain))
+        write_table(place.score_table(domain), rows)
+        told = markdown(score_table(domain, rows))
         await tracker.markdown(name, told)
         say(told)
         failed = [one.reasons["answer"] for one in found if "answer" in one.reasons]

@@ -67,6 +67,8 @@ def reached(stage: str, imports: grimp.ImportGraph) -> set[str]:
     """
     found: set[str] = set()
     ahead = {f"flows.stages.{stage}"}
+    if stage == "metrics":  # the registry imports every family that it finds
+        ahead |= imports.find_children("simulrag.metrics.families")
     while ahead:
         found |= ahead
         after = {name for one in ahead for name in imports.find_modules_directly_imported_by(one)}

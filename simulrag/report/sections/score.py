@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simulrag.metrics.names import CLOSED_BOOK, OURS
-from simulrag.metrics.scored import MEASURES
+from simulrag.metrics.score_measures import MEASURES
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import Block, Figure, Section, Table, Text, interval, percent
 from simulrag.report.build import dot_figure

@@ -14,7 +14,8 @@ from simulrag.judging.score.records import Again, Asked, Given
 from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.reading import ClaimReading
 from simulrag.metrics.rated import agreements
-from simulrag.metrics.scored import MEASURES, facts_of, measured, score_rows
+from simulrag.metrics.score_measures import MEASURES
+from simulrag.metrics.scored import facts_of, measured, score_rows
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import Evidence, ToolCall
 
