@@ -116,12 +116,14 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, empty: str) -> str:
 def dots(rows: Sequence[tuple[str, Point | None, Look]], title: str, highest: float | None) -> str:
     """A row a name: its value (``x`` of the point) with its interval, from 0 to ``highest``.
 
-    None as ``highest``: to fit. A row without a point has its name only.
+    None as ``highest``: to fit; values below 0 are fitted too. A row without a point is its name.
     """
     height = _TOP + _ROW * len(rows) + _BELOW
     bottom = _TOP + _ROW * len(rows)
-    most = max([point.upper or point.x for _, point, _ in rows if point is not None], default=1.0)
-    across = _Scale((0.0, highest or 1.05 * most or 1.0), 14, WIDTH - 20)
+    points = [point for _, point, _ in rows if point is not None]
+    most = max([0.0, *(point.upper or point.x for point in points)]) if points else 1.0
+    least = min([0.0, *(point.x if point.lower is None else point.lower for point in points)])
+    across = _Scale((1.05 * least, highest or 1.05 * most or -least or 1.0), 14, WIDTH - 20)
     parts = [*_ticks_below(across, Axis(title), bottom)]
     for place, (name, point, look) in enumerate(rows):
         y = _TOP + _ROW * place + 30

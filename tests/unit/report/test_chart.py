@@ -79,6 +79,12 @@ def test_dots_start_at_zero_and_fit_their_intervals() -> None:
     assert 14 == zero < four < 440 * 0.6
 
 
+def test_dots_below_zero_stay_inside() -> None:
+    below, none = Point(-0.5, 0, "below", -0.9, -0.1), Point(0.0, 0, "none")
+    for rows in ([("a", below, RED)], [("a", below, RED), ("b", none, RED)], [("b", none, RED)]):
+        assert all(14 <= float(mark[1]) <= 420 for mark in marks(dots(rows, "use", None)))
+
+
 def test_a_file_is_a_picture_of_its_own() -> None:
     svg = standalone(dots([("<a>", Point(0.5, 0, "half", 0.4, 0.6), RED)], "share", 1.0))
     root = ET.fromstring(svg)
