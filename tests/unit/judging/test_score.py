@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,7 +49,7 @@ def replies(failing: Sequence[object] = ()) -> Any:
     def reply(task: str, values: dict[str, Any]) -> object:
         if task in failing or (task, values["sample_index"]) in failing:
             return ModelUnavailable(f"{task} is down")
-        return {
+        found: dict[str, Callable[[], object]] = {
             "score_details": lambda: {
                 "claims": [
                     {
@@ -82,7 +82,8 @@ def replies(failing: Sequence[object] = ()) -> Any:
                     for i, _ in enumerate(values["claims"])
                 ]
             },
-        }[task]()
+        }
+        return found[task]()
 
     return reply
 
