@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ import typer
 from flows.cli.output import json_object
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from simulators.base import Simulator
     from simulators.conformance import Finding
     from simulators.conformance.verification import RecordedRun
@@ -22,15 +25,20 @@ simulators_app = typer.Typer(no_args_is_help=True, help="Simulators: of this pro
     "check", epilog="Example: simulrag simulators check reservoir --settings '{\"volume_m3\": 3e6}'"
 )
 def check(
-    name: Annotated[str, typer.Argument(help="A registered simulator.")],
-    settings: Annotated[str, typer.Option("--settings", help="Its settings, as JSON.")] = "{}",
+    name: Annotated[
+        str, typer.Argument(help="A registered simulator, or a domain of params.yaml.")
+    ],
+    settings: Annotated[
+        str | None, typer.Option("--settings", help="Its settings, as JSON; a domain has its own.")
+    ] = None,
 ) -> None:
     """Try a simulator without any model and list what was seen; exit 1 where something fails."""
     from simulators.base import SimulatorError
     from simulators.conformance import check as check_simulator
     from simulrag.errors import InputError
 
-    given = json_object(settings, "--settings", '{"members": 20}')
+    name, own = _of_domain(name)
+    given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
     try:
         findings = check_simulator(name, given)
     except SimulatorError as error:
@@ -38,6 +46,20 @@ def check(
     _show(findings)
     if not all(finding.passed for finding in findings):
         raise typer.Exit(1)
+
+
+def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
+    """A registered name as it is; that of a domain of the project's with the domain's settings."""
+    from flows.params import open_project
+    from simulators.registry import names
+    from simulrag.errors import InputError
+
+    if name in names():
+        return name, {}
+    with suppress(InputError):  # a folder without a project, or a name that it does not have
+        project, params = open_project()
+        return params.chosen(name, project.root)
+    return name, {}
 
 
 @simulators_app.command("verify")
