@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import math
 from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
 from simulrag.models.base import Request
 
 _SHOWN_ERRORS = 5
@@ -162,3 +163,19 @@ def _nested(value: Any) -> Any:
     if isinstance(value, list):
         return [_nested(item) for item in value]
     return value
+
+
+Unusable = Literal["invalid_reply", "refused", "truncated"]
+_UNUSABLE: dict[type[ModelError], Unusable] = {
+    ReplyInvalid: "invalid_reply",
+    ReplyRefused: "refused",
+    ReplyTruncated: "truncated",
+}
+
+
+def unusable(error: ModelError) -> Unusable:
+    """The kind of rejection for a reply that stays unusable; what was not reached is raised."""
+    kind = _UNUSABLE.get(type(error))
+    if kind is None:
+        raise error
+    return kind

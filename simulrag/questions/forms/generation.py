@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
-from simulrag.errors import InputError, ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
+from simulrag.errors import InputError, ModelError
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
+from simulrag.models.parsing import unusable
 from simulrag.questions.forms.audits import audited, masked, repeats
 from simulrag.questions.forms.records import (
     ChoiceQuestion,
     ClozeQuestion,
     Context,
-    Flaw,
     Form,
     Formed,
     FreeformQuestion,
@@ -32,12 +32,6 @@ PER_SEED = 3
 """Questions of one seed: a base one, its heir and a cloze."""
 DRAWS = 3
 """So many times the seeds that would do are drawn before generation gives up."""
-
-_KINDS: dict[type[ModelError], Flaw] = {
-    ReplyInvalid: "invalid_reply",
-    ReplyRefused: "refused",
-    ReplyTruncated: "truncated",
-}
 
 
 class Written(NamedTuple):
@@ -141,7 +135,7 @@ async def attempt(writing: Awaitable[Formed | Rejection]) -> Formed | Rejection:
     try:
         return await writing
     except ModelError as error:
-        return _unusable(error)
+        return Rejection(kind=unusable(error), detail=str(error))
 
 
 def in_turn(rank: int) -> tuple[bool, Level]:
@@ -197,7 +191,7 @@ async def _audited(ask: Asker, written: Written) -> list[Formed | Refused]:
     try:
         found = await audited(ask, questions, written.given)
     except ModelError as error:
-        lost = (_unusable(error),)
+        lost = (Rejection(kind=unusable(error), detail=str(error)),)
         return [
             Refused(scenario_id=one.scenario_id, rejections=lost, question=one) for one in questions
         ]
@@ -221,14 +215,6 @@ def _sifted(results: Sequence[Formed | Refused]) -> tuple[list[Formed], list[Ref
 def _refused(question: Formed, *more: Rejection) -> Refused:
     rejections = (*question.valid.rejections, *more)
     return Refused(scenario_id=question.scenario_id, rejections=rejections, question=question)
-
-
-def _unusable(error: ModelError) -> Rejection:
-    """The rejection for a reply that stays unusable; what was not reached is raised again."""
-    kind = _KINDS.get(type(error))
-    if kind is None:
-        raise error
-    return Rejection(kind=kind, detail=str(error))
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:

@@ -6,9 +6,10 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
+from simulrag.errors import ModelError
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
+from simulrag.models.parsing import unusable
 from simulrag.models.replies import (
     BenchmarkQuestion,
     ReferenceClaims,
@@ -23,12 +24,6 @@ from simulrag.records import Evidence, Question, Record, ReferenceClaim
 
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""
-
-_KINDS: dict[type[ModelError], str] = {
-    ReplyInvalid: "invalid_reply",
-    ReplyRefused: "refused",
-    ReplyTruncated: "truncated",
-}
 
 
 class Rejection(Record):
@@ -161,11 +156,8 @@ async def _contradicted(
 
 
 def _rejected_by_model(scenario: SampledScenario, error: ModelError) -> Rejection:
-    """The rejection for a reply that stays unusable; what was not reached is raised again."""
-    kind = _KINDS.get(type(error))
-    if kind is None:
-        raise error
-    return rejection(scenario, "question", Problem(kind=kind, detail=str(error)))
+    problem = Problem(kind=unusable(error), detail=str(error))
+    return rejection(scenario, "question", problem)
 
 
 def rejection(
