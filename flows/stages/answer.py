@@ -20,8 +20,7 @@ from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.cluster import BenchPlace, workers
-from flows.watch.artifacts import failure_lines, stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import failure_lines, show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulators.registry import load
 from simulrag.errors import InputError
@@ -86,11 +85,8 @@ def run(
             ended = over("conclude", rows, partial(_conclude, settings=settings))
             await write_records_async(target, told.note(ended), bench.waiting.check)
         table = stage_table(domain, told)
-        await tracker.markdown(name, table)
         counts = {"questions answered": (told.answered, told.questions)}
-        rows_of_cost = stage_costs(project, bench.gateway, counts)
-        await tracker.table(f"{name}-cost", rows_of_cost, f"Coverage and cost of {name}")
-        say(table)
+        await show_stage(tracker, project, bench.gateway, name, table, counts)
         hint = "; ".join(sorted({failure.reason for _, failure in told.failed})[:2])
         check_coverage(name, told.answered, told.questions, params.operations, hint)
 

@@ -12,7 +12,7 @@ from flows.files import write_records, write_text
 from flows.params import Params, load_params
 from flows.project import Project
 from flows.stages.bench import open_bench
-from flows.watch.artifacts import stage_costs
+from flows.watch.artifacts import show_stage
 from flows.watch.progress import say
 from flows.watch.tracking import Tracker, run_stage
 from simulators.base import Simulator
@@ -31,9 +31,9 @@ def run(project: Project, domain: str) -> None:
     simulator = params.load_simulator(domain, project.root)
     if simulator.oracle:
         summary = _copy_published(project, params, domain).summary
+        say(stage_table(summary))
     else:
         summary = _generate(project, params, domain, simulator).summary
-    say(stage_table(summary))
     check_made(summary, params.operations.min_coverage)
 
 
@@ -64,10 +64,8 @@ def _generate(project: Project, params: Params, domain: str, simulator: Simulato
 
             made = await tracker.step(f"generate {wanted.questions}", draw)
             _write(project, domain, made)
-        await tracker.markdown(name, stage_table(made.summary))
-        counts = {"questions made": (made.summary.accepted, made.summary.requested)}
-        rows = stage_costs(project, bench.gateway, counts)
-        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
+        text, done = stage_table(made.summary), (made.summary.accepted, made.summary.requested)
+        await show_stage(tracker, project, bench.gateway, name, text, {"questions made": done})
         return made
 
     tags = [f"domain:{domain}", f"model:{params.model('benchmark').model}"]

@@ -12,8 +12,7 @@ from flows.project import Project
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import Work, over_chunks
 from flows.stages.cluster import BenchPlace, workers
-from flows.watch.artifacts import stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulators.registry import load
 from simulrag.method.attribution.found import Attribution
@@ -63,10 +62,8 @@ def run_each(
             bench.waiting.check()
             write_records(out, found)
         text, done = table(domain, found), sum(one.failure is None for one in found)
-        await tracker.markdown(name, text)
-        rows = stage_costs(project, bench.gateway, {"questions": (done, len(found))})
-        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        say(text)
+        counts = {"questions": (done, len(found))}
+        await show_stage(tracker, project, bench.gateway, name, text, counts)
         reasons = sorted({one.failure for one in found if one.failure})
         check_coverage(name, done, len(found), params.operations, "; ".join(reasons[:2]))
 

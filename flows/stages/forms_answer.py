@@ -13,8 +13,7 @@ from flows.project import Project
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.corpus import is_corpus
-from flows.watch.artifacts import failure_lines, stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import failure_lines, show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulators.base import Simulator
 from simulators.registry import load
@@ -65,11 +64,9 @@ def run(project: Project, source: str) -> None:
             ]
             bench.waiting.check()
             write_records(place.forms_answers(source), found)
-        await tracker.markdown(name, stage_table(source, found))
         done = sum(one.failure is None for one in found)
-        rows = stage_costs(project, bench.gateway, {"questions answered": (done, len(found))})
-        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        say(stage_table(source, found))
+        text, counts = stage_table(source, found), {"questions answered": (done, len(found))}
+        await show_stage(tracker, project, bench.gateway, name, text, counts)
         reasons = sorted({one.failure for one in found if one.failure})
         check_coverage(name, done, len(found), params.operations, "; ".join(reasons[:2]))
 

@@ -10,8 +10,7 @@ from flows.params import Params, load_params
 from flows.project import Project
 from flows.stages.bench import check_coverage, open_bench
 from flows.stages.corpus import documents, is_corpus
-from flows.watch.artifacts import stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulators.base import Simulator
 from simulrag.errors import InputError
@@ -44,12 +43,10 @@ def run(project: Project, source: str) -> None:
 
             parts = await tracker.step(f"generate {params.forms.questions}", make)
             write(place.forms_benchmark(source), parts)
-        await tracker.markdown(name, stage_table(parts))
         done = sum(part.summary.accepted for part in parts)
         asked = sum(part.summary.requested for part in parts)
-        rows = stage_costs(project, bench.gateway, {"questions made": (done, asked)})
-        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        say(stage_table(parts))
+        text, counts = stage_table(parts), {"questions made": (done, asked)}
+        await show_stage(tracker, project, bench.gateway, name, text, counts)
         check_coverage(name, done, asked, params.operations, "see summary.json beside its out")
 
     tags = [f"source:{source}", f"model:{params.model('benchmark').model}"]

@@ -9,8 +9,7 @@ from flows.params import Params, load_params
 from flows.project import Project
 from flows.stages.bench import Bench, open_bench
 from flows.stages.chunks import over_chunks
-from flows.watch.artifacts import stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulators.base import MissingEngineError
 from simulators.library.encoder import NAME, Encoder
@@ -60,12 +59,9 @@ def run(project: Project, source: str) -> None:
         rows = table(source, scores, params)
         write_records(place.forms_scores(source), scores)
         write_table(place.forms_metrics(source), rows)
-        shown = stage_table(source, rows)
-        await tracker.markdown(name, shown)
         told = sum(one.p_supports is not None for one in found)
-        costs = stage_costs(project, bench.gateway, {"answers judged": (told, len(found))})
-        await tracker.table(f"{name}-cost", costs, f"Coverage and cost of {name}")
-        say(shown)
+        text, counts = stage_table(source, rows), {"answers judged": (told, len(found))}
+        await show_stage(tracker, project, bench.gateway, name, text, counts)
 
     tags = [f"source:{source}", f"model:{params.model('judge').model}"]
     run_stage(project, params, "forms_metrics", name, tags, body=body)

@@ -14,8 +14,7 @@ from flows.project import Project, Results
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.cluster import BenchPlace, workers
-from flows.watch.artifacts import failure_lines, stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import failure_lines, show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.questions.published import question_of, read_questions
@@ -83,14 +82,12 @@ def run(
             labels = [label for one in made for label in one.labels]
             write_records(place.final_claims(domain), finals)
             write_table(place.labels(domain), labels, Label)
-        await tracker.markdown(name, stage_table(domain, labels, finals))
         counts = {
             "questions with an answer": (complete, total),
             "claims labelled": (sum(label.failure is None for label in labels), len(labels)),
         }
-        rows = stage_costs(project, bench.gateway, counts)
-        await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-        say(stage_table(domain, labels, finals))
+        text = stage_table(domain, labels, finals)
+        await show_stage(tracker, project, bench.gateway, name, text, counts)
         results: list[Label | FinalClaims] = [*labels, *finals]
         failures = [_failure(item) for item in results]
         reasons = sorted({failure for failure in failures if failure})

@@ -14,8 +14,7 @@ from flows.stages.bench import Bench, check_coverage
 from flows.stages.chunks import Work, over_chunks
 from flows.stages.metrics import read_templates
 from flows.stages.scoring import beside, open_desk
-from flows.watch.artifacts import stage_costs
-from flows.watch.progress import say
+from flows.watch.artifacts import show_stage
 from flows.watch.tracking import Tracker, run_stage
 from simulrag.judging.score.records import Again, Given
 from simulrag.judging.score.variants import paraphrase, perturb
@@ -92,12 +91,10 @@ def run(
         rows = list(score_rows(found, params.metrics, domain))
         write_table(place.score_table(domain), rows)
         told = markdown(score_table(domain, rows))
-        await tracker.markdown(name, told)
-        say(told)
         failed = [one.reasons["answer"] for one in found if "answer" in one.reasons]
         done = len(found) - len(failed)
-        costs = stage_costs(project, desk.bench.gateway, {"answers scored": (done, len(found))})
-        await tracker.table(f"{name}-cost", costs, f"Coverage and cost of {name}")
+        counts = {"answers scored": (done, len(found))}
+        await show_stage(tracker, project, desk.bench.gateway, name, told, counts)
         hint = "; ".join(sorted(set(failed))[:2])
         check_coverage(name, done, len(found), params.operations, hint)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from flows.project import Project
-from flows.watch.tracking import Cell
+from flows.watch.progress import say
+from flows.watch.tracking import Cell, Tracker
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import Price, read_prices
 from simulrag.models.providers.registry import is_local
@@ -46,7 +47,7 @@ def cost_rows(
     return [*rows, {**total, "seconds": round(sum(seconds.values()), 3)}]
 
 
-def stage_costs(
+def _stage_costs(
     project: Project, gateway: Gateway, counts: Mapping[str, tuple[int, int]]
 ) -> list[dict[str, Cell]]:
     """``cost_rows`` of a stage's own gateway, by the project's price table."""
@@ -54,6 +55,24 @@ def stage_costs(
     price = read_prices(project.prices).find(settings.full_name)
     free = is_local(settings.provider)
     return cost_rows(counts, gateway.usage, gateway.paid, price, seconds=gateway.seconds, free=free)
+
+
+async def show_stage(
+    tracker: Tracker,
+    project: Project,
+    gateway: Gateway,
+    name: str,
+    text: str,
+    counts: Mapping[str, tuple[int, int]],
+) -> None:
+    """What every stage that asks a model ends with: its table, and its coverage and cost.
+
+    Both in the UI where it runs, the table on the terminal too. ``counts``: how many of how many.
+    """
+    await tracker.markdown(name, text)
+    rows = _stage_costs(project, gateway, counts)
+    await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
+    say(text)
 
 
 def failure_lines(failures: Iterable[tuple[str, str, str]]) -> list[str]:
