@@ -1,8 +1,4 @@
-"""params.yaml: every number a user may turn, checked, and read by section.
-
-``operations`` (concurrency, cache folder, mode, Prefect) changes no result and is named by no
-stage of dvc.yaml.
-"""
+"""params.yaml: every number a user may turn, checked, and read by section."""
 
 from __future__ import annotations
 
@@ -13,213 +9,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 from ruamel.yaml import YAML
 
 from flows.params_file import read_params
 from flows.project import CALLING_STAGES, FORMS_STAGES, Project, find_project
-from flows.refresh.params import RefreshParams
+from flows.sections import (
+    AttributionParams,
+    BenchmarkParams,
+    FormsParams,
+    LabelParams,
+    LlmParams,
+    Operations,
+    RoutingParams,
+    ScoreParams,
+    Section,
+    SimulatorChoice,
+)
 from simulrag.errors import InputError
-from simulrag.judging.score.settings import ScoreSettings
-from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.settings import MethodSettings
-from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings, MetricSettings
-from simulrag.models.settings import BudgetLimits, ModelSettings
+from simulrag.metrics.settings import MetricSettings
+from simulrag.models.settings import ModelSettings
 
 if TYPE_CHECKING:
     from simulators.base import Simulator
-    from simulrag.calls import CachePlace
-
-
-class Section(BaseModel):
-    """Base of the sections: closed, immutable, no infinities."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-
-
-class SimulatorChoice(Section):
-    """Which simulator answers a domain, and its settings."""
-
-    name: str = Field(
-        description="a simulator registered under the entry point simulrag.simulators"
-    )
-    settings: dict[str, JsonValue] = Field(
-        default={}, description="keyword settings of that simulator"
-    )
-    seed: int = Field(
-        default=0,
-        ge=0,
-        description="seed of every run, so that a question's evidence is its reference's",
-    )
-
-
-class BenchmarkParams(Section):
-    """Benchmark generation."""
-
-    questions: int = Field(ge=1, le=100_000, description="questions to generate for each domain")
-    templates: int = Field(ge=1, le=200, description="question templates to ask the model for")
-    seed: int = Field(ge=0, description="seed of scenario sampling")
-    set_up: bool = Field(
-        default=False,
-        description="questions state their set-up and may ask beyond the simulator's reach "
-        "(needs prompts: second)",
-    )
-
-
-class LabelParams(Section):
-    """Claim labelling."""
-
-    tolerance: Literal["rounding", "range"] | float = Field(
-        description="'rounding' (the claim's own), a tolerance in percent of the reference, or "
-        "'range': a number in the range that the reference's run states is true too"
-    )
-    claims_per_call: int = Field(
-        default=1, ge=1, le=200, description="claims of one question in one labelling call; 1: each"
-    )
-    subjects: bool = Field(
-        default=False,
-        description="ask what each final answer's claims are about, to count its contradictions",
-    )
-
-    @model_validator(mode="after")
-    def _positive(self) -> LabelParams:
-        if not isinstance(self.tolerance, str) and not 0 <= self.tolerance <= 100:
-            raise ValueError("tolerance is 'rounding', 'range' or a percentage from 0 to 100")
-        return self
-
-
-class AttributionParams(AttributionSettings):
-    """Which evidence supports each claim."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose claims are held against their evidence; []: none"
-    )
-
-
-class RoutingParams(Section):
-    """Whether questions are sent to the source that can answer them."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose questions are routed, to measure it; []: none"
-    )
-    near_misses: int = Field(
-        default=10,
-        ge=0,
-        le=50,
-        description="questions a domain that a model writes and that no source can answer",
-    )
-
-
-class DocumentFiles(Section):
-    """Files that questions by form are made from, and that the library condition reads."""
-
-    files: list[str] = Field(min_length=1, description="files or folders, from the project's own")
-    licence: str = Field(default="", description="of files that carry none")
-    attribution: str = Field(default="", description="who is to be credited for those")
-
-
-class FormsParams(Section):
-    """Questions by form: choice, freeform, cloze."""
-
-    sources: list[str] = Field(
-        default=[], description="domains, or names under forms.documents, to ask about; []: none"
-    )
-    documents: dict[str, DocumentFiles] = Field(
-        default={}, description="by source: the files of its corpus"
-    )
-    questions: int = Field(
-        default=30, ge=1, le=100_000, description="from a source's documents, and from its runs"
-    )
-    seed: int = Field(default=1, ge=0, description="order of passages, scenarios and options")
-    contexts: int = Field(
-        default=2, ge=0, le=10, description="passages shown beside the one a question is about"
-    )
-    threshold: float = Field(
-        default=0.4,
-        ge=0,
-        le=1,
-        description="a passage is shown that scores this share of the seed passage's own score",
-    )
-    answer: FormsAnswerSettings = FormsAnswerSettings()
-    metrics: FormsMetricSettings = FormsMetricSettings()
-
-
-class ScoreParams(ScoreSettings):
-    """The measures of SCORE."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose answers are scored without a reference; []: none"
-    )
-    judges: list[ModelSettings] = Field(
-        default=[], description="a vote a model, in place of several samples of llm.judge"
-    )
-    confidence: ModelSettings | None = Field(
-        default=None, description="proxy with prompt log-probabilities, for context use"
-    )
-    reranker: ModelSettings | None = Field(
-        default=None, description="server with /v1/rerank; null: similarity by all-MiniLM-L6-v2"
-    )
-
-
-class LlmParams(Section):
-    """The models by role. A new judge must not regenerate the benchmark, so they are apart."""
-
-    benchmark: ModelSettings = Field(description="writes templates, questions and references")
-    answer: ModelSettings = Field(description="answers, decomposes, verifies, synthesises")
-    judge: ModelSettings = Field(description="labels claims by the reference")
-
-
-class ClusterParams(Section):
-    """Where chunks go with ``operations.runner: dask``."""
-
-    workers: int = Field(
-        default=2, ge=1, le=1024, description="worker processes on this machine, without an address"
-    )
-    address: str | None = Field(
-        default=None, description="a Dask scheduler that runs, as tcp://host:8786"
-    )
-
-
-class Operations(Section):
-    """How the work is run. Nothing here changes a result."""
-
-    cache: str = Field(
-        description="where the call cache lies: a folder, diskcache:DIR or redis[s]://HOST:PORT/DB"
-    )
-    mode: Literal["normal", "replay", "refresh", "deferred"] = Field(
-        description="normal; replay (a miss is an error); refresh (call again and overwrite); "
-        "deferred (a miss waits for a batch, see docs/what-it-costs.md)"
-    )
-    concurrency: int = Field(ge=1, le=4096, description="model calls in flight")
-    simulator_workers: int = Field(ge=1, le=1024, description="simulator runs at a time")
-    chunk: int = Field(ge=1, le=10_000, description="questions in one Prefect task")
-    runner: Literal["threads", "dask"] = Field(
-        default="threads",
-        description="threads: chunks in this process, one after another; dask: on Dask workers",
-    )
-    cluster: ClusterParams = ClusterParams()
-    min_coverage: float = Field(
-        ge=0, le=1, description="a stage below this share of successes fails"
-    )
-    prefect: Literal["auto", "off"] = Field(
-        description="auto: stages are shown where a Prefect server answers (`simulrag ui`); off"
-    )
-    call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
-    retries: int = Field(
-        default=5, ge=0, le=20, description="how often a call is sent again when the provider fails"
-    )
-    budget: BudgetLimits = Field(
-        default=BudgetLimits(), description="what calls that cost money may cost, over all stages"
-    )
-    refresh: RefreshParams = Field(
-        default=RefreshParams(), description="scheduled refreshes of the benchmark"
-    )
-
-    def place(self, root: Path) -> CachePlace:
-        """Where the call cache lies; relative paths are below ``root``. Raises InputError."""
-        from simulrag.calls import parse_place
-
-        return parse_place(self.cache, root)
 
 
 Role = Literal["benchmark", "answer", "judge"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 
-from flows.params import Operations, load_params
+from flows.params import load_params
 from flows.project import Project
+from flows.sections import Operations
 from flows.stages.bench import located
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 
-from flows.params import BenchmarkParams, Params
+from flows.params import Params
 from flows.plan.rehearse import Length, Rehearsal, Rehearsed, Stage, text_tokens
+from flows.sections import BenchmarkParams
 from simulrag.method.settings import MethodSettings
 from simulrag.models.prompts import packaged_prompts
 from simulrag.records import Answer, FinalText, Record

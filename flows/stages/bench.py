@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.params import Operations, Params, Role
+from flows.params import Params, Role
 from flows.project import Project
+from flows.sections import Operations
 from flows.stages.waiting import Waiting, open_pending
 from flows.watch.progress import say
 from simulators.base import Simulator

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
-from flows.params import Operations, Params, Role
+from flows.params import Params, Role
 from flows.project import Project
+from flows.sections import Operations
 from flows.stages.bench import Bench, open_bench
 from flows.watch.progress import say
 from simulators.registry import load

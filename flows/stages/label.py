@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flows.files import check_folder, record_lines, write_records, write_table
-from flows.params import LabelParams, load_params
+from flows.params import load_params
 from flows.project import Project, Results
+from flows.sections import LabelParams
 from flows.stages.bench import Bench, check_coverage, open_bench
 from flows.stages.chunks import over_chunks
 from flows.stages.cluster import BenchPlace, workers
