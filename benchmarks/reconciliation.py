@@ -1,17 +1,14 @@
 """Paper and reconciled answers against a known truth, at equal claims sent to the simulator.
 
 A subject is true where an answer says something of it and nothing false. Drawn answers
-(``simulrag.testing.synthetic_answers``) go through the project's own functions in seven ways, all
-of which verify as many claims as ``reconciled`` does (the last three at most as many):
+(``simulrag.testing.synthetic_answers``) go through the project's own functions in four ways, all
+of which verify as many claims as ``reconciled`` does:
 
 - ``paper``: the claims of least closeness are verified, and all that is kept stands;
 - ``voted``: the same, and then one voice a subject: the best supported answer, as corrected;
 - ``settled``: the paper's claims again, but one verdict settles its facet, and one voice a subject;
-- ``reconciled``: the most uncertain subjects, all of their claims, one voice a subject;
-- ``first``: of the most uncertain subjects only what would speak for them, so that more subjects
-  are reached; one verdict settles a facet, one voice a subject;
-- ``expected``: the subjects that a claim sent is expected to mend most, all of their claims; the
-  chances are learnt on further draws; ``expected_first``: of these only what would speak.
+- ``reconciled``: of the most uncertain subjects the claims that would speak for them; one verdict
+  settles a facet, one voice a subject.
 
 ``python -m benchmarks.reconciliation_picture FILE`` draws the figure of docs/how-it-works.md.
 """
@@ -20,33 +17,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Literal
 
 from benchmarks.figures import Figure
 from simulrag.method.choosing import choose
-from simulrag.method.expecting import Chances, Weighed, chances_of, weighed
-from simulrag.method.reconciliation import one_voice, uncertainty
+from simulrag.method.reconciliation import one_voice
 from simulrag.method.selection import candidates_of, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.statements import statements_of
-from simulrag.records import Choice, Subject
+from simulrag.records import Choice
 from simulrag.testing.synthetic_answers import Drawn, World, draw
 
 DRAWS = 1000
 CURVE_DRAWS = 200
 """Draws for each point of the curves of misplaced claims and of correlation."""
 BUDGETS = (0.0, 10.0, 25.0, 50.0, 75.0, 100.0)
-"""Percent of the subjects that are verified."""
+"""Percent of the claims that may be verified."""
 SHARES = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 CURVE_BUDGET = 25.0
-DEVELOPMENT_DRAWS = 200
-"""Further draws, on which the chances of a change are learnt."""
-STOP_GAINS = (0.1, 0.15, 0.2)
-"""Expected gains a claim below which verification stops."""
-Rule = Literal["paper", "voted", "settled", "reconciled", "first", "expected", "expected_first"]
-OTHERS: tuple[Rule, ...] = ("paper", "voted", "settled", "first", "expected", "expected_first")
+Rule = Literal["paper", "voted", "settled", "reconciled"]
+OTHERS: tuple[Rule, ...] = ("paper", "voted", "settled")
 
 
 @dataclass(frozen=True)
@@ -72,9 +63,10 @@ class Compared:
     true: dict[Rule, tuple[int, ...]]
     sent: float
 
-    def gain(self, over: Rule, of: Rule = "reconciled") -> Interval:
-        """True subjects of one rule less those of another, draw by draw."""
-        return Interval.of([a - b for a, b in zip(self.true[of], self.true[over], strict=True)])
+    def gain(self, over: Rule) -> Interval:
+        """True subjects of ``reconciled`` less those of another rule, draw by draw."""
+        pairs = zip(self.true["reconciled"], self.true[over], strict=True)
+        return Interval.of([a - b for a, b in pairs])
 
 
 def reconciliation() -> Iterator[Figure]:
@@ -86,19 +78,8 @@ def reconciliation() -> Iterator[Figure]:
             yield f"{at}_claims_sent", found.sent, "share", DRAWS
             for rule in (*OTHERS, "reconciled"):
                 yield f"{at}_{rule}", fmean(found.true[rule]), "true subjects", DRAWS
-            for rule in (*OTHERS[:2], *OTHERS[3:]):
+            for rule in OTHERS:
                 yield from _ends(f"{at}_gain_over_{rule}", found.gain(rule), DRAWS)
-            yield from _ends(f"{at}_first_gain_over_voted", found.gain("voted", "first"), DRAWS)
-            gain = found.gain("first", "expected_first")
-            yield from _ends(f"{at}_expected_first_gain_over_first", gain, DRAWS)
-    for least in STOP_GAINS:
-        yield from _stopped(drafts, least)
-    (largest,), (total,) = (
-        compare(drafts, (CURVE_BUDGET,), combine=combine) for combine in ("largest", "sum")
-    )
-    for name, one in (("largest", largest), ("sum", total)):
-        yield f"reconciliation_{name}_gain_over_paper", one.gain("paper").mean, "subjects", DRAWS
-        yield f"reconciliation_{name}_claims_sent", one.sent, "share", DRAWS
     for changed in ("misplaced", "correlation"):
         for share, one in curve(changed):
             at = f"reconciliation_{changed}_{share:g}_gain_over_paper"
@@ -119,24 +100,14 @@ def curve(changed: Literal["misplaced", "correlation"]) -> Iterator[tuple[float,
 
 
 def compare(
-    drafts: Sequence[Drawn],
-    budgets: Sequence[float] = BUDGETS,
-    *,
-    kappa: float | None = 0.0,
-    combine: Literal["largest", "sum"] = "largest",
+    drafts: Sequence[Drawn], budgets: Sequence[float] = BUDGETS, *, kappa: float | None = 0.0
 ) -> list[Compared]:
     """All rules at each budget, ascending.
 
     ``kappa`` None: the default quantile, of closeness for the paper's rules and of votes for the
     others.
     """
-    settings = MethodSettings(
-        method="reconciled",
-        pool="question",
-        final_budgets_percent=tuple(budgets),
-        kappa=kappa,
-        subject_uncertainty=combine,
-    )
+    settings = MethodSettings(final_budgets_percent=tuple(budgets), kappa=kappa)
     choices = choose([one.answer for one in drafts], settings)
     found = []
     for at, budget in enumerate(budgets):
@@ -153,50 +124,6 @@ def compare(
     return found
 
 
-@lru_cache(maxsize=2)
-def learnt(speaking: bool) -> Chances:
-    """The chances of a change, on draws that are not compared."""
-    first = DRAWS + CURVE_DRAWS
-    drafts = (draw(World(), seed) for seed in range(first, first + DEVELOPMENT_DRAWS))
-    return chances_of(one for drawn in drafts for one in _weighed(drawn, speaking)[1])
-
-
-def _weighed(drawn: Drawn, speaking: bool) -> tuple[list[tuple[int, ...]], list[Weighed]]:
-    """For each subject its claims, or those that would speak, and how it is weighed."""
-    support = list(zip(*(claim.support for claim in drawn.answer.claims), strict=True))
-    sent = [
-        one_voice(one, support, one.claims) if speaking else one.claims
-        for one in drawn.answer.subjects
-    ]
-    return sent, weighed(drawn.answer, sent, support)
-
-
-def _expected(
-    drawn: Drawn, wanted: int, *, speaking: bool = False, least: float = 0.0
-) -> tuple[int, ...]:
-    """The claims of the subjects of the largest expected gain a claim; ``wanted`` at most."""
-    sent, subjects = _weighed(drawn, speaking)
-    chances = learnt(speaking)
-    gains = [chances.of(one.level) / one.claims for one in subjects]
-    found: list[int] = []
-    for at in sorted(range(len(gains)), key=lambda at: (-round(gains[at], 9), at)):
-        if gains[at] >= least and len(found) + len(sent[at]) <= wanted:
-            found += sent[at]
-    return tuple(sorted(found))
-
-
-def _stopped(drafts: Sequence[Drawn], least: float) -> Iterator[Figure]:
-    """Without a budget, until no subject left has that gain."""
-    nothing = Choice(method="reconciled", budget_percent=None, selected=(), kappa=0.0)
-    sent, true = [], []
-    for one in drafts:
-        selected = _expected(one, len(one.answer.claims), least=least)
-        sent.append(len(selected) / len(one.answer.claims))
-        true.append(_spoken(one, _choice(one, nothing, selected)))
-    yield f"reconciliation_stop_below_{least:g}_claims_sent", fmean(sent), "share", DRAWS
-    yield f"reconciliation_stop_below_{least:g}", fmean(true), "true subjects", DRAWS
-
-
 def _true_subjects(
     drawn: Drawn, kappa: float, reconciled: Choice, settings: MethodSettings
 ) -> dict[Rule, int]:
@@ -211,17 +138,11 @@ def _true_subjects(
     if len(selected) != wanted:
         raise AssertionError(f"{len(selected)} claims of the paper's beside {wanted}")
     kept = keep(answer.claims, selected, kappa)
-    first = _speakers(drawn, wanted, settings)
     return {
         "paper": _count(drawn, kept, selected),
         "voted": _voted(drawn, kept, selected),
         "settled": _spoken(drawn, _choice(drawn, reconciled, selected)),
         "reconciled": _spoken(drawn, reconciled),
-        "first": _spoken(drawn, _choice(drawn, reconciled, first)),
-        "expected": _spoken(drawn, _choice(drawn, reconciled, _expected(drawn, wanted))),
-        "expected_first": _spoken(
-            drawn, _choice(drawn, reconciled, _expected(drawn, wanted, speaking=True))
-        ),
     }
 
 
@@ -231,21 +152,6 @@ def _choice(drawn: Drawn, like: Choice, selected: Sequence[int]) -> Choice:
     subjects = enumerate(drawn.answer.subjects)
     touched = tuple(at for at, one in subjects if chosen & set(one.claims))
     return like.model_copy(update={"selected": tuple(selected), "subjects": touched})
-
-
-def _speakers(drawn: Drawn, wanted: int, settings: MethodSettings) -> tuple[int, ...]:
-    """Of the most uncertain subjects, the claims that would speak; ``wanted`` at most."""
-    support = list(zip(*(claim.support for claim in drawn.answer.claims), strict=True))
-
-    def doubt(subject: Subject) -> float:
-        return -round(uncertainty(subject, support, settings.subject_uncertainty), 9)
-
-    found: list[int] = []
-    for subject in sorted(drawn.answer.subjects, key=doubt):
-        voice = one_voice(subject, support, subject.claims)
-        if len(found) + len(voice) <= wanted:
-            found += voice
-    return tuple(sorted(found))
 
 
 def _spoken(drawn: Drawn, choice: Choice) -> int:

@@ -37,7 +37,7 @@ RULES: tuple[tuple[Rule, str, Look], ...] = (
     ("reconciled", "reconciled", RED),
     ("paper", "paper", GREY),
     ("voted", "paper, one voice", OCHRE),
-    ("first", "only what speaks", BLUE),
+    ("settled", "paper, settled", BLUE),
 )
 CURVES: tuple[tuple[Literal["misplaced", "correlation"], str], ...] = (
     ("misplaced", "claims in a wrong subject (e)"),
@@ -58,7 +58,7 @@ def picture(found: Sequence[Compared], curves: Sequence[Sequence[tuple[float, Co
     subjects = World().subjects
     panels = [(f"True subjects of {subjects}, {DRAWS:,} draws", _budgets(found))]
     for (_, across), points in zip(CURVES, curves, strict=True):
-        name = f"Gain over paper, {CURVE_BUDGET:g} % of subjects, {CURVE_DRAWS} draws"
+        name = f"Gain over paper, {CURVE_BUDGET:g} % of claims, {CURVE_DRAWS} draws"
         panels.append((name, _gains(points, across)))
     placed = "".join(
         f'<g transform="translate({at * (WIDTH + _GAP)} 0)">'
@@ -83,7 +83,7 @@ def _budgets(found: Sequence[Compared]) -> str:
         marks = [Point(x, y, f"{name}, {x:g} %: {y:.2f}") for x, y in points]
         series.append(Series(name, marks, look))
     ticks = [(one.budget_percent, f"{one.budget_percent:g}") for one in found]
-    sent = Axis("% of subjects verified, and as many claims", ticks)
+    sent = Axis("% of claims that may be verified", ticks)
     return lines(series, sent, Axis("true subjects", ends=(0.0, float(World().subjects))), "")
 
 
@@ -98,7 +98,7 @@ def _gains(points: Sequence[tuple[float, Compared]], across: str) -> str:
     )
     gains = Series("reconciled less paper, 95 %", marks, RED)
     return lines(
-        [zero, gains], Axis(across, ends=(-0.03, 1.03)), Axis("true subjects", ends=(-0.5, 3.0)), ""
+        [zero, gains], Axis(across, ends=(-0.03, 1.03)), Axis("true subjects", ends=(-0.5, 4.5)), ""
     )
 
 

@@ -81,7 +81,10 @@ def method(**changes: object) -> MethodSettings:
         "verbalized": False,
         "baselines": False,
     }
-    return stated.model_copy(update=fixed | changes)
+    given = stated.model_dump() | fixed | changes
+    if given["method"] == "paper":
+        del given["verify_by"]  # its own
+    return MethodSettings.model_validate(given)
 
 
 async def answer(

@@ -47,10 +47,10 @@ class Params(Section):
 
     domains: list[str] = Field(min_length=1, description="domains that the pipeline runs")
     simulators: dict[str, SimulatorChoice] = Field(description="by domain: simulator and settings")
-    prompts: str = Field(
-        default="first",
+    prompts: str | None = Field(
+        default=None,
         pattern=r"^[a-z0-9_-]+$",
-        description="set of prompts, a folder of prompts/",
+        description="a folder of prompts/ whose templates override those beside it by name",
     )
     llm: LlmParams
     benchmark: BenchmarkParams
@@ -72,17 +72,12 @@ class Params(Section):
                 raise ValueError(f"domain '{domain}' has no entry under simulators{hint}")
         if len(set(self.domains)) != len(self.domains):
             raise ValueError("domains are named twice")
-        if self.benchmark.set_up and self.prompts == "first":
-            raise ValueError(
-                "benchmark.set_up: the prompts of the set 'first' ask for no set-up; name another "
-                "set (prompts: second), or leave it false"
-            )
         for stage, names in self.by_domain.items():
             others = [name for name in names if name not in self.domains]
             if others:
                 raise ValueError(
                     f"{stage}.domains: '{others[0]}' is not among the domains that run: "
-                    f"{', '.join(self.domains)}"
+                    f"{', '.join(self.domains)}; take it out there too, or run it"
                 )
         for name in self.forms.sources:
             if name not in {*self.domains, *self.forms.documents}:

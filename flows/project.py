@@ -43,6 +43,10 @@ class Results:
     def routing(self, domain: str) -> Path:
         return self.data / "routing" / f"{domain}.jsonl"
 
+    def source(self, name: str) -> Path:
+        """What lineage knows of a source's documents."""
+        return self.data / "sources" / f"{name}.json"
+
     def corpus(self, source: str) -> Path:
         """The folder of a source's documents; empty where it has none."""
         return self.data / "corpus" / source

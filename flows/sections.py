@@ -50,9 +50,8 @@ class BenchmarkParams(Section):
     templates: int = Field(ge=1, le=200, description="question templates to ask the model for")
     seed: int = Field(ge=0, description="seed of scenario sampling")
     set_up: bool = Field(
-        default=False,
-        description="questions state their set-up and may ask beyond the simulator's reach "
-        "(needs prompts: second)",
+        default=True,
+        description="questions state their set-up and may ask beyond the simulator's reach",
     )
 
 
@@ -64,10 +63,13 @@ class LabelParams(Section):
         "'range': a number in the range that the reference's run states is true too"
     )
     claims_per_call: int = Field(
-        default=1, ge=1, le=200, description="claims of one question in one labelling call; 1: each"
+        default=20,
+        ge=1,
+        le=200,
+        description="claims of one question in one labelling call; 1: each",
     )
     subjects: bool = Field(
-        default=False,
+        default=True,
         description="ask what each final answer's claims are about, to count its contradictions",
     )
 

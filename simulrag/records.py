@@ -26,6 +26,7 @@ FinalMethod = Literal[
 RetrievalStatus = Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
 Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 DOCUMENT_TOOL = "query_rag"
 """The tool whose evidence is passages of documents; every other tool's is a run."""

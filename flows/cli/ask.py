@@ -43,6 +43,15 @@ def ask(
         Literal["paper", "reconciled"] | None,
         typer.Option(help="How: as published, or one voice a subject (default: params.yaml's)."),
     ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="Share of the claims that may be verified (default: all within reach).",
+        ),
+    ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="Say which evidence each claim stands on.")
     ] = False,
@@ -50,8 +59,8 @@ def ask(
 ) -> None:
     """Show a question's stored answer, or answer it anew.
 
-    A question of the benchmark has one (`simulrag questions`); any other needs --model, and so does
-    another --method than the stored answer's.
+    A question of the benchmark has one (`simulrag questions`), of each --method and --budget that
+    the run wrote; any other needs --model.
     """
     from flows.cli.answers import answer_json, show
     from flows.params import open_project
@@ -66,12 +75,12 @@ def ask(
     if domain is not None:
         params.simulator(domain)  # a wrong name is the user's to see
     if method is not None:
-        chosen = params.answer.model_copy(update={"method": method})
-        params = params.model_copy(update={"answer": chosen})
+        params = params.model_copy(update={"answer": params.answer.by(method)})
     known = find_question(project, params, question, domain)
     stored = stored_answer(project, params, known) if model is None and known else None
-    if known and stored and (method is None or (method == "paper") == _as_published(stored[0])):
-        (answer, source), text = stored, known.text
+    shown = answer_by(stored[0], method, budget) if stored else None
+    if known and stored and shown is not None:
+        answer, source, text = shown, stored[1], known.text
     else:
         params, source = with_model(project, params, model, known)
         if domain is None and known is None and not auto:
@@ -83,7 +92,7 @@ def ask(
             source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
         else:
             domain = domain or (known.domain if known else "")
-        answer = answer_anew(project, params, text, domain)
+        answer = answer_anew(project, params, text, domain, budget)
     found = attribution_of(project, params, text, answer) if why else None
     if as_json:
         reasons = {"why": why_json(found)} if found else {}
@@ -94,8 +103,35 @@ def ask(
         show_why(found)
 
 
-def _as_published(answer: Answer) -> bool:
-    return answer.method == "simulrag"
+def answer_by(
+    answer: Answer, method: Literal["paper", "reconciled"] | None, budget_percent: float | None
+) -> Answer | None:
+    """The answer with the final text of a method and budget, by default its own; None: not there.
+
+    At the largest budget of the method where none is given.
+    """
+    from simulrag.records import final_answers
+
+    if method is None and budget_percent is None:
+        return answer
+    published = answer.method == "simulrag" if method is None else method == "paper"
+    names = ("simulrag",) if published else ("reconciled_complete", "reconciled")
+    fitting = [
+        final
+        for name in names
+        for final in final_answers(answer)
+        if final.method == name
+        and final.samples == max(1, len(answer.closed_book))
+        and final.failure is None
+        and budget_percent in (None, final.budget_percent)
+    ]
+    if not fitting:
+        return None
+    final = max(fitting, key=lambda one: (one.budget_percent or 0.0, one.kappa or 0.0))
+    shared = ("method", "budget_percent", "selected", "kept", "kappa", "statements")
+    changes = {name: getattr(final, name) for name in shared}
+    subjects = () if published else answer.subjects
+    return answer.model_copy(update={**changes, "final": final.text, "subjects": subjects})
 
 
 def questions(domain: Domain = None, as_json: Json = False) -> None:
@@ -187,8 +223,14 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
 
 
-def answer_anew(project: Project, params: Params, text: str, domain: str | None) -> Answer:
-    """Answer one question by itself: what is within the simulator's reach is verified.
+def answer_anew(
+    project: Project,
+    params: Params,
+    text: str,
+    domain: str | None,
+    budget_percent: float | None = None,
+) -> Answer:
+    """Answer one question by itself: verified is what the budget buys, or all within reach.
 
     Without a domain nothing is run: the answer is closed-book and unverified.
     """
@@ -202,7 +244,7 @@ def answer_anew(project: Project, params: Params, text: str, domain: str | None)
 
     simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
-    method = params.answer.for_one_question()
+    method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
     seed = 0 if domain is None else params.simulator(domain).seed
 
     async def answer() -> Answer:

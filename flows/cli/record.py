@@ -57,8 +57,9 @@ def record(
 def record_calls(project: Project, params: Params) -> Iterator[str]:
     """Take the calls of each stage's last run into ``data/recorded``; a line for each file.
 
-    A call that was recorded already stays as it is; one that the run did not use leaves. Raises
-    InputError where no stage has run, and for an export that does not match its keys.
+    A call that was recorded already stays as it is, but for the name of its task, which the run
+    tells; one that the run did not use leaves. Raises InputError where no stage has run, and for an
+    export that does not match its keys.
     """
     import polars as pl
 
@@ -77,11 +78,17 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
             continue
         used = pl.read_parquet(source)
         old = pl.read_parquet(target) if target.is_file() else used.clear()
-        kept = old.filter(pl.col("key").is_in(used["key"].to_list()))
+        kept = _with_tasks(old.filter(pl.col("key").is_in(used["key"].to_list())), used)
         new = used.filter(~pl.col("key").is_in(old["key"].to_list()))
         _write(target, pl.concat([kept, new]))
         yield f"{name}: {len(kept)} calls kept, {len(new)} new, {len(old) - len(kept)} gone"
     yield "Say in data/recorded/RECORDED.md which model answered, when and how, then commit both."
+
+
+def _with_tasks(kept: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
+    """The recorded rows with the run's column of tasks."""
+    recorded = kept.drop("task", strict=False)
+    return recorded.join(used.select("key", "task"), on="key").select(used.columns)
 
 
 def record_runs(project: Project, params: Params, accept: bool = False) -> Iterator[str]:

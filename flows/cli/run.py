@@ -46,11 +46,15 @@ def retry() -> None:
     raise typer.Exit(run_pipeline(project, []))
 
 
-def table() -> None:
-    """Show the table of the metrics that are there."""
+def table(
+    every: Annotated[
+        bool, typer.Option("--all", help="Every way to write an answer, not only some eight.")
+    ] = False,
+) -> None:
+    """Show what each way to write an answer costs and is worth, from the last run's metrics."""
     from flows.project import find_project
 
-    _show_table(find_project())
+    _show_table(find_project(), every=every)
 
 
 def run_pipeline(project: Project, targets: list[str]) -> int:
@@ -167,7 +171,7 @@ def _pull_calls(project: Project, params: Params) -> None:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
 
 
-def _show_table(project: Project) -> None:
+def _show_table(project: Project, *, every: bool = False) -> None:
     from rich.console import Console
 
     from flows.params import load_params
@@ -177,6 +181,6 @@ def _show_table(project: Project) -> None:
     params = load_params(project.params)
     console = Console()
     domains = read_domains(project.results.metrics, params.domains)
-    console.print(terminal_table(Run(params.metrics, domains)))
+    console.print(terminal_table(Run(params.metrics, domains), every=every))
     report = project.results.report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)

@@ -49,7 +49,9 @@ async def _all(project: Project) -> list[Judged]:
     from simulrag.report.verdicts import RULES, Judged
 
     params = load_params(project.params)
-    method = params.answer.model_copy(update={"verify_by": "model"})
+    method = params.answer
+    if method.verify_by in ("point", "range"):  # a model's verdicts are what these are held to
+        method = method.model_copy(update={"verify_by": "model"})
     params = params.model_copy(update={"answer": method})
     found = []
     with StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache:

@@ -14,64 +14,60 @@ from flows.params import Params
 from flows.plan.rehearse import Length, Rehearsal, Rehearsed, Stage, text_tokens
 from flows.sections import BenchmarkParams
 from simulrag.method.settings import MethodSettings
-from simulrag.models.prompts import packaged_prompts
 from simulrag.records import Answer, FinalText, Record
 
-CLAIMS_PER_ANSWER = 7
+CLAIMS_PER_ANSWER = 12
 """Atomic claims of one closed-book answer."""
-NEW_CLAIMS_PER_SAMPLE = 2.3
+NEW_CLAIMS_PER_SAMPLE = 4.2
 """Claims of each further answer that no earlier one holds."""
 CONTRADICTED = 0.25
 """Share of claims whose update is one text more to label."""
-FINAL_CLAIMS = 4.7
+FINAL_CLAIMS = 7.5
 """Claims of one final answer that are in none of the texts labelled already."""
 DRAWS_PER_QUESTION = 1.1
 """Scenarios written for each question that passes the check."""
-REFERENCE_CLAIMS = 8
+REFERENCE_CLAIMS = 11
 FACTS = 9
 """Sentences of a question's evidence."""
 PASSAGES = 3
 """Passages of one look into documents, its tool's default."""
 CLAIM_TOKENS = 25
 TOKENS: Mapping[str, tuple[int, int]] = {
-    "benchmark_templates": (4400, 6000),
-    "benchmark_question": (660, 270),
-    "reference_claims": (350, 280),
-    "tool_calls": (300, 60),
+    "benchmark_templates": (2400, 8500),
+    "benchmark_question": (1300, 460),
+    "reference_claims": (950, 210),
+    "tool_calls": (600, 60),
     "more_calls": (1500, 60),
-    "closed_book": (250, 100),
-    "decompose": (400, 160),
-    "merge": (430, 12),
-    "joint": (2000, 1000),
-    "entailment": (420, 20),
-    "boundary": (300, 9),
-    "verbalized": (260, 5),
-    "verify": (560, 35),
-    "input_rag": (470, 90),
-    "output_rag": (570, 100),
-    "final": (490, 115),
-    "evaluation_decompose": (410, 220),
-    "evaluation_subjects": (680, 400),
-    "label": (430, 20),
+    "closed_book": (530, 250),
+    "decompose": (1010, 300),
+    "merge": (1320, 20),
+    "joint": (2550, 720),
+    "entailment": (1250, 25),
+    "boundary": (1090, 9),
+    "verbalized": (1400, 9),
+    "verify": (1350, 27),
+    "input_rag": (730, 190),
+    "output_rag": (1020, 240),
+    "final": (1050, 290),
+    "evaluation_decompose": (1050, 420),
+    "evaluation_subjects": (1250, 430),
+    "label": (1500, 25),
     "subjects": (1500, 800),
-    "final_reconciled": (1150, 170),
-    "uncovered": (950, 70),
+    "final_reconciled": (1220, 290),
+    "uncovered": (1230, 7),
     "chance_shown": (900, 300),
     "chance_given": (1500, 250),
-    "route": (350, 90),
-    "near_misses": (400, 500),
+    "route": (350, 65),
+    "near_misses": (200, 450),
     "score_details": (1300, 280),
     "score_mask": (450, 180),
     "score_ask_back": (350, 200),
     "score_paraphrase": (350, 230),
     "score_perturb": (420, 230),
-    "read_claims": (1450, 650),
+    "read_claims": (1740, 580),
 }
-"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim.
-
-With the rules of the first set of prompts, where it has the task; those of another set are longer.
-"""
-SET_UP_TOKENS = {"benchmark_templates": 1500, "benchmark_question": 180}
+"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim."""
+SET_UP_TOKENS = {"benchmark_templates": 2300, "benchmark_question": 180}
 """Further ones of a reply about a question that states its set-up."""
 WITH_HANDBOOK = ("tool_calls", "boundary", "route", "near_misses", "more_calls")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
@@ -238,23 +234,27 @@ def answer_calls(
 
 def _verdicts(method: MethodSettings, claims: int) -> Mapping[str, float]:
     size = method.claims_per_call.verify
-    if method.verify_by == "model":
-        return _by_claims("verify", claims, size)
-    return {"read_claims": ceil(claims / size)}
+    read = _by_claims("verify", claims, size)
+    compared = {"read_claims": ceil(claims / size)}
+    if method.verify_by == "both":
+        return {**read, **compared}
+    return read if method.verify_by == "model" else compared
 
 
 def written_answers(method: MethodSettings) -> int:
     """Final answers of one question that are written from claims."""
     several = method.baselines and method.samples > 1
     first_samples = _budgets(method) if several and method.verify == "all" else 0
-    return _budgets(method) * (1 + method.without_kappa) + 3 * several + first_samples
+    own = method.method == "paper" or method.baselines
+    return own * _budgets(method) * (1 + method.without_kappa) + 3 * several + first_samples
 
 
 def reconciled_answers(method: MethodSettings) -> int:
     """Final answers of one question that are written from statements of subjects."""
     if method.method != "reconciled":
         return 0
-    return _budgets(method) * (1 + method.without_kappa) + method.complete
+    beside = method.complete and method.baselines
+    return _budgets(method) * (1 + method.without_kappa) + beside
 
 
 def _budgets(method: MethodSettings) -> int:
@@ -326,7 +326,6 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
     """The length of a call of which none is stored."""
     name = task.removesuffix("_batch")
     tokens_in, tokens_out = TOKENS.get(name, (500, 200))
-    tokens_in += _longer_rules(task, name, params)
     if params.benchmark.set_up:
         tokens_out += SET_UP_TOKENS.get(task, 0)
     if name in WITH_HANDBOOK:
@@ -339,17 +338,6 @@ def assumed_length(task: str, params: Params, handbook: str, effort: str | None)
         claims = min(sizes.get(name, REFERENCE_CLAIMS), claims_per_question(params.answer))
         tokens_in, tokens_out = tokens_in + (claims - 1) * CLAIM_TOKENS, tokens_out * claims
     return Length(tokens_in, tokens_out + REASONING_TOKENS.get(effort or "none", 1000))
-
-
-def _longer_rules(task: str, name: str, params: Params) -> int:
-    """Tokens by which the rules of a task are longer than those that TOKENS were taken with."""
-    values: dict[str, object] = {"handbook": "", "tolerance": params.label.tolerance}
-    values["sources"] = []
-    if params.benchmark.set_up:
-        values |= {"set_up": True, "asked": []}
-    own = packaged_prompts(params.prompts).rules(task, **values)
-    first = packaged_prompts("first").rules(name, **values) if name in TOKENS else ""
-    return text_tokens(own) - text_tokens(first) if own and first else 0
 
 
 def _mean_calls(answers: Iterable[Answer]) -> dict[str, float]:

@@ -77,9 +77,11 @@ class StoredCalls(CallCache):
         kind: CallKind,
         request: Mapping[str, JsonValue],
         call: Callable[[], Awaitable[CallResult]] | None = None,  # noqa: ARG002
+        *,
+        task: str = "",
     ) -> CacheAnswer:
         """The stored answer. Raises CacheError where there is none."""
-        return await super().get_or_call(kind, request, None)
+        return await super().get_or_call(kind, request, None, task=task)
 
 
 class Rehearsal(Gateway):

@@ -225,7 +225,7 @@ def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainD
             for name, file in zip(names, files, strict=True):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 store.get_file(name, str(file))
-            yield read_domain(place, domain, params.metrics)
+            yield read_domain(place, domain, params.metrics, params.answer)
 
 
 def _write_comparison(

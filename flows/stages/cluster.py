@@ -56,7 +56,7 @@ class Done(Generic[Result]):
     """What comes back from a worker: the result, and what its cache and its gateway counted."""
 
     result: Result
-    used: frozenset[str]
+    used: dict[str, str]
     run: StageRun
     counts: Counts
 
@@ -126,7 +126,7 @@ async def _work(place: BenchPlace, work: ChunkWork[Result]) -> Done[Result]:
     ) as bench:
         result = await work(bench)
     cache = bench.cache
-    return Done(result, cache.used, StageRun(**cache.counts()), bench.gateway.counts)
+    return Done(result, dict(cache.used), StageRun(**cache.counts()), bench.gateway.counts)
 
 
 def _check_shared(place: BenchPlace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,14 @@ from flows.files import read_records, record_lines, write_bytes, write_text
 from flows.project import CALLING_STAGES, Project, Results
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
+from simulrag.method.settings import MethodSettings
 from simulrag.metrics.data import DomainData
-from simulrag.metrics.exports import Exported, TextTasks, read_export
+from simulrag.metrics.exports import read_export
 from simulrag.metrics.gather import collect
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
 from simulrag.metrics.pool import LabelRow, label_lookup
+from simulrag.metrics.recipes import csv_of_recipes, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
@@ -31,24 +33,20 @@ def read_domain(
     place: Results,
     domain: str,
     settings: MetricSettings,
+    method: MethodSettings,
     *,
     benchmark: Path | None = None,
     prices: Pricing = no_prices,
 ) -> DomainData:
-    """What is counted of a domain's outs, streamed from their files; ``benchmark``: another file
-    of questions.
+    """What is counted of a domain's outs, streamed from their files.
+
+    ``benchmark``: another file of questions. Of ``method`` only ``claims_per_call`` and ``merging``
+    are read.
     """
     human = place.human_labels
 
-    def exported(texts: TextTasks) -> Mapping[str, Exported]:
-        # A run outside DVC has made no benchmark.
-        paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING_STAGES}
-        return {
-            stage: read_export(path, texts if stage == "answer" else None)
-            for stage, path in paths.items()
-            if path.is_file()
-        }
-
+    # A run outside DVC has made no benchmark.
+    paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING_STAGES}
     return collect(
         domain,
         settings,
@@ -58,8 +56,10 @@ def read_domain(
         judge=label_lookup(_labels(place.labels(domain))),
         templates=read_templates(place.templates(domain)),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
-        exported=exported,
+        exported={stage: read_export(path) for stage, path in paths.items() if path.is_file()},
         pricing=prices,
+        claims_per_call=method.claims_per_call,
+        merging=method.merging,
     )
 
 
@@ -112,7 +112,9 @@ def run(
     async def body(tracker: Tracker) -> Headline:
         async def work() -> Headline:
             prices = pricing(project.prices)
-            data = read_domain(where, domain, params.metrics, benchmark=benchmark, prices=prices)
+            data = read_domain(
+                where, domain, params.metrics, params.answer, benchmark=benchmark, prices=prices
+            )
             return write_metrics(where.metrics, data)
 
         short = await tracker.step("measure", work)
@@ -124,8 +126,11 @@ def run(
 
 
 def write_metrics(folder: Path, data: DomainData) -> Headline:
-    """The long table as ``DOMAIN.csv``, and its headline as ``DOMAIN.json``."""
-    table = frame_of(measure(data))
+    """The long table as ``DOMAIN.csv``, recipes as ``DOMAIN-recipes.csv``, and ``DOMAIN.json``."""
+    rows = measure(data)
+    table = frame_of(rows)
+    recipes = csv_of_recipes(recipes_of(rows, data.settings.undecided))
+    write_text(folder / f"{data.domain}-recipes.csv", recipes)
     short = headline(table, data.settings)
     write_bytes(folder / f"{data.domain}.csv", csv_of(table))
     text = json.dumps(short, indent=2, allow_nan=False) + "\n"

@@ -1,5 +1,8 @@
 """Stage ``simulators``: the identity of every domain's simulator, as files that lineage can follow.
 
+Beside them, in ``data/sources``, the hashes of the documents that questions by form are made from:
+these may lie outside of the project, where no dependency of DVC reaches.
+
 A simulator may be a package of somebody else's. What DVC needs to know of it, whether its results,
 its handbook or its texts may have changed, is its fingerprint and two hashes, written to
 ``data/simulators/<domain>.json``, which changes only when they do. The stage always runs, so it
@@ -10,11 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 from flows.files import write_text
 from flows.params import load_params
 from flows.project import Project
 from simulators.base import Simulator, handbook_with_guide, set_up_facts
+from simulrag.errors import InputError
 
 
 def run(project: Project) -> None:
@@ -25,6 +30,30 @@ def run(project: Project) -> None:
         found = identity(domain, simulator, set_up=params.benchmark.set_up)
         text = json.dumps(found, indent=2, sort_keys=True) + "\n"
         write_text(project.results.simulator(domain), text)
+    for source in params.forms.sources:
+        files = params.forms.documents[source].files if source in params.forms.documents else []
+        hashes = {name: file_hashes(project.root / name) for name in files}
+        text = json.dumps(hashes, indent=2, sort_keys=True) + "\n"
+        write_text(project.results.source(source), text)
+
+
+def file_hashes(place: Path) -> dict[str, str]:
+    """The SHA-256 of a file, or of all files of a folder, by their paths in it.
+
+    Raises InputError where there is neither.
+    """
+    if place.is_file():
+        found = [place]
+    elif place.is_dir():
+        found = sorted(file for file in place.rglob("*") if file.is_file())
+    else:
+        raise InputError(f"params.yaml: forms.documents: there is no file or folder {place}")
+    hashes = {}
+    for file in found:
+        with file.open("rb") as content:
+            name = file.relative_to(place).as_posix() if place.is_dir() else file.name
+            hashes[name] = hashlib.file_digest(content, "sha256").hexdigest()
+    return hashes
 
 
 def identity(domain: str, simulator: Simulator, *, set_up: bool = False) -> dict[str, object]:

@@ -7,9 +7,10 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Self, get_args
 
 from pydantic import JsonValue
@@ -85,7 +86,7 @@ class CallCache:
         self._store = open_store(place)
         self._flights: dict[str, _Flight] = {}
         self._fresh: set[str] = set()
-        self._used: set[str] = set()
+        self._used: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._versions: dict[str, str] = {}
@@ -96,8 +97,12 @@ class CallCache:
         kind: CallKind,
         request: Mapping[str, JsonValue],
         call: Callable[[], Awaitable[CallResult]] | None,
+        *,
+        task: str = "",
     ) -> CacheAnswer:
         """The stored answer to ``request``, or ``call``'s, stored before it is returned.
+
+        ``task``: what the call is for. It is in no key and no row; exports name it.
 
         Requests of one key share one call: all of them see its result or its very exception.
         Cancelling one of them does not touch the others; cancelling the last cancels the call. A
@@ -119,7 +124,7 @@ class CallCache:
         if flight is None:
             stored = self._find(kind, key, text)
             if stored is not None:
-                return self._use(CacheAnswer(stored, hit=True))
+                return self._use(CacheAnswer(stored, hit=True), task)
             if call is None or (self.mode == "replay" and kind == "model"):
                 self._counts[f"{kind}_missing"] += 1
                 raise NotStored(
@@ -128,7 +133,7 @@ class CallCache:
             flight = _Flight(asyncio.create_task(self._make(kind, key, text, call)))
             self._flights[key] = flight
         answer = await self._wait(key, flight)
-        return self._use(CacheAnswer(answer.call, hit=joined or answer.hit))
+        return self._use(CacheAnswer(answer.call, hit=joined or answer.hit), task)
 
     def export(self, path: Path) -> int:
         """Write the calls that this stage used, sorted by key, to a Parquet file; their number.
@@ -164,11 +169,11 @@ class CallCache:
         return self.counts()["missing"]
 
     @property
-    def used(self) -> frozenset[str]:
-        """The keys of the calls that this stage used: what an export holds."""
-        return frozenset(self._used)
+    def used(self) -> Mapping[str, str]:
+        """The keys of the calls that this stage used, each with its task: what an export holds."""
+        return MappingProxyType(self._used)
 
-    def adopt(self, used: Iterable[str], run: StageRun) -> None:
+    def adopt(self, used: Mapping[str, str], run: StageRun) -> None:
         """Take as this stage's own what another process did for it in the same place."""
         self._used.update(used)
         for name, count in run.model_dump(exclude={"mode"}).items():
@@ -275,9 +280,9 @@ class CallCache:
             raise corrupt(self._store.place, CALL + key, str(error)) from error
         return call
 
-    def _use(self, answer: CacheAnswer) -> CacheAnswer:
+    def _use(self, answer: CacheAnswer, task: str) -> CacheAnswer:
         call = answer.call
-        self._used.add(call.key)
+        self._used.setdefault(call.key, task)
         self._counts[f"{call.kind}_hits"] += answer.hit
         if call.kind == "model" and call.model_version:
             first = self._versions.setdefault(call.model_name, call.model_version)

@@ -1,9 +1,11 @@
 """Exports: the calls of a stage as a Parquet file that another clone can start from.
 
-A file holds one call a row, sorted by key, in the columns key, kind, request, response, usage and
-model_version; request, response and usage are canonical JSON text. Times, latencies and prices are
-left out, so that the same calls give the same bytes on every machine. Both directions go part by
-part: what is held at a time does not grow with the file.
+A file holds one call a row, sorted by key, in the columns key, kind, request, response, usage,
+model_version and task; request, response and usage are canonical JSON text. The task is in no key:
+it is "" for simulator runs and where a whole cache is exported, and files without it are imported
+all the same. Times, latencies and prices are left out, so that the same calls give the same bytes
+on every machine. Both directions go part by part: what is held at a time does not grow with the
+file.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from simulrag.calls.store import Store
 
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
+TASK = "task"
 ROWS_PER_TRANSACTION = 512
 ROWS_PER_GROUP = 1024
 """Of a file's row groups, of which a few are in memory at a time: 3 to 10 MB of text each."""
@@ -56,15 +59,15 @@ def export_cache(place: CachePlace, path: Path) -> int:
 
     Raises CacheError for a row that cannot be trusted, EnvironmentFault for an unwritable path.
     """
-    return _write(read_calls(place), path)
+    return _write(((call, "") for call in read_calls(place)), path)
 
 
-def export_calls(store: Store, keys: Collection[str], path: Path) -> int:
-    """Write the calls with these keys to a Parquet file; their number.
+def export_calls(store: Store, used: Mapping[str, str], path: Path) -> int:
+    """Write the calls with these keys, each with its task, to a Parquet file; their number.
 
     Raises CacheError for a row that is gone or corrupt, EnvironmentFault for an unwritable path.
     """
-    return _write((_stored(store, key) for key in sorted(keys)), path)
+    return _write(((_stored(store, key), used[key]) for key in sorted(used)), path)
 
 
 def import_cache(place: CachePlace, path: Path) -> ImportReport:
@@ -139,13 +142,13 @@ def _stored(store: Store, key: str) -> StoredCall:
         raise corrupt(store.place, row, str(error)) from error
 
 
-def _write(calls: Iterable[StoredCall], path: Path) -> int:
+def _write(calls: Iterable[tuple[StoredCall, str]], path: Path) -> int:
     """To a file beside, part by part, which then takes the name: no half file is ever seen."""
     import polars
 
-    schema = dict.fromkeys(COLUMNS, polars.String)
+    schema = dict.fromkeys((*COLUMNS, TASK), polars.String)
     whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    lines = map(_line, calls)
+    lines = starmap(_line, calls)
     parts: list[Path] = []
     count = 0
     try:
@@ -173,9 +176,9 @@ def _write(calls: Iterable[StoredCall], path: Path) -> int:
     return count
 
 
-def _line(call: StoredCall) -> tuple[str, ...]:
+def _line(call: StoredCall, task: str) -> tuple[str, ...]:
     parts = (encoded(part) for part in (call.request, call.response, call.usage))
-    return call.key, call.kind, *parts, call.model_version
+    return call.key, call.kind, *parts, call.model_version, task
 
 
 def _read(path: Path) -> Iterator[list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ writes. The stage, ``simulrag ask`` and ``simulrag.answer`` call the same three.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
-from simulrag.method.checking import check_claims
+from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
 from simulrag.method.choosing import choose
 from simulrag.method.concurrency import both, together
 from simulrag.method.confidence import claim_confidence
@@ -42,6 +42,7 @@ from simulrag.records import (
     Failure,
     Question,
     Subject,
+    Verdict,
 )
 
 __all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
@@ -260,22 +261,39 @@ async def _verify(work: _Work, indices: Sequence[int], settings: MethodSettings)
     if not work.context:
         return
     claims = list(work.answer.claims)
-    texts, size = [claims[i].text for i in indices], settings.claims_per_call.verify
     with _step("verify"):
-        if settings.verify_by == "model":
-            verdicts = await verify_claims(
-                work.text, texts, work.context, work.ask, claims_per_call=size
-            )
-        else:
-            verdicts = await check_claims(
-                *(work.text, texts, work.answer.evidence, work.use.simulations.simulator.tools),
-                work.ask,
-                by=settings.verify_by,
-                claims_per_call=size,
-            )
+        verdicts = await _verdicts(work, [claims[i].text for i in indices], settings)
     for i, verdict in zip(indices, verdicts, strict=True):
         claims[i] = claims[i].model_copy(update={"verdict": verdict})
     work.note(claims=tuple(claims))
+
+
+async def _verdicts(work: _Work, texts: Sequence[str], settings: MethodSettings) -> list[Verdict]:
+    """By reading, by arithmetic, or by both at once."""
+    size, tools = settings.claims_per_call.verify, work.use.simulations.simulator.tools
+
+    def by_reading() -> Awaitable[list[Verdict]]:
+        return verify_claims(work.text, texts, work.context, work.ask, claims_per_call=size)
+
+    def by_arithmetic(rule: Rule) -> Awaitable[list[Verdict]]:
+        return check_claims(
+            work.text,
+            texts,
+            work.answer.evidence,
+            tools,
+            work.ask,
+            by=rule,
+            claims_per_call=size,
+        )
+
+    if settings.verify_by == "both":
+        if not has_readable_outputs(work.answer.evidence, tools):
+            return await by_reading()
+        read, compared = await both(by_reading(), by_arithmetic("point"))
+        return [with_value(one, other) for one, other in zip(read, compared, strict=True)]
+    if settings.verify_by == "model":
+        return await by_reading()
+    return await by_arithmetic(settings.verify_by)
 
 
 async def _synthesise(work: _Work, line: Line, settings: MethodSettings) -> None:

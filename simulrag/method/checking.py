@@ -118,6 +118,18 @@ async def check_claims(
     return [check_claim(claim, reading, outputs, by) for claim, reading in pairs]
 
 
+def has_readable_outputs(evidence: Sequence[Evidence], tools: Mapping[str, Tool]) -> bool:
+    """Whether a run has an output that a claim can be compared with."""
+    return any(run.outputs for run in readable_runs(evidence, tools))
+
+
+def with_value(read: Verdict, compared: Verdict) -> Verdict:
+    """The verdict by reading, with the value that arithmetic found where both find it aligned."""
+    if read.status == compared.status == "aligned":
+        return read.model_copy(update={"found": compared.found})
+    return read
+
+
 class _Undecided(Exception):  # noqa: N818 caught where the claim's verdict is made
     """Why the outputs decide nothing."""
 

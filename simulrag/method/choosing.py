@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simulrag.errors import InputError
 from simulrag.method.baselines import first_sample, first_sample_selection
-from simulrag.method.expecting import Weighed, by_gain, chances_of, in_development, weighed
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import (
     Candidates,
     SubjectCandidates,
     candidates_of,
+    in_development,
     kappa_from_quantile,
     select_among,
     select_subjects,
@@ -26,33 +25,30 @@ from simulrag.records import VOTES, Answer, Choice, Subject
 def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
     """Step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
 
-    Each draft is looked at once and not kept. By tau there is one choice.
+    Each draft is looked at once and not kept. By tau there is one choice. Where the method is the
+    reconciled one, the paper's choices come first among the baselines.
     """
     pools: list[Candidates] = []
     firsts: list[tuple[int, ...]] = []
     sent: list[tuple[tuple[int, ...], ...]] = []
     topics: list[SubjectCandidates] = []
-    weights: list[list[Weighed]] = []
     shares: list[Candidates] = []
     for answer in drafts:
         pools.append(candidates_of([answer], settings.centrality))
         firsts.append(() if answer.failure is not None else first_sample(answer))
         if settings.method == "reconciled":
-            sent.append(_sent(answer, settings))
-            topics.append(_topics(answer, settings))
-            support = list(zip(*(claim.support for claim in answer.claims), strict=True))
-            weights.append(weighed(answer, sent[-1], support) if topics[-1].uncertainty else [])
+            sent.append(_sent(answer))
+            topics.append(_topics(answer, sent[-1]))
             shares.append(candidates_of([answer], VOTES))
-    if settings.select_by == "expected_change":
-        topics = _by_gain(pools, topics, weights, settings)
     budgets = settings.final_budgets_percent
     taken = budgets if settings.tau is None else budgets[-1:]
-    kappas = {"simulrag": _kappa(pools, settings), "reconciled": _kappa(shares, settings)}
-    chosen = [_by_claims(pools, firsts, budget, kappas["simulrag"], settings) for budget in taken]
+    chosen: list[list[Choice]] = []
+    if settings.method == "paper" or settings.baselines:
+        kappa = _kappa(pools, settings)
+        chosen += [_by_claims(pools, firsts, budget, kappa, settings) for budget in taken]
     if settings.method == "reconciled":
-        chosen += [
-            _by_subjects(sent, topics, budget, kappas["reconciled"], settings) for budget in taken
-        ]
+        kappa = _kappa(shares, settings)
+        chosen += [_by_subjects(sent, topics, budget, kappa, settings) for budget in taken]
     if settings.without_kappa:
         twins = (  # of a kappa that is 0 the answer is the same
             [one.model_copy(update={"kappa": 0.0}) for one in column]
@@ -112,10 +108,8 @@ def _by_subjects(
     ]
 
 
-def _sent(answer: Answer, settings: MethodSettings) -> tuple[tuple[int, ...], ...]:
-    """For each subject the claims that settle it: all, or those in reach that would speak."""
-    if settings.subject_claims == "all":
-        return tuple(subject.claims for subject in answer.subjects)
+def _sent(answer: Answer) -> tuple[tuple[int, ...], ...]:
+    """For each subject the claims that settle it: those in reach that would speak for it."""
     support = list(zip(*(claim.support for claim in answer.claims), strict=True))
 
     def speaking(subject: Subject) -> tuple[int, ...]:
@@ -125,43 +119,20 @@ def _sent(answer: Answer, settings: MethodSettings) -> tuple[tuple[int, ...], ..
     return tuple(speaking(subject) for subject in answer.subjects)
 
 
-def _topics(answer: Answer, settings: MethodSettings) -> SubjectCandidates:
+def _topics(answer: Answer, sent: Sequence[tuple[int, ...]]) -> SubjectCandidates:
     if answer.failure is not None:
         return SubjectCandidates()
     support = list(zip(*(claim.support for claim in answer.claims), strict=True))
     checkable = bool(answer.evidence)
     return SubjectCandidates(
-        tuple(
-            uncertainty(subject, support, settings.subject_uncertainty)
-            for subject in answer.subjects
-        ),
-        tuple(
+        uncertainty=tuple(uncertainty(subject, support) for subject in answer.subjects),
+        within_reach=tuple(
             checkable and any(answer.claims[claim].boundary for claim in subject.claims)
             for subject in answer.subjects
         ),
+        costs=tuple(len(claims) for claims in sent),
+        claims=len(answer.claims),
     )
-
-
-def _by_gain(
-    pools: Sequence[Candidates],
-    topics: Sequence[SubjectCandidates],
-    weights: Sequence[Sequence[Weighed]],
-    settings: MethodSettings,
-) -> list[SubjectCandidates]:
-    """Expected gains, by chances that the development questions' verdicts give."""
-    seen = [
-        one
-        for claims, own in zip(pools, weights, strict=True)
-        if len(claims) and in_development(claims.question[0], settings.kappa_development)
-        for one in own
-    ]
-    if not any(one.mended is not None for one in seen):
-        raise InputError(
-            "answer.select_by: expected_change learns from verdicts on the development part, and "
-            "there are none: set answer.verify: all, and answer.kappa_development above 0"
-        )
-    chances = chances_of(seen)
-    return [by_gain(own, within, chances) for own, within in zip(weights, topics, strict=True)]
 
 
 def _kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:

@@ -23,7 +23,10 @@ class Line:
 
 
 def lines_of(answer: Answer, choices: Sequence[Choice], settings: MethodSettings) -> list[Line]:
-    """A line a choice; the last one is the answer."""
+    """A line a choice; the last one is the answer.
+
+    Completed, it stands beside itself without what the completion adds, among the baselines.
+    """
     lines = [
         Line(
             FinalText(
@@ -40,7 +43,7 @@ def lines_of(answer: Answer, choices: Sequence[Choice], settings: MethodSettings
     last = lines[-1]
     if settings.complete and last.about.method == "reconciled":
         about = last.about.model_copy(update={"method": "reconciled_complete"})
-        lines.append(Line(about, last.choice))
+        lines = [*(lines if settings.baselines else lines[:-1]), Line(about, last.choice)]
     return lines
 
 
@@ -52,8 +55,10 @@ async def write_line(
     if about.method == "simulrag":
         kept = keep(answer.claims, choice.selected, choice.kappa, settings.centrality)
         claims, chosen = answer.claims, set(choice.selected)
-        texts = [claims[i].told if i in chosen else claims[i].text for i in kept]
-        if settings.verify_by != "model":
+        if settings.verify_by in ("model", "both"):
+            texts = [claims[i].updated_text if i in chosen else claims[i].text for i in kept]
+        else:
+            texts = [claims[i].told if i in chosen else claims[i].text for i in kept]
             sure = {i for i in chosen if (v := claims[i].verdict) and v.status in DECIDED}
             pairs = zip(kept, texts, strict=True)
             texts = [text if i in sure else f"{text} (not checked)" for i, text in pairs]

@@ -1,7 +1,6 @@
 """Merging, support and subjects by one call over all claim sets (``answer.merging: joint``).
 
-It stands in for m - 1 merges, m entailments and the grouping. Whether it finds the same is a
-question for ``simulrag agreement``; the default stays the tree.
+It stands in for m - 1 merges, m entailments and the grouping.
 """
 
 from __future__ import annotations

@@ -112,17 +112,16 @@ def vote_confidence(subjects: Sequence[Subject], support: Support, claims: int) 
     return confidence
 
 
-def uncertainty(
-    subject: Subject, support: Support, combine: Literal["largest", "sum"] = "largest"
-) -> float:
-    """A subject's uncertainty in nats, from its facets' entropies; a claim that excludes no other
-    is asked by itself (said or not)."""
-    entropies = [
+def uncertainty(subject: Subject, support: Support) -> float:
+    """A subject's uncertainty in nats: the largest of its facets' entropies.
+
+    A claim that excludes no other is asked by itself (said or not).
+    """
+    return max(
         vote_entropy(support, group)
         for facet in subject.facets
         for group in ([facet.claims] if facet.exclusive else [(claim,) for claim in facet.claims])
-    ]
-    return sum(entropies) if combine == "sum" else max(entropies)
+    )
 
 
 def settle(

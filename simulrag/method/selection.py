@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from simulrag.errors import InputError
 from simulrag.records import DECIDED, Answer, Claim
 
-SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba", "expected"]
+SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba"]
 METHODS: tuple[SelectionMethod, ...] = get_args(SelectionMethod)
 
 
@@ -28,7 +30,6 @@ class Candidates:
     verification. None in ``verbalized`` or ``boundary`` means that it was not asked: such a claim
     cannot be selected by it. ``checkable``: the question has evidence to verify against; a claim
     without it counts in the pool that the budget is a share of, and is selected by no method.
-    ``gain``: what verifying each claim is expected to mend; empty where that was not learnt.
     """
 
     question: Sequence[str]
@@ -36,7 +37,6 @@ class Candidates:
     verbalized: Sequence[float | None]
     boundary: Sequence[bool | None]
     checkable: Sequence[bool]
-    gain: Sequence[float] = ()
 
     def __len__(self) -> int:
         return len(self.question)
@@ -49,7 +49,6 @@ class Candidates:
             verbalized=[self.verbalized[i] for i in indices],
             boundary=[self.boundary[i] for i in indices],
             checkable=[self.checkable[i] for i in indices],
-            gain=[self.gain[i] for i in indices] if self.gain else (),
         )
 
 
@@ -120,13 +119,17 @@ def select_among(
 
 @dataclass(frozen=True)
 class SubjectCandidates:
-    """The subjects of one question: each one's uncertainty in nats, and whether it may be selected.
+    """The subjects of one question, an entry a subject, and what a budget there is a share of.
 
-    ``within_reach``: the question has evidence, and the simulator could check one of its claims.
+    ``uncertainty``: in nats. ``within_reach``: the question has evidence, and the simulator could
+    check one of the subject's claims. ``costs``: how many claims verifying it sends. ``claims``:
+    how many the question has.
     """
 
     uncertainty: tuple[float, ...] = ()
     within_reach: tuple[bool, ...] = ()
+    costs: tuple[int, ...] = ()
+    claims: int = 0
 
 
 def select_subjects(
@@ -139,8 +142,10 @@ def select_subjects(
 ) -> list[tuple[int, ...]]:
     """UE+SBA by subjects: for every question the most uncertain ones within reach, ascending.
 
-    The budget is a share of each question's subjects, or of all of them; ``tau`` takes those of a
-    greater uncertainty in its place. Ties are broken by a shuffle that ``seed`` fixes.
+    The budget is a share of each question's claims, or of all of them, and a subject costs the
+    claims that it sends: one that is dearer than what is left is passed over, a cheaper one behind
+    it still taken, one that sends none never. ``tau`` takes the subjects of a greater uncertainty
+    in its place. Ties are broken by a shuffle that ``seed`` fixes.
     """
     flat = [(q, s) for q, own in enumerate(questions) for s in range(len(own.uncertainty))]
     eligible = [
@@ -154,16 +159,24 @@ def select_subjects(
         for question, subject in eligible:
             if questions[question].uncertainty[subject] > tau:
                 chosen[question].append(subject)
-    elif pool == "domain":
-        for question, subject in eligible[: budget_count(budget_percent, len(flat))]:
+        return [tuple(sorted(subjects)) for subjects in chosen]
+    purses = range(len(questions)) if pool == "question" else [0] * len(questions)
+    claims = Counter[int]()
+    for purse, own in zip(purses, questions, strict=True):
+        claims[purse] += own.claims
+    left = {purse: budget_count(budget_percent, count) for purse, count in claims.items()}
+    for question, subject in eligible:
+        cost = questions[question].costs[subject]
+        if 0 < cost <= left[purses[question]]:
+            left[purses[question]] -= cost
             chosen[question].append(subject)
-    else:
-        for question, subject in eligible:
-            if len(chosen[question]) < budget_count(
-                budget_percent, len(questions[question].uncertainty)
-            ):
-                chosen[question].append(subject)
     return [tuple(sorted(subjects)) for subjects in chosen]
+
+
+def in_development(question_id: str, share: float) -> bool:
+    """Whether a question belongs to the development part, by the hash of its id."""
+    digest = hashlib.sha256(f"development {question_id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64 < share
 
 
 def confidence_before(claim: Claim, centrality: str = "closeness") -> float:
@@ -200,7 +213,7 @@ def select_by_budget(
 
     - ``random``: any claims; ``verbalized``: the lowest verbalized confidence; ``uncertainty``: the
       lowest centrality; ``ue_sba``: the lowest centrality among claims inside the simulator's
-      boundary; ``expected``: the largest expected gain.
+      boundary.
 
     The budget is a share of all claims pooled, or with ``per_question`` of each question's own.
     Every method spends the same count unless fewer claims are eligible. Ties are broken by a
@@ -210,8 +223,6 @@ def select_by_budget(
     eligible = order[_eligible(candidates, method)[order]]
     if method != "random":
         given = candidates.verbalized if method == "verbalized" else candidates.confidence
-        if method == "expected":
-            given = [-value for value in candidates.gain] or [0.0] * len(candidates)
         scores = np.array([value or 0.0 for value in given])
         eligible = eligible[np.argsort(scores[eligible], kind="stable")]
     left = _budgets(candidates, budget_percent, per_question)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simulrag.records import Centrality
 
-Merging = Literal["chain", "tree"]
+Merging = Literal["joint", "tree", "chain"]
 
 
 class ClaimsPerCall(BaseModel):
@@ -26,7 +26,7 @@ class ClaimsPerCall(BaseModel):
         default=20, ge=1, le=200, description="claims in one verification call; 1: each"
     )
     verbalized: int = Field(
-        default=1, ge=1, le=200, description="claims in one call for stated confidence; 1: each"
+        default=20, ge=1, le=200, description="claims in one call for stated confidence; 1: each"
     )
 
 
@@ -36,9 +36,9 @@ class MethodSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     method: Literal["paper", "reconciled"] = Field(
-        default="paper",
+        default="reconciled",
         description="paper: as published; reconciled: claims grouped by what they are about, one "
-        "voice each (the paper's answers are then written beside it)",
+        "voice each",
     )
     samples: int = Field(
         default=5, ge=1, le=100, description="m, closed-book answers drawn for each question"
@@ -50,27 +50,29 @@ class MethodSettings(BaseModel):
     centrality: Centrality = Field(
         default="closeness", description="centrality that scores a claim's confidence"
     )
-    merging: Merging | Literal["joint"] = Field(
-        default="tree",
-        description="chain: claim sets one after another; tree: in pairs, a shorter chain; joint: "
-        "all at once, with what they support and are about (of baselines: the tree)",
+    merging: Merging = Field(
+        default="joint",
+        description="joint: all claim sets at once, with what they support and are about (of "
+        "baselines: the tree); tree: in pairs, as the authors do; chain: one after another",
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
     verify: Literal["all", "selected"] = Field(
         default="all",
         description="verify every claim (experiments: budgets then cost no call) or the selected",
     )
-    verify_by: Literal["model", "point", "range"] = Field(
-        default="model",
+    verify_by: Literal["model", "point", "range", "both"] = Field(
+        default_factory=lambda given: "model" if given["method"] == "paper" else "both",
         description="model: verdicts as a model reads the evidence; point, range: it names the "
-        "output that a claim is about, and arithmetic compares with its value, or its range",
+        "output that a claim is about, and arithmetic compares with its value, or its range; both "
+        "(default of reconciled): as read, with the value of point behind what holds",
     )
     verbalized: bool = Field(
         default=True, description="ask for the verbalized-confidence baseline too"
     )
     baselines: bool = Field(
         default=True,
-        description="write closed-book, input-layer and output-layer RAG answers to compare with",
+        description="write answers to compare with: closed-book, input-layer and output-layer RAG, "
+        "and beside the reconciled ones the paper's",
     )
     final_budgets_percent: tuple[float, ...] = Field(
         default=(25, 100),
@@ -79,7 +81,7 @@ class MethodSettings(BaseModel):
         description="shares of all claims that may be verified; a final answer is written at each",
     )
     pool: Literal["domain", "question"] = Field(
-        default="domain", description="what the budget is a share of"
+        default="question", description="whose claims the budget is a share of"
     )
     tau: float | None = Field(
         default=None, ge=0, description="select claims of lower confidence instead of by budget"
@@ -91,22 +93,9 @@ class MethodSettings(BaseModel):
         default=False, description="write each final answer without kappa as well, to compare"
     )
     complete: bool = Field(
-        default=False,
+        default=True,
         description="reconciled: say too what the question asks for, the evidence says and no "
         "answer claimed; a line of its own",
-    )
-    subject_uncertainty: Literal["largest", "sum"] = Field(
-        default="largest", description="a subject's uncertainty from its facets' entropies"
-    )
-    select_by: Literal["uncertainty", "expected_change"] = Field(
-        default="uncertainty",
-        description="reconciled: subjects by their uncertainty, or by what a call is expected to "
-        "mend, learnt on the development part (needs verify: all); tau is then the least gain",
-    )
-    subject_claims: Literal["all", "speaking"] = Field(
-        default="all",
-        description="what verifies a selected subject: all of its claims, or those that would "
-        "speak for it",
     )
     kappa_development: float = Field(
         default=0.2,
@@ -132,17 +121,27 @@ class MethodSettings(BaseModel):
             raise ValueError("a budget is named twice")
         return tuple(sorted(budgets))
 
-    def for_one_question(self) -> MethodSettings:
-        """The same for a question asked by itself: all within reach is verified, none compared."""
+    def by(self, method: Literal["paper", "reconciled"]) -> MethodSettings:
+        """The same by another method, verified in its own way unless by arithmetic alone."""
+        if method == self.method:
+            return self
+        own = self.verify_by in ("model", "both")
+        given = self.model_dump(exclude={"verify_by"} if own else None) | {"method": method}
+        return MethodSettings.model_validate(given)
+
+    def for_one_question(self, budget_percent: float = 100.0) -> MethodSettings:
+        """The same for a question asked by itself: what the budget buys is verified, none compared.
+
+        At 100 % that is every claim, or what speaks for every subject, within reach.
+        """
         return self.model_copy(
             update={
                 "verify": "selected",
                 "pool": "question",
                 "verbalized": False,
                 "baselines": False,
-                "final_budgets_percent": (100.0,),
+                "final_budgets_percent": (budget_percent,),
                 "without_kappa": False,
                 "complete": self.method == "reconciled",
-                "select_by": "uncertainty",
             }
         )

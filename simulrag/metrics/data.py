@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simulrag.judging.people.labels import Key, Settled
+from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
 from simulrag.metrics.money import Pricing, no_prices
@@ -21,7 +22,7 @@ from simulrag.metrics.names import FINAL, SIMULRAG
 from simulrag.metrics.pool import ClaimPool, LabelLookup
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.topics import Topic
-from simulrag.records import FinalClaims, FinalMethod, FinalText, ToolCall, Usage
+from simulrag.records import FinalClaims, FinalMethod, FinalText, Standing, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +54,19 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A baseline's final answer: its line, its own usage, the share of verdicts it made use of."""
+    """A baseline's final answer: its line, its own usage, and how many claims it verified."""
 
     line: FinalLine
     usage: Mapping[str, Usage]
-    verified: float
+    sent: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A question with an answer, complete or failed.
 
-    ``line``: SimulRAG's own; ``verified``: the share of the question's verdicts that its selection
-    made use of, ``verdicts`` how many there are; ``from_first``: the share of the claims that the
-    first sample made.
+    ``line``: SimulRAG's own; ``sent``: how many claims it verified; ``from_first``: how many claims
+    the first sample made.
     """
 
     question_id: str
@@ -77,9 +77,8 @@ class Answered:
     retrieved: Retrieved | None
     usage: Mapping[str, Usage]
     simulator_runs: int
-    verdicts: int
-    verified: float
-    from_first: float
+    sent: int
+    from_first: int
     baselines: tuple[Written, ...]
 
 
@@ -163,6 +162,9 @@ class DomainData:
     ``judge``: the judge's labels; ``settled``: what people say. ``scenarios``: how many distinct
     ones the answers have; a question's index among them is ``Answered.scenario``. ``topics``: what
     its claims are about. ``exported``: what the exports of calls say, by stage.
+    ``claims_per_call`` and ``merging``: how the answers were made. ``standings``: of a reconciled
+    line, by standing, how many of its statements are labelled true, false, undecided or not at
+    all: an array of questions x 4.
     """
 
     domain: str
@@ -179,6 +181,9 @@ class DomainData:
     topics: tuple[Topic, ...] = ()
     exported: Mapping[str, Exported] = field(default_factory=dict)
     pricing: Pricing = no_prices
+    claims_per_call: ClaimsPerCall = field(default_factory=ClaimsPerCall)
+    standings: Mapping[FinalLine, Mapping[Standing, Floats]] = field(default_factory=dict)
+    merging: Merging = "joint"
 
     @cached_property
     def weights(self) -> Floats:

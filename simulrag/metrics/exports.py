@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulrag.errors import InputError
-from simulrag.records import Answer, Usage
+from simulrag.records import Usage
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,29 +20,8 @@ UNCOUNTED = "the tokens of these replies were not counted (they came by files)"
 ModelName = tuple[str, str, str]
 """Provider, named endpoint, model: what a call's key names."""
 
-_TASK_OF_REPLY = {
-    "ToolCalls": "tool_calls",
-    "Decomposition": "decompose",
-    "ClaimPairs": "merge",
-    "Entailment": "entailment",
-    "Verbalized": "verbalized",
-    "Boundary": "boundary",
-    "BoundaryBatch": "boundary_batch",
-    "Verification": "verify",
-    "VerificationBatch": "verify_batch",
-    "SubjectsReply": "subjects",
-    "JointReply": "joint",
-}
-"""The task of the answer stage that asks for a reply with this schema title."""
-
-_WRITER = {
-    "simulrag": "final",
-    "reconciled": "final_reconciled",
-    "reconciled_complete": "final_reconciled",
-}
-"""The task that writes a method's answer from claims."""
-
 _NAMES = ("provider", "endpoint", "model")
+_TASK = "task"
 
 
 @dataclass(frozen=True)
@@ -78,72 +57,37 @@ class ModelCalls:
 
 @dataclass(frozen=True)
 class Exported:
-    """A stage's export of calls. ``tasks``: estimates by task, of tasks that could be told."""
+    """A stage's export of calls. ``tasks``: estimates by task, of rows that name theirs."""
 
     models: tuple[ModelCalls, ...]
     tasks: Mapping[str, Estimated]
 
 
-@dataclass
-class TextTasks:
-    """Which task wrote a plain text: replies without a schema are told by their texts.
-
-    A task has one system message, so a few answers are enough: their texts say which message
-    belongs to which task.
-    """
-
-    answers: int = 20
-    tasks: dict[str, str] = field(default_factory=dict)
-
-    def see(self, answer: Answer) -> None:
-        """Note an answer's texts, of the first few answers."""
-        if self.answers <= 0 or answer.failure is not None:
-            return
-        self.answers -= 1
-        for text in answer.closed_book:
-            self.tasks.setdefault(text, "closed_book")
-        for baseline in answer.baselines:
-            self.tasks.setdefault(baseline.text, _WRITER.get(baseline.method, baseline.method))
-        self.tasks.setdefault(answer.final, _WRITER[answer.method])
-
-
-def read_export(path: Path, texts: TextTasks | None = None) -> Exported:
+def read_export(path: Path) -> Exported:
     """Usage and estimates of an export, read in parts. Raises InputError for another file."""
     import polars as pl
 
     request, usage, response = pl.col("request"), pl.col("usage"), pl.col("response")
     messages = pl.Struct({"messages": pl.List(pl.Struct({"content": pl.String}))})
     length = pl.element().struct.field("content").str.len_chars()
-    known = {} if texts is None else texts.tasks
-    reply = response.str.json_path_match("$").str.strip_chars()
     columns = [
         *(request.str.json_path_match(f"$.{name}").fill_null("").alias(name) for name in _NAMES),
         *(
             usage.str.json_path_match(f"$.{name}").cast(pl.Int64).fill_null(0).alias(name)
             for name in Usage.model_fields
         ),
-        request.str.json_path_match("$.schema.title").alias("title"),
-        request.str.json_path_match("$.messages[0].content").alias("system"),
         request.str.json_decode(messages).struct[0].list.eval(length).list.sum().alias("asked"),
-        reply.str.len_chars().alias("said"),
-        reply.replace_strict(known, default=None, return_dtype=pl.String).alias("task"),
+        response.str.json_path_match("$").str.strip_chars().str.len_chars().alias("said"),
     ]
     try:
+        scan = pl.scan_parquet(path)
+        told = pl.col(_TASK) if _TASK in scan.collect_schema() else pl.lit("").alias(_TASK)
         frame = (
-            pl.scan_parquet(path)
-            .filter(pl.col("kind") == "model")
-            .select(columns)
-            .group_by(
-                *_NAMES,
-                "title",
-                pl.when(pl.col("title").is_null()).then(pl.col("system")).alias("system"),
-            )
-            .agg(
-                pl.col("asked", "said", *Usage.model_fields).sum(),
-                pl.len().alias("rows"),
-                pl.col("task").drop_nulls().mode().sort().first(),
-            )
-            .sort(*_NAMES, "title", "task", "rows")
+            scan.filter(pl.col("kind") == "model")
+            .select(*columns, told)
+            .group_by(*_NAMES, _TASK)
+            .agg(pl.col("asked", "said", *Usage.model_fields).sum(), pl.len().alias("rows"))
+            .sort(*_NAMES, _TASK)
             .collect(engine="streaming")
         )
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -165,7 +109,6 @@ def _exported(frame: pl.DataFrame) -> Exported:
         )
         before = models.get(name, ModelCalls(name, Usage(), Estimated(0, 0.0, 0.0)))
         models[name] = ModelCalls(name, before.usage + usage, before.estimated + estimated)
-        task = _TASK_OF_REPLY.get(row["title"]) if row["title"] else row["task"]
-        if task is not None:
+        if task := row[_TASK]:
             tasks[task] = tasks.get(task, Estimated(0, 0.0, 0.0)) + estimated
     return Exported(tuple(models.values()), tasks)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
+from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.asked import Asks, asks_of, stated
 from simulrag.metrics.consistency import contradictions
 from simulrag.metrics.data import (
@@ -19,13 +22,23 @@ from simulrag.metrics.data import (
     Retrieved,
     Written,
 )
-from simulrag.metrics.exports import Exported, TextTasks
+from simulrag.metrics.exports import Exported
+from simulrag.metrics.intervals import Floats
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import LabelLookup, PoolBuilder
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.topics import Topic, topics_of
 from simulrag.models.replies import Template
-from simulrag.records import Answer, FinalClaims, Question, claim_hash, final_answers
+from simulrag.records import (
+    Answer,
+    FinalClaims,
+    LabelValue,
+    Question,
+    Standing,
+    Statement,
+    claim_hash,
+    final_answers,
+)
 
 
 def asked_of(question: Question) -> Asked:
@@ -54,14 +67,17 @@ def collect(
     judge: LabelLookup,
     templates: Mapping[str, Template] | None = None,
     settled: Mapping[Key, Settled] | None = None,
-    exported: Callable[[TextTasks], Mapping[str, Exported]] | None = None,
+    exported: Mapping[str, Exported] | None = None,
     pricing: Pricing = no_prices,
+    claims_per_call: ClaimsPerCall = ClaimsPerCall(),  # noqa: B008 immutable
+    merging: Merging = "joint",
 ) -> DomainData:
     """A domain's data from its records, each read once and let go.
 
     ``templates`` of the questions, by id: without them nobody knows which values are asked.
     ``settled``: labels by people, which override the judge's; those of other questions count
-    nowhere. ``exported`` reads the exports of calls, by stage, once the answers' texts were seen.
+    nowhere. ``exported``: the exports of calls, by stage. ``claims_per_call`` and ``merging``: how
+    the answers were made, which decides what a method by itself would cost.
     Raises InputError for records that contradict each other or do not belong together.
     """
     asks: dict[str, Asks] = {}
@@ -74,11 +90,9 @@ def collect(
     ids = {one.question_id for one in asked}
     people = {key: one for key, one in (settled or {}).items() if key[0] in ids}
     labels = {**judge, **{key: one.label for key, one in people.items()}}
-    texts = TextTasks()
     gathering = _Gathering(asked, asks, labels, PoolBuilder(settings.centralities))
     for answer in answers:
         gathering.add(answer)
-        texts.see(answer)
     for question, _ in judge:
         if question not in gathering.place:
             raise InputError(_stranger("labels", question))
@@ -98,8 +112,11 @@ def collect(
         settled=people,
         labels_missing=sum(labels.get(key) is None for key in wanted),
         labels_unknown=sum(key[0] in gathering.place and key not in seen for key in labels),
-        exported=exported(texts) if exported is not None else {},
+        exported=exported or {},
         pricing=pricing,
+        claims_per_call=claims_per_call,
+        merging=merging,
+        standings=gathering.standings(),
     )
 
 
@@ -125,6 +142,7 @@ class _Gathering:
         self.failed_texts: set[Key] = set()
         self._written: list[dict[FinalLine, tuple[int, int]]] = []
         self._finals: dict[FinalLine, dict[int, Counted]] = {}
+        self._standings: dict[FinalLine, dict[int, dict[Standing, list[int]]]] = {}
 
     def add(self, answer: Answer) -> None:
         name = answer.question_id
@@ -144,6 +162,10 @@ class _Gathering:
             self.pool.add(answer, self.labels, place, scenario)
             named = self.pool.centralities
             self.topics += topics_of(answer, self.labels, named, place, scenario)
+            for final in final_answers(answer):
+                if final.statements:
+                    found = self._standings.setdefault(FinalLine.of(final), {})
+                    found[place] = _standings(answer, final.statements, self.labels)
         self.answers.append(_answered(answer, scenario))
         self._written.append(
             {
@@ -196,6 +218,17 @@ class _Gathering:
         known = [one for one in written if replace(one, kappa=None) == line]
         return known[0] if len(known) == 1 else line
 
+    def standings(self) -> dict[FinalLine, dict[Standing, Floats]]:
+        """Arrays over all answers, in order."""
+        found: dict[FinalLine, dict[Standing, Floats]] = {}
+        for line, of_line in self._standings.items():
+            for place, counts in of_line.items():
+                for standing, row in counts.items():
+                    arrays = found.setdefault(line, {})
+                    nothing = np.zeros((len(self.answers), len(_LABELS)))
+                    arrays.setdefault(standing, nothing)[place] = row
+        return found
+
     def final_counts(self) -> dict[FinalLine, FinalCounts]:
         """Arrays over all answers, in order."""
         nothing = [
@@ -207,15 +240,32 @@ class _Gathering:
         }
 
 
+_LABELS: tuple[LabelValue | None, ...] = ("true", "false", "undecided", None)
+
+
+def _standings(
+    answer: Answer, statements: Sequence[Statement], labels: LabelLookup
+) -> dict[Standing, list[int]]:
+    """By standing, how many statements have each of ``_LABELS``.
+
+    A checked statement may have the simulator's value behind it, which its claim has not.
+    """
+    counts: dict[Standing, list[int]] = {}
+    for one in statements:
+        own = one.claim is None or one.standing == "corrected"
+        text = one.text if own else answer.claims[one.claim or 0].text
+        label = labels.get((answer.question_id, claim_hash(text)))
+        counts.setdefault(one.standing, [0] * len(_LABELS))[_LABELS.index(label)] += 1
+    return counts
+
+
 def _answered(answer: Answer, scenario: int) -> Answered:
     retrieval = answer.retrieval
     claims = answer.claims
-    verdicts = sum(claim.verdict is not None for claim in claims)
     first = sum(any(sample == 0 for sample, _ in claim.sources) for claim in claims)
 
-    def share(selected: tuple[int, ...]) -> float:
-        used = sum(claims[index].verdict is not None for index in selected)
-        return used / verdicts if verdicts else 0.0
+    def sent(selected: tuple[int, ...]) -> int:
+        return sum(claims[index].verdict is not None for index in selected)
 
     samples = max(1, len(answer.closed_book))
     return Answered(
@@ -231,14 +281,13 @@ def _answered(answer: Answer, scenario: int) -> Answered:
         ),
         usage=answer.usage,
         simulator_runs=answer.simulator_runs,
-        verdicts=verdicts,
-        verified=share(answer.selected),
-        from_first=first / len(claims) if claims else 0.0,
+        sent=sent(answer.selected),
+        from_first=first,
         baselines=tuple(
             Written(
                 FinalLine.of(text),
                 text.usage,
-                share(text.selected),
+                sent(text.selected),
             )
             for text in answer.baselines
         ),

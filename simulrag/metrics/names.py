@@ -14,13 +14,12 @@ VERBALIZED = "Verbalized"
 VERBALIZED_BY_CENTRALITY = "Verbalized, centrality rank"
 UNCERTAINTY = "Uncertainty"
 UE_SBA = "UE+SBA"
-EXPECTED = "Expected change"
 NO_RAG = "no-RAG"
 ALL_RAG = "all-RAG"
 
 BASELINES = (RANDOM, VERBALIZED, UNCERTAINTY)
 """What UE+SBA is compared with at the claim level."""
-BUDGETED = (*BASELINES, UE_SBA, EXPECTED)
+BUDGETED = (*BASELINES, UE_SBA)
 """The claim-level methods that a table shows at each budget."""
 
 SELECTION: dict[str, SelectionMethod] = {
@@ -29,7 +28,6 @@ SELECTION: dict[str, SelectionMethod] = {
     VERBALIZED_BY_CENTRALITY: "verbalized",
     UNCERTAINTY: "uncertainty",
     UE_SBA: "ue_sba",
-    EXPECTED: "expected",
 }
 """How each of them selects claims."""
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulrag.method.expecting import Chances, in_development
 from simulrag.method.selection import Candidates, Selection, select_by_budget
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import Floats
 from simulrag.metrics.names import (
     ALL_RAG,
     BUDGETED,
-    EXPECTED,
     NO_RAG,
     RANDOM,
     SELECTION,
@@ -31,10 +28,6 @@ from simulrag.metrics.table import Measurement
 
 NO_VERBALIZED = "verbalized confidence was not asked"
 NO_BOUNDARY = "the simulator boundary was not asked"
-NOT_LEARNT = "no question falls into the development part"
-DEVELOPMENT = 0.2
-"""Share of the questions, by hash, that the chance of a change is learnt on."""
-_LEVELS = 5
 
 
 @dataclass(frozen=True)
@@ -68,35 +61,9 @@ def plans_of(data: DomainData) -> Mapping[str, tuple[Setting, ...]]:
     """Every line of the table, by centrality and, where the answers voted, by votes."""
     shared: dict[tuple[str, int, int], Selection] = {}
     return {
-        centrality: tuple(
-            _plan(data.pool, data.settings, centrality, shared, expected_gains(data, centrality))
-        )
+        centrality: tuple(_plan(data.pool, data.settings, centrality, shared))
         for centrality in data.pool.confidence
     }
-
-
-def development(data: DomainData) -> NDArray[np.bool_]:
-    """Which questions, an entry an answer, the chance of a change is learnt on."""
-    return np.array([in_development(one.question_id, DEVELOPMENT) for one in data.answers], bool)
-
-
-def expected_gains(data: DomainData, centrality: str) -> tuple[float, ...]:
-    """For each claim the chance that its verification makes it true; empty where none is learnt.
-
-    By fifths of the confidence and by the boundary, learnt from the labels before and after on the
-    development questions' claims alone.
-    """
-    pool = data.pool
-    learnt = pool.usable & development(data)[pool.question]
-    if not learnt.any():
-        return ()
-    confidence = pool.confidence[centrality]
-    ends = np.quantile(confidence, np.arange(1, _LEVELS) / _LEVELS)
-    levels = list(zip(np.searchsorted(ends, confidence), pool.boundary.tolist(), strict=True))
-    mended = (pool.before != TRUE) & (pool.after == TRUE) & pool.decided
-    seen = ((levels[at], bool(mended[at])) for at in np.flatnonzero(learnt))
-    chances = Chances.fitted(seen)
-    return tuple(chances.of(level) for level in levels)
 
 
 def _plan(
@@ -104,9 +71,8 @@ def _plan(
     settings: MetricSettings,
     centrality: str,
     shared: dict[tuple[str, int, int], Selection],
-    gains: tuple[float, ...],
 ) -> Iterator[Setting]:
-    candidates = replace(pool.candidates(centrality), gain=gains)
+    candidates = pool.candidates(centrality)
     confidence, stated = pool.confidence[centrality], stated_scores(pool)
 
     def chosen(method: str, budget: int, seed: int) -> Selection:
@@ -124,8 +90,6 @@ def _plan(
             reason = NO_VERBALIZED
         if method == UE_SBA and not pool.boundary_asked:
             reason = NO_BOUNDARY
-        if method == EXPECTED and not gains:
-            reason = NOT_LEARNT
         if pool.partly_verified:
             reason = PARTLY_VERIFIED
         seeds = settings.random_seeds if method == RANDOM else 1

@@ -7,7 +7,8 @@ undefined, and ``reason`` says why; where only the interval is missing, ``reason
 What the families hold (``method``: the names of ``simulrag.metrics.names``):
 
 coverage
-    questions, completed, claims, labels_missing, labels_unknown, replayed: counts in ``value``.
+    questions, completed, claims, labels_missing, labels_unknown, replayed, with_evidence: counts in
+    ``value``.
 claims
     f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
     method, budget_percent, centrality (or "votes", where the answers voted), undecided.
@@ -16,11 +17,14 @@ subjects
     "votes"), undecided.
 answers
     informativeness, factuality, factuality_per_question, completeness, and a question
-    undecided_claims (the reference does not settle them), words and claims_sent (to verification),
-    and where it was asked what the claims are about, contradictions a question
+    false_claims, undecided_claims (the reference does not settle them), words and claims_sent (to
+    verification), and where it was asked what the claims are about, contradictions a question
     and contradicted (the share of answers), by method, samples (m), budget_percent (of
-    SimulRAG, which verifies a share of all claims; reconciled: of all subjects), kappa (0: written
-    without it), undecided, failures.
+    SimulRAG, which verifies a share of all claims), kappa (0: written without it), undecided,
+    failures.
+standings
+    true, false, undecided and unlabelled statements of a reconciled answer in ``value``, and
+    true_share, by method, budget_percent and level (the standing).
 comparisons
     A method minus ``baseline``: a row with unit "difference", with p and p_holm, and one with unit
     "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
@@ -48,7 +52,8 @@ cost
     "simulator"; the step "all" is their sum.
 method_cost
     The same for what one method needs by itself: level "claim" by method and budget_percent, level
-    "answer" by method, samples, budget_percent and kappa.
+    "answer" by method, samples, budget_percent and kappa, with chain (calls that wait for one
+    another) of the step "all".
 spending
     calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
 agreement

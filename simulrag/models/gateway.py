@@ -149,7 +149,7 @@ class Gateway:
 
         try:
             made = None if self.settings.replay else call
-            answer = await self._cache.get_or_call("model", key, made)
+            answer = await self._cache.get_or_call("model", key, made, task=request.task)
         except NotStored:
             raise self.missed(request.task, key) from None
         self._forget(from_batch)

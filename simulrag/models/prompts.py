@@ -1,4 +1,4 @@
-"""Prompts are files: ``prompts/<set>/<task>.md.j2``, a system part and a user part.
+"""Prompts are files: ``prompts/<task>.md.j2``, a system part and a user part.
 
 A line ``=== user`` parts the two. Sections that data is put into carry tags (``<question>``), so
 that a reader, human or model, sees where the data begins and ends. Data cannot end them: what
@@ -18,26 +18,24 @@ from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.base import Message
 
 SEPARATOR = "=== user\n"
-COMMON = "common"
-DEFAULT_SET = "first"
 _SUFFIX = ".md.j2"
 _CLOSING = re.compile(r"</([a-z_]+)>")
 
 
 class Prompts:
-    """The prompt templates of a set, beside those that all sets share.
+    """The prompt templates of a folder; those of a folder of one's own in it override by name.
 
-    A template is looked for in ``folder/<set>``, then in ``folder/common``: a set adds prompts to
-    the common ones, or overrides them, by name. Raises InputError for a set that is not there.
+    A template is looked for in ``folder/<overrides>`` first. Raises InputError where there is no
+    such folder.
     """
 
-    def __init__(self, folder: Path, set: str = DEFAULT_SET) -> None:
-        if not (folder / set).is_dir():
-            known = sorted(p.name for p in folder.glob("*/") if p.is_dir() and p.name != COMMON)
-            there = f"there are: {', '.join(known)}" if known else "no set is there"
-            raise InputError(f"no set of prompts '{set}' in {folder}; {there}")
-        self._folder = folder
-        self._set = set
+    def __init__(self, folder: Path, overrides: str | None = None) -> None:
+        if overrides is not None and not (folder / overrides).is_dir():
+            raise InputError(
+                f"params.yaml: prompts: there is no folder {folder / overrides}; make it and copy "
+                f"what you want to change from {folder} into it, or set prompts: null"
+            )
+        self._places = (folder,) if overrides is None else (folder / overrides, folder)
 
     def tasks(self) -> list[str]:
         """Every task that has a prompt, sorted."""
@@ -54,13 +52,13 @@ class Prompts:
                 )
 
     def render(self, task: str, **values: object) -> tuple[Message, ...]:
-        """The messages of a task's prompt. Raises InputError where the set has none."""
+        """The messages of a task's prompt. Raises InputError where there is none."""
         try:
             text = self._environment.get_template(f"{task}{_SUFFIX}").render(**values)
         except TemplateNotFound as error:
             raise InputError(
-                f"no prompt '{error.name}' in {self._folder / self._set}, nor in {COMMON}/ beside "
-                f"it; there are: {', '.join(self.tasks())}"
+                f"no prompt '{error.name}' in {' or '.join(map(str, self._places))}; there are: "
+                f"{', '.join(self.tasks())}"
             ) from None
         text = re.sub(r"\n{3,}", "\n\n", text)
         if SEPARATOR not in text:
@@ -72,17 +70,13 @@ class Prompts:
         )
 
     def rules(self, task: str, **values: object) -> str:
-        """The part of a prompt that all requests of a stage share; "" where the set has none."""
+        """The part of a prompt that all requests of a stage share; "" where there is none."""
         for place in self._places:
             file = place / f"{task}{_SUFFIX}"
             if file.is_file():
                 head, separator, _ = file.read_text(encoding="utf-8").partition(SEPARATOR)
                 return self._environment.from_string(head).render(**values) if separator else ""
         return ""
-
-    @property
-    def _places(self) -> tuple[Path, ...]:
-        return self._folder / self._set, self._folder / COMMON
 
     @cached_property
     def _environment(self) -> Environment:
@@ -121,7 +115,7 @@ class Prompts:
         )
 
 
-def packaged_prompts(set: str = DEFAULT_SET) -> Prompts:
+def packaged_prompts() -> Prompts:
     """The prompts that come with the package: the folder ``prompts`` beside ``simulrag``.
 
     It lies there in a clone and in an installed wheel alike. Raises EnvironmentFault where it does
@@ -130,4 +124,4 @@ def packaged_prompts(set: str = DEFAULT_SET) -> Prompts:
     folder = Path(__file__).resolve().parents[2] / "prompts"
     if not folder.is_dir():
         raise EnvironmentFault(f"the prompts are missing at {folder}; install simulrag again")
-    return Prompts(folder, set)
+    return Prompts(folder)

@@ -138,7 +138,7 @@
     return section("Claim graph", ...drawn);
   }
 
-  const verified = (budget) => (budget === null ? "" : `, ${budget} % verified`);
+  const verified = (budget) => (budget === null ? "" : `, budget ${budget} %`);
 
   function section(title, ...children) {
     return [make("h4", "", title), ...children];

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.method.attribution.sources import Support
-from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.recipes import Recipe, recipes_of
+from simulrag.metrics.settings import MetricSettings, Undecided
 from simulrag.metrics.table import Measurement, read_table
 
 if TYPE_CHECKING:
@@ -104,6 +105,16 @@ class DomainTable:
         """The first such row."""
         return next(iter(self.rows(family, metric, **where)), None)
 
+    @property
+    def oracle(self) -> bool:
+        """Whether every complete question was answered from published evidence."""
+        completed = self.count("completed")
+        return completed > 0 and self.count("replayed") == completed
+
+    def recipes(self, undecided: Undecided) -> list[Recipe]:
+        """The ways to write an answer, with price and quality."""
+        return recipes_of((*self.rows("answers"), *self.rows("method_cost")), undecided)
+
     def count(self, metric: str) -> int:
         """A whole number of the family ``coverage``, 0 where it is not there."""
         row = self.one("coverage", metric=metric)
@@ -180,6 +191,16 @@ class Run:
     forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
     published_forms: Sequence[Mapping[str, str]] = ()
     scores: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
+
+    @property
+    def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:
+        """The domains, those that only look up published evidence apart from the others.
+
+        Where there are no others, they are all there is to show.
+        """
+        published = [domain for domain in self.domains if domain.oracle]
+        own = [domain for domain in self.domains if not domain.oracle]
+        return (own, published) if own else (published, [])
 
     @property
     def leading(self) -> dict[str, str]:

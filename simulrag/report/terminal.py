@@ -1,78 +1,139 @@
-"""The table at the end of a run: what the final answers are worth, in 80 columns."""
+"""The table at the end of a run: what each way to write an answer costs and is worth.
+
+In 80 columns.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.names import FINAL, NO_RAG, OURS, SIMULRAG
+from simulrag.metrics.names import NO_RAG, OURS
+from simulrag.metrics.recipes import QUALITY, Recipe, pooled, to_choose_from
 from simulrag.report.blocks import DASH, interval
 from simulrag.report.run import DomainTable, Run
-from simulrag.report.sections.answers import leading_finals
+from simulrag.report.sections.recipes import evidence_words, reliable_words
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
-_SHORT = {name: name.replace("-layer", "") for name in FINAL.values()}
-_SHORT |= {name: name.removeprefix(f"{SIMULRAG} ") for name in OURS[1:]}
+_COLUMNS = (
+    "calls",
+    "sent",
+    "true\nclaims",
+    "share true\n[95 %]",
+    "asked\nvalues",
+    "contra-\ndicted",
+)
 
 
-def terminal_table(run: Run) -> Table:
-    """Final answers by domain, method and budget, and how well closeness ranks claims.
+def terminal_table(run: Run, *, every: bool = False) -> Group:
+    """Each own domain with the recipes to choose from (``every``: all), then the published ones.
 
     A dash stands where a value is undefined; why, is said below and in the report.
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from rich.console import Group
+    from rich.text import Text
 
-    table = Table(
-        box=SIMPLE_HEAD,
-        title="Final answers, and how well confidence ranks claims before verification",
-        caption="\n".join(_caption(run)),
-        width=80,
-    )
-    table.add_column("domain", max_width=14, overflow="fold")
-    table.add_column("method", no_wrap=True)
-    table.add_column("m", justify="right")
-    table.add_column("true claims", justify="right")
-    table.add_column("factuality [95 %]", justify="right", no_wrap=True)
-    for domain in run.domains:
-        for name, samples, claims, factuality, strong in _lines(run, domain):
-            style = "bold" if strong else ""
-            table.add_row(domain.name, name, samples, claims, factuality, style=style)
-        auroc = domain.one("claims", method=NO_RAG, metric="auroc", **run.leading)
-        ranked = f"AUROC of {run.settings.centrality}"
-        table.add_row(domain.name, ranked, "", "", interval(auroc, places=2), end_section=True)
+    own, published = run.own_and_published
+    parts: list[Text | Table] = []
+    for domain in own:
+        heading = f"{domain.name}, oracle retrieval" if domain.oracle else domain.name
+        parts += [Text(f"\n{heading}", style="bold"), _of_domain(run, domain, every)]
+        parts += [Text(line, style="dim") for line in _below(run, domain)]
+    if published:
+        names = ", ".join(domain.name for domain in published)
+        parts += [Text("\noracle retrieval", style="bold"), Text(names, style="dim")]
+        parts.append(_of_published(run, published, every))
+        words = [
+            f"{domain.name}: {said}" for domain in published if (said := evidence_words(domain))
+        ]
+        parts += [Text(line, style="dim") for line in words]
+    parts += [Text(""), *(Text(line, style="dim") for line in _caption(run, published))]
+    return Group(*parts)
+
+
+def _of_domain(run: Run, domain: DomainTable, every: bool) -> Table:
+    table = _table()
+    recipes = domain.recipes(run.settings.undecided)
+    for recipe in recipes if every else to_choose_from(recipes):
+        cells = (
+            _number(recipe.value("calls"), 0),
+            _number(recipe.value("claims_sent"), 1),
+            _number(recipe.value("informativeness"), 1),
+            interval(recipe.found.get("factuality"), places=2),
+            _number(recipe.value("completeness"), 2),
+            _number(recipe.value("contradictions"), 1),
+        )
+        table.add_row(recipe.name, *cells, style=_style(recipe))
     return table
 
 
-def _lines(run: Run, domain: DomainTable) -> list[tuple[str, str, str, str, bool]]:
-    """Our methods at each budget from most samples, then every other line."""
-    finals = leading_finals(run, domain)
-    informative = {
-        (row.method, row.budget_percent, row.samples, row.kappa): row
-        for row in leading_finals(run, domain, "informativeness")
-    }
-    most = max((row.samples or 0 for row in finals), default=0)
-    lines = []
-    for row in finals:
-        if row.method in OURS and row.samples != most:
-            continue
-        share = "" if row.budget_percent is None else f", {row.budget_percent:g} %"
-        beside = informative.get((row.method, row.budget_percent, row.samples, row.kappa))
-        claims = DASH if beside is None or beside.value is None else f"{beside.value:.1f}"
-        without = ", no kappa" if row.kappa == 0 else ""
-        name = _SHORT.get(row.method, row.method) + share + without
-        factuality = interval(row, places=2)
-        lines.append((name, str(row.samples), claims, factuality, row.method in OURS))
-    return lines
+def _of_published(run: Run, published: Sequence[DomainTable], every: bool) -> Table:
+    table = _table()
+    recipes = [domain.recipes(run.settings.undecided) for domain in published]
+    shown = {one.name for own in recipes for one in (own if every else to_choose_from(own))}
+    for one in pooled(recipes):
+        if one.name in shown:
+            values = one.values
+            table.add_row(
+                one.name,
+                _number(values["calls"], 0),
+                _number(values["claims_sent"], 1),
+                _number(values["informativeness"], 1),
+                _number(values["factuality"], 2),
+                DASH,
+                _number(values["contradictions"], 1),
+            )
+    return table
 
 
-def _caption(run: Run) -> list[str]:
-    lines = [
-        f"undecided claims: {run.settings.undecided}; RAG sees the whole evidence, so compare it",
-        f"with {SIMULRAG} at 100 %",
-    ]
-    for domain in run.domains:
-        reasons = {row.reason for row in leading_finals(run, domain) if row.value is None}
-        lines += [f"{DASH}, {domain.name}: {reason}" for reason in sorted(reasons)]
-    return lines
+def _table() -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, width=80, padding=0, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _style(recipe: Recipe) -> str:
+    return "bold" if recipe.method in OURS else ""
+
+
+def _below(run: Run, domain: DomainTable) -> Iterator[str]:
+    yield from reliable_words(domain)
+    auroc = domain.one("claims", method=NO_RAG, metric="auroc", **run.leading)
+    if auroc is not None:
+        yield (
+            f"confidence before verification: AUROC of {run.settings.centrality} "
+            f"{interval(auroc, places=2)}"
+        )
+    if words := evidence_words(domain):
+        yield words
+    recipes = domain.recipes(run.settings.undecided)
+    rows = (one.found[name] for one in recipes for name in QUALITY if name in one.found)
+    reasons = {row.reason for row in rows if row.value is None}
+    yield from (f"{DASH}: {reason}" for reason in sorted(reasons - {""}))
+
+
+def _caption(run: Run, published: Sequence[DomainTable]) -> Iterator[str]:
+    recipes = [one for domain in run.domains for one in domain.recipes(run.settings.undecided)]
+    most = max((one.samples for one in recipes), default=1)
+    yield f"m (sampled answers) is 1 for closed book and RAG, else {most}, where nothing is said."
+    yield "calls, sent (claims to verification), true claims, contradictions: a question."
+    yield "asked values: the share of what was asked that the answer states."
+    yield f"undecided claims: {run.settings.undecided}"
+    if published:
+        questions = sum(domain.count("questions") for domain in published)
+        yield (
+            f"Oracle retrieval: {questions} published questions with their published evidence, "
+            "no interval."
+        )
+
+
+def _number(value: float | None, places: int) -> str:
+    return DASH if value is None else f"{value:.{places}f}"

@@ -24,25 +24,27 @@ KEPT = (
     "data/forms/.gitkeep",
     "data/score/.gitkeep",
 )
-FILES = ("params.yaml", "dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
+PARAMS = ROOT / "tests/params.yaml"
+FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
 SIMULRAG = (sys.executable, "-m", "flows.cli.app")
 
 
 def copy_project(folder: Path, **changes: Any) -> Path:
-    """The project's code and parameters in ``folder``; ``changes`` are dotted params keys.
+    """The project's code in ``folder``, with the parameters of tests; ``changes``: dotted keys.
 
     Urban only, unless ``domains`` is changed: one domain takes every stage's path. Code and
     recorded calls are hard links; no test writes into them.
     """
     folder.mkdir(parents=True)
+    shutil.copy(PARAMS, folder / "params.yaml")
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for name in FOLDERS:
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignore, copy_function=_link)
-    change_params(folder, **{"domains": ["urban"], "operations.prefect": "off", **changes})
+    change_params(folder, **changes)
     return folder
 
 

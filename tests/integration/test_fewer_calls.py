@@ -24,14 +24,21 @@ async def answers(folder: Path, **changes: Any) -> tuple[list[Answer], float]:
 
 
 async def test_the_same_answers_from_a_third_of_the_calls(tmp_path: Path) -> None:
-    batched, few = await answers(tmp_path / "a", verify="selected")
-    single, many = await answers(tmp_path / "b", verify="selected", claims_per_call=PER_CLAIM)
-    chain, _ = await answers(tmp_path / "c", verify="selected", merging="chain")
+    paper = {"verify": "selected", "method": "paper", "merging": "tree"}
+    batched, few = await answers(tmp_path / "a", **paper)
+    single, many = await answers(tmp_path / "b", **paper, claims_per_call=PER_CLAIM)
+    chain, _ = await answers(tmp_path / "c", **paper | {"merging": "chain"})
     assert batched == single
     assert [item.final for item in chain] == [item.final for item in batched]
     assert all(len(item.claims) == 34 and item.verified for item in batched)
     assert few <= 25
     assert many > 60
+
+
+async def test_the_default_takes_17_calls(tmp_path: Path) -> None:
+    answered, calls = await answers(tmp_path, verify="selected")
+    assert calls == 17
+    assert all(item.verified and item.statements for item in answered)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project after its label stage, and the working directory."""
     monkeypatch.chdir(tmp_path)
     made = Project(tmp_path)
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params = yaml.safe_load((ROOT / "tests/params.yaml").read_text())
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params | {"domains": ["urban"]}))
     place = made.results
     data = study(6)

@@ -12,10 +12,10 @@ from flows.params import load_params
 from flows.plan.plan import Plan, TaskPlan, make_plan, plan_text, refuse_without_budget, show_plan
 from flows.project import Project
 from simulrag.errors import BudgetMissing
-from tests.integration.projects import change_params
+from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT
 
-QUESTIONS, SAMPLES = 15, 5
+QUESTIONS, SAMPLES, CLAIMS = 15, 5, 29
 PAID = {"provider": "openai", "model": "gpt-5-mini", "paid": True}
 
 
@@ -28,9 +28,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "data/routing").mkdir()
     for name in ("recorded/benchmark-urban.parquet", "routing/none.jsonl"):
         (folder / "data" / name).symlink_to(ROOT / "data" / name)
-    for name in ("params.yaml", "prices.yaml"):
-        (folder / name).write_bytes((ROOT / name).read_bytes())
-    change_params(folder, **{"domains": ["urban"], "llm.answer": PAID})
+    (folder / "prices.yaml").write_bytes((ROOT / "prices.yaml").read_bytes())
+    (folder / "params.yaml").write_bytes(PARAMS.read_bytes())
+    change_params(folder, **{"llm.answer": PAID})
     return Project(folder)
 
 
@@ -114,12 +114,12 @@ def test_without_a_budget_the_plan_is_printed_and_the_run_refused(
 def test_the_parameters_of_a_next_recording(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Several claims a call: fewer calls for stated confidence and labels."""
+    """One claim a call: many more calls for stated confidence and labels."""
     following = tmp_path / "params.next.yaml"
     (tmp_path / "params.yaml").write_bytes(project.params.read_bytes())
     changes: dict[str, Any] = {
-        "answer.claims_per_call": {"boundary": 40, "verify": 20, "verbalized": 40},
-        "label.claims_per_call": 20,
+        "answer.claims_per_call": {"boundary": 40, "verify": 20, "verbalized": 1},
+        "label.claims_per_call": 1,
     }
     change_params(tmp_path, **changes)
     (tmp_path / "params.yaml").rename(following)
@@ -127,10 +127,16 @@ def test_the_parameters_of_a_next_recording(
     rows = {
         (row["stage"], row["task"]): row for row in json.loads(capsys.readouterr().out)["tasks"]
     }
-    assert rows["answer@urban", "verbalized_batch"]["calls"] == QUESTIONS
-    assert rows["label@urban", "label_batch"]["calls"] == QUESTIONS * 4  # 67 texts, 20 a call
-    assert ("label@urban", "label") not in rows
-    assert load_params(project.params).label.claims_per_call == 1
+    assert rows["answer@urban", "verbalized"]["calls"] == QUESTIONS * CLAIMS
+    assert rows["label@urban", "label"]["calls"] > 4 * QUESTIONS * CLAIMS
+    assert ("label@urban", "label_batch") not in rows
+    assert load_params(project.params).label.claims_per_call == 20
+
+
+def test_verdicts_by_both_are_planned_for_reading_and_for_arithmetic(plan: Plan) -> None:
+    answer = by_task(plan, "answer")
+    assert answer["verify_batch"].calls == answer["read_claims"].calls == QUESTIONS * 2
+    assert answer["joint"].calls == QUESTIONS
 
 
 def test_routing_is_planned_where_it_is_asked_for(project: Project, plan: Plan) -> None:
@@ -157,14 +163,14 @@ def test_attribution_is_planned_where_it_is_asked_for(
         make_plan(project, params.model_copy(update={"attribution": held})), "attribution"
     )
     assert {task: row.calls for task, row in expected.items()} == {
-        "chance_shown": QUESTIONS * 2 * 2  # nothing and everything shown, stated twice, 17 claims
+        "chance_shown": QUESTIONS * 2 * 2 * 2  # nothing and all shown, stated twice, 29 claims
     }
     (tmp_path / "prompts").symlink_to(ROOT / "prompts")
     (tmp_path / "data").mkdir()
     (tmp_path / "data/recorded").symlink_to(ROOT / "data/recorded")
-    for name in ("params.yaml", "prices.yaml"):
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    change_params(tmp_path, **{"domains": ["urban"], "attribution": {"domains": ["urban"]}})
+    (tmp_path / "prices.yaml").write_bytes((ROOT / "prices.yaml").read_bytes())
+    (tmp_path / "params.yaml").write_bytes(PARAMS.read_bytes())
+    change_params(tmp_path, attribution={"domains": ["urban"]})
     assert by_task(make_plan(Project(tmp_path)), "attribution") == {}
     change_params(tmp_path, attribution={"domains": ["urban"], "chances": "stated", "repeats": 1})
     known = by_task(make_plan(Project(tmp_path)), "attribution")["chance_shown"]

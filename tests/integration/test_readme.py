@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from simulrag.records import STANDINGS
 from simulrag.testing import LoopbackServer, traffic
 from tests.integration.projects import ROOT, copy_project, run
 from tests.servers.proxy import TlsProxy
@@ -102,11 +103,11 @@ def test_it_runs_from_an_empty_folder_and_never_pays_twice(
     environment = {**proxy.environment, "OPENAI_API_KEY": KEY}
     done = run_alone(tmp_path, example(), environment)
     assert done.returncode == 0, done.stderr
-    answer, *claims = done.stdout.strip().splitlines()
+    answer, *statements = done.stdout.strip().splitlines()
     assert answer
-    statuses = {line.partition(" | ")[0] for line in claims}
-    assert "contradicted" in statuses
-    assert statuses <= {"aligned", "contradicted", "indeterminate", "not checked"}
+    standings = {line.partition(" | ")[0] for line in statements}
+    assert "corrected" in standings
+    assert standings <= set(STANDINGS)
     asked = len(server.requests)
     assert asked
     assert {request.path for request in server.requests} == {"/v1/responses"}

@@ -23,7 +23,7 @@ def project(tmp_path: Path) -> tuple[Project, Params]:
     recorded = tmp_path / "data/recorded"
     recorded.mkdir(parents=True)
     shutil.copy(ROOT / "data/recorded/benchmark-climate.parquet", recorded)
-    shutil.copy(ROOT / "params.yaml", tmp_path)
+    shutil.copy(ROOT / "tests/params.yaml", tmp_path / "params.yaml")
     change_params(tmp_path, domains=["climate"])
     return Project(tmp_path), load_params(tmp_path / "params.yaml")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -148,27 +147,3 @@ def test_the_example_over_the_long_table_runs(
     shown = capsys.readouterr().out
     assert "shape: (1, 6)" in shown
     assert "SimulRAG" in shown
-
-
-@pytest.mark.parametrize(
-    ("row", "informativeness", "factuality"),
-    [
-        ("SimulRAG, 25 % of claims verified", "informativeness_at_25", "factuality_at_25"),
-        ("SimulRAG, all in reach verified", "informativeness", "factuality"),
-        ("output-layer RAG", None, "factuality_output_rag"),
-        ("input-layer RAG", None, "factuality_input_rag"),
-    ],
-)
-def test_the_table_of_the_readme_is_what_the_run_found(
-    row: str, informativeness: str | None, factuality: str
-) -> None:
-    """``data/metrics/<domain>.json`` are in git, as the default run writes them."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (line,) = re.findall(rf"^\| {row} \| (.*) \|$", readme, re.M)
-    for domain, cell in zip(("urban", "climate", "epidemiology"), line.split(" | "), strict=True):
-        text = (ROOT / "data" / "metrics" / f"{domain}.json").read_text(encoding="utf-8")
-        found = json.loads(text)
-        claims, share = cell.split(", ")
-        assert share == f"{found[factuality]:.2f}"
-        if informativeness is not None:
-            assert claims == f"{found[informativeness]:.1f}"

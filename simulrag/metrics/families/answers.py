@@ -20,6 +20,7 @@ METRICS = (
     "factuality",
     "factuality_per_question",
     "completeness",
+    "false_claims",
     "undecided_claims",
     "words",
     "claims_sent",
@@ -36,7 +37,9 @@ _NOT_POOLED = "undefined: a failed question adds no claims to the pooled share"
 _NO_TEXT = "undefined: a failed question has no answer to look at"
 _NOT_ZERO = {
     "factuality": _NOT_POOLED,
-    **dict.fromkeys(("undecided_claims", "words", "claims_sent", *GROUPED), _NO_TEXT),
+    **dict.fromkeys(
+        ("false_claims", "undecided_claims", "words", "claims_sent", *GROUPED), _NO_TEXT
+    ),
 }
 """What failed questions cannot be counted in as zero, and why."""
 
@@ -104,6 +107,7 @@ def _metrics(
             _share(counts.stated, counts.asked) * complete,
             asked * (counts.asked > 0),
         ),
+        "false_claims": ((shown - counts.true) * complete, complete),
         "undecided_claims": (counts.undecided * complete, complete),
         "words": (counts.words * complete, complete),
         "claims_sent": (counts.sent * complete, complete),

@@ -9,37 +9,57 @@ no record, because records are the same on every machine; prices are no part of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, log2
+from statistics import fmean
 
 import numpy as np
 
-from simulrag.metrics.bill import Bill
+from simulrag.method.settings import ClaimsPerCall, Merging
+from simulrag.metrics.bill import ALL, Bill
 from simulrag.metrics.data import Answered, DomainData, FinalLine, Written
 from simulrag.metrics.exports import Estimated
-from simulrag.metrics.intervals import Floats
+from simulrag.metrics.intervals import Ints
 from simulrag.metrics.names import (
-    CLOSED_BOOK,
-    EXPECTED,
-    FINAL,
     NO_RAG,
-    OURS,
     SIMULRAG,
     UE_SBA,
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
 )
-from simulrag.metrics.plan import Setting, development, plans_of
+from simulrag.metrics.plan import Setting, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
+from simulrag.records import FinalMethod, Usage
 
 _SAMPLED = ("closed_book", "decompose", "merge", "joint")
-_RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "final")
-_RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "final")
-_OWN = (*_SAMPLED, "entailment", "boundary", "tool_calls")
-"""The steps that SimulRAG's final answers of one m share, whatever their budget."""
-_BY_SUBJECT = (*_OWN, "subjects")
-"""The same of the methods that group claims by what they are about."""
+_RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "tool_calls", "verify")
+_RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "tool_calls", "verify")
+_SHARED: dict[FinalMethod, tuple[str, ...]] = {
+    "closed_book": _SAMPLED,
+    "input_rag": ("tool_calls",),
+    "output_rag": ("tool_calls", "closed_book"),
+    "simulrag": (*_SAMPLED, "entailment", "boundary", "tool_calls", "verify"),
+    "reconciled": (
+        *(*_SAMPLED, "entailment", "subjects"),
+        *("boundary", "tool_calls", "verify", "read_claims"),
+    ),
+}
+"""The steps of a question's own usage that a method by itself would need as well."""
+_SHARED["reconciled_complete"] = _SHARED["reconciled"]
 _WRITING = ("final", "final_reconciled", "uncovered")
-"""What writes an answer from claims."""
+"""What writes an answer from claims; each final answer has its own."""
+_IN_TURN = (
+    ("tool_calls", "closed_book"),
+    ("input_rag", "output_rag"),
+    ("decompose",),
+    ("merge", "joint"),
+    ("entailment", "subjects", "boundary", "verbalized"),
+    ("verify", "read_claims"),
+    ("uncovered",),
+    ("final", "final_reconciled"),
+)
+"""What waits for what: steps of one entry are asked at the same time."""
 
 
 def _estimates(data: DomainData) -> Mapping[str, Estimated]:
@@ -64,7 +84,9 @@ def cost(data: DomainData) -> Iterator[Measurement]:
 def method_cost(data: DomainData) -> Iterator[Measurement]:
     """A row a step for every method x budget of the claim level, and for every final answer.
 
-    Methods that cannot be measured have no cost either. no-RAG runs no simulator; every other
+    A verification or boundary call is counted for as many claims as one holds. ``chain``: the
+    longest sequence of calls that wait for one another, of a final answer. Methods that cannot be
+    measured have no cost either. no-RAG runs no simulator; every other
     claim-level method runs it for each question, as Algorithm 1 does; all write one final answer a
     question. A Random line is its seeds' mean.
     """
@@ -89,22 +111,35 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
             kappa=line.kappa,
         )
         yield from bill.rows(place, len(data.answers))
+        if data.answers:
+            length = float(_chain(bill, line, data.merging))
+            yield replace(place, step=ALL, metric="chain", n=len(data.answers), value=length)
 
 
 def _of_selection(data: DomainData, setting: Setting) -> Bill:
     bill = Bill(_estimates(data))
-    taken = _selected_a_question(data, setting)
-    learnt = development(data) & (setting.method == EXPECTED)  # on all verdicts of these
+    selected = _selected(data, setting)
     for place, answer in enumerate(data.answers):
-        verified = answer.verdicts and answer.completed
-        share = float(taken[place]) / answer.verdicts if verified else 0.0
-        if verified and learnt[place]:
-            share = 1.0
-        _charge(bill, answer, _steps(setting.method), share)
-        if setting.method != NO_RAG:
-            _charge(bill, answer, ("tool_calls",), 0.0)
+        steps = _steps(setting.method)
+        sent = [float(counts[place]) for counts in selected]
+        if setting.method == NO_RAG:
+            sent = [0.0]
+            steps = tuple(step for step in steps if step != "tool_calls")
+        else:
             bill.runs += answer.simulator_runs
+        _charge(bill, data, answer, steps, sent)
+        for task, usage in _written_from_claims(answer).items():
+            bill.add(task, usage)
     return bill
+
+
+def _written_from_claims(answer: Answered) -> Mapping[str, Usage]:
+    """What writing the published method's answer took; the answer itself may be another's."""
+    lines = [(answer.line, answer.usage), *((one.line, one.usage) for one in answer.baselines)]
+    for line, usage in lines:
+        if line.name == SIMULRAG and line.samples == answer.samples:
+            return {"final": usage["final"]} if "final" in usage else {}
+    return {}
 
 
 def _of_answers(data: DomainData) -> dict[FinalLine, Bill]:
@@ -115,62 +150,89 @@ def _of_answers(data: DomainData) -> dict[FinalLine, Bill]:
         return bills.setdefault(line, Bill(_estimates(data)))
 
     for answer in data.answers:
-        ours = bill(answer.line)
-        _charge(ours, answer, (*_shared(answer.line), *_WRITING), answer.verified)
-        ours.runs += answer.simulator_runs
-        one = bill(FinalLine("closed_book", 1))
-        _charge(one, answer, ("closed_book",), 0.0, 1 / answer.samples)
-        for written in answer.baselines:
-            _charge_baseline(bill(written.line), answer, written)
+        written = {task: usage for task, usage in answer.usage.items() if task in _WRITING}
+        ours = Written(answer.line, written, answer.sent)
+        one = Written(FinalLine("closed_book", 1), {}, 0)
+        for line in (ours, one, *answer.baselines):
+            _charge_line(bill(line.line), data, answer, line)
     return bills
 
 
-def _charge_baseline(bill: Bill, answer: Answered, written: Written) -> None:
-    """Its own calls, and the part of the shared ones that m of the samples stand for."""
+def _charge_line(bill: Bill, data: DomainData, answer: Answered, written: Written) -> None:
+    """Its own calls, and of the shared ones those of the samples that it is written from."""
     for task, usage in written.usage.items():
         bill.add(task, usage, step=_step_of(task))
-    name, part = written.line.name, written.line.samples / answer.samples
-    if name != CLOSED_BOOK:
-        _charge(bill, answer, ("tool_calls",), 0.0)
+    steps = _SHARED[written.line.method]
+    if written.line.samples < answer.samples:
+        one = ("closed_book",) if written.line.method == "closed_book" else _OF_ONE_SAMPLE
+        steps = tuple(step for step in steps if step in one)
+    if "tool_calls" in steps:
         bill.runs += answer.simulator_runs
-    if name == CLOSED_BOOK:
-        _charge(bill, answer, _SAMPLED, 0.0)
-    elif name == FINAL["output_rag"]:
-        _charge(bill, answer, ("closed_book",), 0.0, part)
-    elif name in OURS and written.line.samples == answer.samples:
-        shared = (step for step in _shared(written.line) if step != "tool_calls")
-        _charge(bill, answer, tuple(shared), written.verified)
-    elif name == SIMULRAG:
-        _charge(bill, answer, ("closed_book", "decompose"), 0.0, part)
-        _charge(bill, answer, ("boundary",), 0.0, answer.from_first)
-        _charge(bill, answer, (), written.verified)
+    part = written.line.samples / answer.samples
+    _charge(bill, data, answer, steps, [float(written.sent)], part)
 
 
-def _shared(line: FinalLine) -> tuple[str, ...]:
-    return _OWN if line.name == SIMULRAG else _BY_SUBJECT
+_OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify", "read_claims")
+"""What a method takes of a single sample: there is nothing to merge or to compare."""
 
 
 def _charge(
-    bill: Bill, answer: Answered, steps: Sequence[str], verified: float, part: float = 1.0
+    bill: Bill,
+    data: DomainData,
+    answer: Answered,
+    steps: Sequence[str],
+    sent: Sequence[float],
+    part: float = 1.0,
 ) -> None:
-    """Add ``part`` of the steps and the share ``verified`` of what verification used."""
+    """Add what the steps used: of sampling that ``part``, of verification as many calls as the
+    claims that were sent would fill (``sent``: by seed), of the rest all.
+    """
+    read = any(_step_of(task) == "verify" for task in answer.usage)
     for task, usage in answer.usage.items():
         step = _step_of(task)
-        if step == "verify":
-            bill.add(task, usage, verified, step=step)
-        elif step in steps:
-            bill.add(task, usage, part, step=step)
+        if step == "read_claims" and not read and "verify" in steps:
+            step = "verify"  # arithmetic in the place of reading
+        if step not in steps or not usage.calls:
+            continue
+        share = 1.0
+        if step in ("verify", "read_claims"):
+            size = _size_of(task, data.claims_per_call)
+            share = fmean(ceil(claims / size) for claims in sent) / usage.calls
+        elif step == "boundary" and part < 1:
+            size = _size_of(task, data.claims_per_call)
+            share = ceil(answer.from_first / size) / usage.calls
+        elif step in ("closed_book", "decompose"):
+            share = part
+        bill.add(task, usage, min(1.0, share), step=step)
+
+
+def _size_of(task: str, sizes: ClaimsPerCall) -> int:
+    """Claims in one call of a task."""
+    if task == "boundary_batch":
+        return sizes.boundary
+    return sizes.verify if task in ("verify_batch", "read_claims") else 1
 
 
 def _step_of(task: str) -> str:
     """The step of a task: ``verify_batch``, say, belongs to ``verify``."""
-    if task == "read_claims":
-        return "verify"
-    return next((step for step in ("verify", "boundary") if task.startswith(step)), task)
+    return task.removesuffix("_batch")
+
+
+def _chain(bill: Bill, line: FinalLine, merging: Merging) -> int:
+    """How many calls wait for one another, first attempts that succeed."""
+    length = 0
+    for steps in _IN_TURN:
+        found = [step for step in steps if step in bill.steps]
+        if found == ["merge"]:
+            in_turn = line.samples - 1 if merging == "chain" else ceil(log2(line.samples))
+            length += in_turn
+        elif found:
+            length += 1
+    return length
 
 
 def _steps(method: str) -> tuple[str, ...]:
-    if method in (UE_SBA, EXPECTED):
+    if method == UE_SBA:
         return (*_RANKED_BY_AGREEMENT, "boundary")
     if method == VERBALIZED:
         return _RANKED_BY_STATEMENT
@@ -179,9 +241,12 @@ def _steps(method: str) -> tuple[str, ...]:
     return _RANKED_BY_AGREEMENT
 
 
-def _selected_a_question(data: DomainData, setting: Setting) -> Floats:
-    """How many claims of each question are selected, the mean over seeds."""
-    picked = np.concatenate([np.array(one.chosen, dtype=np.int64) for one in setting.chosen])
-    counts = np.bincount(data.pool.question[picked], minlength=len(data.answers))
-    found: Floats = counts / len(setting.chosen)
-    return found
+def _selected(data: DomainData, setting: Setting) -> list[Ints]:
+    """How many claims of each question are selected, an array a seed."""
+    size = len(data.answers)
+    return [
+        np.bincount(data.pool.question[list(one.chosen)], minlength=size)
+        if one.chosen
+        else np.zeros(size, dtype=np.int64)
+        for one in setting.chosen
+    ]

@@ -15,7 +15,8 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
 
     ``labels_missing``: distinct claim texts without a label. ``labels_unknown``: labels of texts
     that nobody wrote, left over from other answers; they count nowhere else. ``replayed``: complete
-    questions that are published ones, answered from their published evidence.
+    questions that are published ones, answered from their published evidence. ``with_evidence``:
+    complete questions for which a simulator run, or a passage, was there to verify with.
     """
     published = {one.question_id for one in data.questions if one.published}
     complete = [answer for answer in data.answers if answer.completed]
@@ -25,6 +26,7 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
         and answer.question_id in published
         for answer in complete
     )
+    with_evidence = sum(bool(one.retrieved and one.retrieved.calls) for one in complete)
     for name, count in (
         ("questions", len(data.answers)),
         ("completed", len(complete)),
@@ -32,6 +34,7 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
         ("labels_missing", data.labels_missing),
         ("labels_unknown", data.labels_unknown),
         ("replayed", replayed),
+        ("with_evidence", with_evidence),
     ):
         yield Measurement(
             family="coverage",

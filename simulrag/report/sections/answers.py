@@ -34,6 +34,7 @@ METRICS = {
     **LABELLED,
     "contradictions": "Contradictions",
     "contradicted": "Answers with any",
+    "false_claims": "False",
     "undecided_claims": "Undecided",
     "words": "Words",
     "claims_sent": "Claims sent",
@@ -46,7 +47,7 @@ COST = {
     f"output_tokens{ESTIMATED}": "Tokens out, estimated",
 }
 """What a line costs by itself, as far as that is known."""
-_COUNTED = ("contradictions", "undecided_claims", "words", "claims_sent", *COST)
+_COUNTED = ("contradictions", "false_claims", "undecided_claims", "words", "claims_sent", *COST)
 LIKE_WITH_LIKE = (
     f"RAG baselines see the whole evidence, so {SIMULRAG} at 100 % (every claim in the simulator's "
     "reach is verified) is the line to compare with them like with like. At a smaller budget it "
@@ -79,9 +80,9 @@ def blocks(run: Run) -> Iterator[Block]:
         )
     if any(domain.rows("answers", method=(RECONCILED, COMPLETED)) for domain in measured):
         yield Text(
-            f"{RECONCILED}: claims are grouped by what they are about, each subject speaks with "
-            "one voice, and its budgets are shares of subjects; its differences are to SimulRAG at "
-            "the same budget and at the one that sends the nearest number of claims. "
+            f"{RECONCILED}: claims are grouped by what they are about, and each subject speaks "
+            "with one voice; its differences are to SimulRAG at the same budget and at the one "
+            "that sends the nearest number of claims. "
             f"{COMPLETED}, says too what the evidence says and no sampled answer claimed."
         )
     for domain in measured:
@@ -120,11 +121,6 @@ def _subjects(domain: DomainTable, found: Sequence[Measurement]) -> Table:
     )
 
 
-def budgets_of(domain: DomainTable, method: str = SIMULRAG) -> list[float | None]:
-    """The budgets that a method's final answers were made at."""
-    return list(dict.fromkeys(row.budget_percent for row in domain.rows("answers", method=method)))
-
-
 def leading_finals(run: Run, domain: DomainTable, metric: str = "factuality") -> list[Measurement]:
     """A metric of every final answer, failed questions left out."""
     return domain.rows(
@@ -152,7 +148,7 @@ def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, 
         found,
         {
             "Method": lambda row: row.method,
-            "Verified": budget,
+            "Budget": budget,
             **kappas(found),
             "m": lambda row: str(row.samples),
         },
@@ -195,7 +191,7 @@ def _gains(domain: DomainTable, method: str, found: Sequence[Measurement]) -> Ta
     return paired(
         found,
         {
-            "Verified": budget,
+            "Budget": budget,
             **kappas(found),
             "m": lambda row: str(row.samples),
             "Baseline": lambda row: row.baseline,

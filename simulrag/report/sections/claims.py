@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from simulrag.metrics.names import (
     ALL_RAG,
     BUDGETED,
-    EXPECTED,
     FIGURE_METRICS,
     NO_RAG,
     RANDOM,
@@ -34,7 +33,6 @@ from simulrag.report.build import paired, pivoted
 from simulrag.report.chart import (
     BLUE,
     ENDS,
-    GREEN,
     GREY,
     OCHRE,
     RED,
@@ -46,7 +44,7 @@ from simulrag.report.chart import (
 )
 from simulrag.report.run import DomainTable, Run
 
-LOOKS = {EXPECTED: GREEN, RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}
+LOOKS = {RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}
 EMPTY = "undefined at every budget:\nthe notes below the table say why"
 _COLUMNS = {
     "f1": "F1",
@@ -64,7 +62,6 @@ _LINES = (
     VERBALIZED_BY_CENTRALITY,
     UNCERTAINTY,
     UE_SBA,
-    EXPECTED,
     ALL_RAG,
 )
 _EVERY_TENTH = frozenset(range(0, 101, 10))

@@ -45,7 +45,7 @@ def _by_method(domain: DomainTable, found: Sequence[Measurement]) -> Table:
         [row for row in found if row.step == _ALL],
         {
             "Method": lambda row: row.method,
-            "Verified": budget,
+            "Budget": budget,
             **kappas(found),
             "m": lambda row: DASH if row.samples is None else str(row.samples),
         },

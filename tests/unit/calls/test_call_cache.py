@@ -134,10 +134,11 @@ async def test_a_postponed_call_is_no_miss(place: CachePlace) -> None:
 
 async def test_what_another_process_did_is_adopted(place: CachePlace, paid: Any) -> None:
     with CallCache(place, stage="worker") as worker:
-        await worker.get_or_call("model", REQUEST, paid())
+        await worker.get_or_call("model", REQUEST, paid(), task="verify")
     with CallCache(place, stage="a") as cache:
         cache.adopt(worker.used, StageRun(**worker.counts()))
         assert (cache.used, cache.counts()) == (worker.used, worker.counts())
+        assert list(cache.used.values()) == ["verify"]
 
 
 async def test_a_row_is_committed_before_its_answer_is_returned(folder: Path, paid: Any) -> None:

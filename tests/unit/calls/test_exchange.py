@@ -26,7 +26,7 @@ from simulrag.calls import (
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.records import Usage
 
-RECORDED = Path(__file__).resolve().parents[4] / "shared/recorded/calls"
+RECORDED = Path(__file__).resolve().parents[3] / "data/recorded"
 
 
 def request(n: int) -> dict[str, object]:
@@ -34,7 +34,7 @@ def request(n: int) -> dict[str, object]:
 
 
 async def fill(folder: Path, numbers: list[int], export: Path | None = None) -> int:
-    """Ask for these calls; the number of those that were made."""
+    """Ask for these calls, the odd ones for one task; the number of those that were made."""
     made = 0
 
     async def call() -> CallResult:
@@ -44,7 +44,8 @@ async def fill(folder: Path, numbers: list[int], export: Path | None = None) -> 
 
     with CallCache(folder, stage="answer") as cache:
         for n in numbers:
-            await cache.get_or_call("model", request(n), call)  # type: ignore[arg-type]
+            task = "verify" if n % 2 else "final"
+            await cache.get_or_call("model", request(n), call, task=task)  # type: ignore[arg-type]
         if export is not None:
             assert cache.export(export) == len(set(numbers))
     return made
@@ -91,7 +92,8 @@ async def test_an_export_holds_this_runs_calls_without_time(tmp_path: Path) -> N
     await fill(tmp_path / "c", [1, 2, 3])
     await fill(tmp_path / "c", [4, 2], path)  # one miss, one hit
     frame = polars.read_parquet(path)
-    assert frame.columns == ["key", "kind", "request", "response", "usage", "model_version"]
+    columns = ["key", "kind", "request", "response", "usage", "model_version", "task"]
+    assert frame.columns == columns
     assert frame["key"].to_list() == sorted(frame["key"])
     assert {text.partition('"sample_index":')[2][0] for text in frame["request"]} == {"2", "4"}
     assert set(frame["response"]) == {'{"text":"größer","x":1.0}'}
@@ -184,7 +186,50 @@ async def test_a_copy_holds_all_and_may_be_repeated(tmp_path: Path) -> None:
         copy_cache(tmp_path / "nowhere", two)
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded calls are not beside the project")
+async def test_an_export_names_what_each_call_was_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    await fill(tmp_path / "a", [3, 1, 2, 4], path)
+    frame = polars.read_parquet(path)
+    assert frame["key"].to_list() == sorted(frame["key"])
+    for text, task in frame.select("request", "task").iter_rows():
+        assert task == ("verify" if json.loads(text)["sample_index"] % 2 else "final")
+        assert "task" not in json.loads(text)
+
+
+async def test_a_call_of_two_tasks_is_one_call_named_by_the_first(tmp_path: Path) -> None:
+    path, made = tmp_path / "x.parquet", 0
+
+    async def call() -> CallResult:
+        nonlocal made
+        made += 1
+        return CallResult("once")
+
+    with CallCache(tmp_path / "c", stage="answer") as cache:
+        for task in ("boundary", "verify"):
+            await cache.get_or_call("model", {"model": "m"}, call, task=task)
+        (key,) = cache.used
+        assert dict(cache.used) == {key: "boundary"}
+        cache.export(path)
+    assert made == 1
+    assert polars.read_parquet(path)["task"].to_list() == ["boundary"]
+
+
+async def test_a_file_without_tasks_is_imported_all_the_same(tmp_path: Path) -> None:
+    path, again = tmp_path / "x.parquet", tmp_path / "again.parquet"
+    await fill(tmp_path / "a", [1, 2, 3], path)
+    polars.read_parquet(path).drop("task").write_parquet(tmp_path / "old.parquet")
+    with CallCache(tmp_path / "b", stage="answer") as cache:
+        assert cache.import_calls(tmp_path / "old.parquet") == ImportReport(imported=3)
+    assert await fill(tmp_path / "b", [1, 2, 3], again) == 0
+    assert again.read_bytes() == path.read_bytes()
+
+
+async def test_a_whole_cache_knows_of_no_task(tmp_path: Path) -> None:
+    await fill(tmp_path / "a", [1, 2])
+    assert export_cache(tmp_path / "a", tmp_path / "all.parquet") == 2
+    assert polars.read_parquet(tmp_path / "all.parquet")["task"].to_list() == ["", ""]
+
+
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*-urban.parquet")), ids=lambda p: p.stem)
 def test_recorded_calls_keep_their_keys_and_come_back_as_they_were(
     tmp_path: Path, path: Path
@@ -192,6 +237,7 @@ def test_recorded_calls_keep_their_keys_and_come_back_as_they_were(
     rows = polars.read_parquet(path)
     assert import_cache(tmp_path / "a", path) == ImportReport(imported=rows.height)
     assert export_cache(tmp_path / "a", tmp_path / "again.parquet") == rows.height
-    assert polars.read_parquet(tmp_path / "again.parquet").equals(rows)
+    again = polars.read_parquet(tmp_path / "again.parquet").drop("task")
+    assert again.equals(rows.select(again.columns))
     for kind, request, key in rows.select("kind", "request", "key").head(20).iter_rows():
         assert call_key(kind, json.loads(request)) == key

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from flows.cli.answers import answer_json, show
-from simulrag.records import Answer, Claim, Facet, Statement, Subject, Verdict
+from flows.cli.ask import answer_by
+from simulrag.records import Answer, Claim, Facet, FinalText, Statement, Subject, Verdict
 
 
 def test_a_corrected_claim_is_shown_with_what_it_was(
@@ -76,3 +79,59 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
     found = answer_json("How many?", answer)
     assert found["statements"][0]["standing"] == "corrected"
     assert [subject["about"] for subject in found["subjects"]] == ["the peak", "the beds"]
+
+
+def stored() -> Answer:
+    """What the default run stores of a question: every method at every budget."""
+
+    def final(method: str, budget: float, samples: int = 2, **more: object) -> FinalText:
+        text = f"{method} at {budget:g}, m = {samples}"
+        fields = {"method": method, "budget_percent": budget, "samples": samples, "text": text}
+        return FinalText.model_validate({**fields, "selected": (0,), **more})
+
+    facet = Facet(kind="number", exclusive=True, claims=(0,))
+    return Answer(
+        question_id="q",
+        domain="urban",
+        closed_book=("A.", "B."),
+        claims=(Claim(text="A."),),
+        subjects=(Subject(about="the peak", facets=(facet,)),),
+        method="reconciled_complete",
+        budget_percent=100,
+        final="reconciled_complete at 100, m = 2",
+        baselines=(
+            *(final("simulrag", budget) for budget in (25, 100)),
+            *(final("reconciled", budget) for budget in (25, 100)),
+            final("simulrag", 50, samples=1),
+            final("reconciled", 75, text="", failure="no reply"),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "budget", "text"),
+    [
+        (None, None, "reconciled_complete at 100, m = 2"),
+        ("reconciled", None, "reconciled_complete at 100, m = 2"),
+        ("reconciled", 25, "reconciled at 25, m = 2"),
+        (None, 25, "reconciled at 25, m = 2"),
+        ("paper", None, "simulrag at 100, m = 2"),
+        ("paper", 25, "simulrag at 25, m = 2"),
+        ("paper", 50, None),  # written from one sample only
+        ("reconciled", 75, None),  # failed
+        ("reconciled", 30, None),
+    ],
+)
+def test_a_stored_answer_is_that_of_a_method_and_budget(
+    method: Literal["paper", "reconciled"] | None, budget: float | None, text: str | None
+) -> None:
+    found = answer_by(stored(), method, budget)
+    assert (None if found is None else found.final) == text
+
+
+def test_the_published_methods_answer_has_no_subjects() -> None:
+    paper, ours = answer_by(stored(), "paper", 25), answer_by(stored(), "reconciled", 25)
+    assert paper is not None
+    assert ours is not None
+    assert (paper.method, paper.budget_percent, paper.subjects) == ("simulrag", 25, ())
+    assert (ours.method, ours.selected, len(ours.subjects)) == ("reconciled", (0,), 1)

@@ -1,4 +1,4 @@
-"""A simulator with one number in it."""
+"""A simulator with one number in it, and the method as published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from pydantic import Field
 
 from simulators.base import RunError, Tool, ToolModel
 from simulrag.calls import CallCache
+from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
+
+PAPER = MethodSettings(method="paper", merging="tree", pool="domain", complete=False)
+"""The method as published."""
 
 
 class Where(ToolModel):

@@ -12,15 +12,17 @@ from simulrag.method.algorithm import (
     conclude,
     draft,
 )
-from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.records import Answer, Question
 from simulrag.testing import ScriptedModel
+from tests.unit.method.conftest import PAPER
 
 QUESTION = Question(
     question_id="q", domain="lake", text="How deep is it?", reference_answer="", scenario_id="s"
 )
-SETTINGS = MethodSettings(samples=2, kappa=0.4, verbalized=False, baselines=False)
+SETTINGS = PAPER.model_copy(
+    update={"samples": 2, "kappa": 0.4, "verbalized": False, "baselines": False}
+)
 
 
 def model(**changes: object) -> ScriptedModel:
@@ -188,7 +190,7 @@ async def test_verdicts_do_not_hang_on_who_selected_the_claim(simulations: Simul
 
 
 async def test_one_question_by_itself(simulations: Simulations) -> None:
-    settings = MethodSettings(samples=2, kappa=0.0).for_one_question()
+    settings = SETTINGS.model_copy(update={"kappa": 0.0}).for_one_question()
     found = await answer_question(QUESTION, Instruments(model(), simulations), settings)
     assert found.text == "It is 12 m deep. / It is warm. / It is old."
     assert found.baselines == ()

@@ -8,12 +8,12 @@ from simulators.base import Spread, Tool, ToolModel, measured
 from simulrag.method.checking import Outputs, Rule, check_claim, check_claims
 from simulrag.method.finals import lines_of, write_line
 from simulrag.method.reading import ClaimReading, readable_runs
-from simulrag.method.settings import MethodSettings
 from simulrag.method.units import converter
 from simulrag.records import Answer, Choice, Claim, Evidence, Retrieval, ToolCall, Verdict
 from simulrag.report.verdicts import COLUMNS, Case, Judged, page
 from simulrag.testing import ScriptedModel
 from simulrag.testing.verdict_cases import cases
+from tests.unit.method.conftest import PAPER
 
 
 class Given(ToolModel):
@@ -206,7 +206,7 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
         ),
         ("model", ["It takes 110 s.", "It takes 130 s.", "It is fun.", "It is blue."]),
     ):
-        settings, ask = MethodSettings.model_validate({"verify_by": by}), ScriptedModel("Text.")
+        settings, ask = PAPER.model_copy(update={"verify_by": by}), ScriptedModel("Text.")
         plain = [claim.model_copy(update={"verdict": None}) for claim in answer.claims]
         given = answer if by == "range" else answer.model_copy(update={"claims": tuple(plain)})
         await write_line("Q?", given, lines_of(given, [choice], settings)[0], settings, ask)

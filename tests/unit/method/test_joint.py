@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -120,12 +120,17 @@ def no_merges(task: str, values: dict[str, object]) -> object:
 
 @pytest.mark.parametrize("method", ["paper", "reconciled"])
 async def test_it_stands_in_for_merging_entailment_and_grouping(
-    method: str, tmp_path: Path
+    method: Literal["paper", "reconciled"], tmp_path: Path
 ) -> None:
     settings = MethodSettings(
-        samples=2, merging="joint", verbalized=False, baselines=False, kappa=0
+        method=method,
+        samples=2,
+        merging="joint",
+        verbalized=False,
+        baselines=False,
+        kappa=0,
+        final_budgets_percent=(100.0,),
     )
-    settings = settings.model_copy(update={"method": method, "final_budgets_percent": (100.0,)})
     ask = ScriptedModel(by_task=no_merges)
     with CallCache(tmp_path / "calls", stage="test") as cache:
         use = Instruments(ask, Simulations(Lake(), cache))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
@@ -29,7 +27,6 @@ from simulrag.records import (
     Choice,
     Claim,
     Facet,
-    Question,
     Statement,
     Subject,
     Verdict,
@@ -37,178 +34,45 @@ from simulrag.records import (
 )
 from simulrag.testing import ScriptedModel
 from simulrag.testing.synthetic_answers import World, draw
-
-QUESTION = Question(
-    question_id="q", domain="lake", text="What is it like?", reference_answer="", scenario_id="s"
-)
-SETTINGS = MethodSettings(
-    method="reconciled",
-    samples=3,
-    pool="question",
-    kappa=0.0,
-    verbalized=False,
-    baselines=False,
-    complete=True,
-)
-Facets = list[tuple[str, bool, list[str]]]
+from tests.unit.method.planned import QUESTION, SETTINGS, Plan, answered, plan
 
 
-@dataclass
-class Plan:
-    """What a model says of one question. Texts stand for themselves.
-
-    ``subjects``: what each is about, its facets (kind, exclusive, texts), what it rests on.
-    ``corrected``: text by text; claims in neither it nor ``aligned`` are not in the evidence.
-    """
-
-    answers: list[list[str]]
-    subjects: list[tuple[str, Facets, list[int]]]
-    corrected: dict[str, str] = field(default_factory=dict)
-    aligned: list[str] = field(default_factory=list)
-    outside: list[str] = field(default_factory=list)
-    uncovered: list[str] = field(default_factory=list)
-    replies: dict[str, object] = field(default_factory=dict)
-
-    def model(self) -> ScriptedModel:
-        """The model that says so."""
-        return ScriptedModel(by_task=self._reply)
-
-    def _reply(self, task: str, values: dict[str, Any]) -> object:
-        if task in self.replies:
-            return self.replies[task]
-        texts: list[str] = values.get("claims", [])
-        ways: dict[str, Callable[[], object]] = {
-            "tool_calls": lambda: {"calls": [{"tool": "sound", "arguments": {"place": "here"}}]},
-            "closed_book": lambda: f"Answer {values['sample_index']}",
-            "decompose": lambda: _claims(self.answers[int(values["answer"].split()[-1])]),
-            "merge": lambda: _alike(values["existing"], values["new"]),
-            "entailment": lambda: {"supported": [False] * len(texts)},
-            "boundary_batch": lambda: {
-                "claims": [
-                    {"index": i, "tool_confidence": int(text not in self.outside)}
-                    for i, text in enumerate(texts)
-                ]
-            },
-            "verify_batch": lambda: {
-                "claims": [self._verdict(i, text) for i, text in enumerate(texts)]
-            },
-            "subjects": lambda: {"subjects": [self._subject(one, texts) for one in self.subjects]},
-            "uncovered": lambda: _claims(self.uncovered),
-            "final": lambda: " / ".join(texts),
-            "final_reconciled": lambda: " / ".join(_line(item) for item in values["statements"]),
-        }
-        return ways[task]()
-
-    def _verdict(self, index: int, text: str) -> dict[str, object]:
-        return {
-            "index": index,
-            "is_included": text in self.aligned or text in self.corrected,
-            "should_update": text in self.corrected,
-            "updated_claim": self.corrected.get(text, ""),
-        }
-
-    @staticmethod
-    def _subject(one: tuple[str, Facets, list[int]], texts: list[str]) -> dict[str, object]:
-        about, facets, rests_on = one
-        return {
-            "about": about,
-            "facets": [
-                {"kind": kind, "exclusive": only, "claims": [texts.index(text) for text in own]}
-                for kind, only, own in facets
-            ],
-            "rests_on": rests_on,
-        }
-
-
-def _claims(texts: list[str]) -> dict[str, object]:
-    return {"claims": [{"claim": text} for text in texts]}
-
-
-def _alike(existing: list[str], new: list[str]) -> dict[str, object]:
-    return {"pairs": [[existing.index(text), i] for i, text in enumerate(new) if text in existing]}
-
-
-def _line(item: dict[str, Any]) -> str:
-    others = f" [{' | '.join(item['others'])}]" if item["others"] else ""
-    return f"{item['standing']}: {item['text']}{others}"
-
-
-def plan(**changes: Any) -> Plan:
-    """Three answers give three depths; only the depth and the area are the simulator's."""
-    made = Plan(
-        answers=[
-            ["10 m deep.", "It is deep.", "2 ha wide.", "8 degrees.", "Worth a swim."],
-            ["11 m deep.", "It is shallow.", "2 ha wide.", "8 degrees."],
-            ["13 m deep.", "It is deep.", "3 ha wide.", "9 degrees.", "Worth a swim."],
-        ],
-        subjects=[
-            (
-                "its depth",
-                [
-                    ("number", True, ["10 m deep.", "11 m deep.", "13 m deep."]),
-                    ("class", True, ["It is deep.", "It is shallow."]),
-                ],
-                [],
-            ),
-            ("its area", [("number", True, ["2 ha wide.", "3 ha wide."])], []),
-            ("its warmth", [("number", True, ["8 degrees.", "9 degrees."])], []),
-            ("whether to swim", [("judgement", True, ["Worth a swim."])], [0]),
-        ],
-        corrected={
-            **dict.fromkeys(("10 m deep.", "11 m deep.", "13 m deep."), "12 m deep."),
-            "It is shallow.": "It is deep.",
-            "2 ha wide.": "3 ha wide.",
-        },
-        aligned=["It is deep.", "3 ha wide."],
-        outside=["8 degrees.", "9 degrees."],
-        uncovered=["Its bed is mud."],
-    )
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
-
-
-async def answered(
-    made: Plan, simulations: Simulations, **changes: object
-) -> tuple[Answer, ScriptedModel]:
-    model = made.model()
-    settings = SETTINGS.model_copy(update=changes)
-    return await answer_question(QUESTION, Instruments(model, simulations), settings), model
-
-
+@pytest.mark.parametrize("merging", ["joint", "tree"])
 @pytest.mark.parametrize("verify", ["all", "selected"])
 async def test_from_question_to_an_answer_of_one_voice(
-    simulations: Simulations, verify: str
+    simulations: Simulations, verify: str, merging: str
 ) -> None:
-    found, model = await answered(plan(), simulations, verify=verify)
+    changes = {"verify": verify, "merging": merging, "baselines": True}
+    found, model = await answered(plan(), simulations, **changes)
     assert found.failure is None
     # Of the depth there are three numbers, log 3; of the others two to one, or one silent.
     votes = [claim.confidence["votes"] for claim in found.claims]
     assert [claim.text for claim in found.claims[:5]] == plan().answers[0]
     assert votes[:5] == pytest.approx([1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
-    lines = {(line.method, line.budget_percent): line for line in found.baselines}
+    lines = {
+        (line.method, line.budget_percent): line
+        for line in found.baselines
+        if line.method in ("reconciled", "simulrag") and line.samples == 3
+    }
     assert list(lines) == [
-        ("reconciled", 100), ("reconciled", 25), ("simulrag", 100), ("simulrag", 25),
+        ("reconciled", 100), ("reconciled", 20), ("simulrag", 100), ("simulrag", 20),
     ]  # fmt: skip
-    # A quarter of four subjects is one: the depth. Its number is corrected once, its class agrees;
-    # the judgement that rests on it falls, since nothing decides it.
-    assert lines["reconciled", 25].text == (
+    # A fifth of ten claims is two: those that speak for the depth. Its number is corrected, its
+    # class agrees; the judgement that rests on it falls, since nothing decides it.
+    assert lines["reconciled", 20].text == (
         "corrected: 12 m deep. / checked: It is deep. / "
         "unchecked: 2 ha wide. [3 ha wide.] / outside: 8 degrees. [9 degrees.]"
     )
-    assert {found.claims[i].text for i in lines["reconciled", 25].selected} == {
-        "10 m deep.", "11 m deep.", "13 m deep.", "It is deep.", "It is shallow.",
-    }  # fmt: skip
     # Everything in reach: the area too, where the fewer answers were right.
     assert lines["reconciled", 100].text == (
-        "corrected: 12 m deep. / checked: It is deep. / checked: 3 ha wide. / "
+        "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
         "outside: 8 degrees. [9 degrees.]"
     )
     assert found.method == "reconciled_complete"
     assert found.final == lines["reconciled", 100].text + " / simulated: Its bed is mud."
     assert found.statements[-1] == Statement(text="Its bed is mud.", standing="simulated")
     assert [found.claims[i].text for i in found.kept] == [
-        "10 m deep.", "It is deep.", "8 degrees.", "3 ha wide.",
+        "10 m deep.", "It is deep.", "2 ha wide.", "8 degrees.",
     ]  # fmt: skip
     assert found.verified
     # The paper's answer stays beside it as it was: what nobody checked stands side by side.
@@ -216,23 +80,48 @@ async def test_from_question_to_an_answer_of_one_voice(
     assert "9 degrees." in lines["simulrag", 100].text
     unasked = [claim.text for claim in found.claims if claim.verdict is None]
     assert unasked == ([] if verify == "all" else plan().outside)
-    assert sum(call["task"] == "subjects" for call in model.asked) == 1
+    grouping = {"joint": {"joint": 1}, "tree": {"merge": 2, "entailment": 3, "subjects": 1}}
+    # The baselines of three texts are merged in pairs, whatever the answers are.
+    asked = Counter(str(call["task"]) for call in model.asked) - Counter(merge=4)
+    assert {task: asked[task] for task in grouping[merging]} == grouping[merging]
 
 
-async def test_only_what_would_speak_may_be_sent(simulations: Simulations) -> None:
+async def test_only_what_would_speak_is_sent(simulations: Simulations) -> None:
     """A claim a facet, all of one answer, settles a subject that the evidence decides."""
-    found, _ = await answered(
-        plan(), simulations, subject_claims="speaking", verify="selected", complete=False
-    )
-    assert found.final == (
-        "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
-        "outside: 8 degrees. [9 degrees.]"
-    )
-    lines = [line for line in found.baselines if line.method == "reconciled"]
-    assert [found.claims[i].text for i in lines[0].selected] == ["10 m deep.", "It is deep."]
-    assert [found.claims[i].text for i in found.selected] == [
-        "10 m deep.", "It is deep.", "2 ha wide.", "Worth a swim.",
-    ]  # fmt: skip
+    found, model = await answered(plan(), simulations, verify="selected")
+    (smaller,) = found.baselines
+    assert [found.claims[i].text for i in smaller.selected] == ["10 m deep.", "It is deep."]
+    sent = ["10 m deep.", "It is deep.", "2 ha wide.", "Worth a swim."]
+    assert [found.claims[i].text for i in found.selected] == sent
+    (verified,) = [call["claims"] for call in model.asked if call["task"] == "verify_batch"]
+    assert list(verified) == sent  # type: ignore[call-overload]
+
+
+async def test_without_baselines_nothing_of_another_method_stands_beside(
+    simulations: Simulations,
+) -> None:
+    found, model = await answered(plan(), simulations)
+    assert [(line.method, line.budget_percent) for line in found.baselines] == [("reconciled", 20)]
+    written = Counter(str(call["task"]) for call in model.asked)
+    assert (written["final"], written["final_reconciled"]) == (0, 2)
+
+
+async def test_a_question_by_itself_takes_seventeen_calls_and_writes_one_answer(
+    simulations: Simulations,
+) -> None:
+    answers = plan().answers
+    made = plan(answers=[*answers, answers[0], answers[2]])
+    model = made.model()
+    settings = MethodSettings().for_one_question()
+    found = await answer_question(QUESTION, Instruments(model, simulations), settings)
+    assert found.failure is None
+    assert (found.method, found.baselines) == ("reconciled_complete", ())
+    asked = Counter(str(call["task"]) for call in model.asked)
+    assert asked == {
+        "tool_calls": 1, "closed_book": 5, "decompose": 5, "joint": 1, "boundary_batch": 1,
+        "verify_batch": 1, "read_claims": 1, "uncovered": 1, "final_reconciled": 1,
+    }  # fmt: skip
+    assert asked.total() == 17
 
 
 async def test_without_evidence_every_subject_still_has_one_voice(
@@ -266,7 +155,7 @@ async def test_a_claim_in_two_facets_or_none_fails_the_question_where_it_is_grou
     simulations: Simulations, facets: list[tuple[str, bool, list[int]]], problem: str
 ) -> None:
     made = plan(answers=[["10 m deep.", "It is deep."]] * 3, replies={"subjects": grouped(facets)})
-    found, _ = await answered(made, simulations)
+    found, _ = await answered(made, simulations, merging="tree")
     assert found.failure is not None
     assert found.failure.step == "group"
     assert problem in found.failure.reason
@@ -309,7 +198,7 @@ async def test_a_subject_of_forty_claims_is_settled_by_one_verdict(
     assert len(found.claims) == 40
     assert found.final == "corrected: 99 m deep."
     assert sum(call["task"] == "verify_batch" for call in model.asked) == 2  # 20 claims a call
-    (choice,) = choose([found], SETTINGS.model_copy(update={"tau": 3.68}))[0][1:]
+    ((choice,),) = choose([found], SETTINGS.model_copy(update={"tau": 3.68}))
     assert choice.subjects == (0,)  # log 40 is 3.69: each answer spreads its vote over eight
 
 
@@ -356,6 +245,17 @@ async def test_subjects_that_name_no_quantity(simulations: Simulations) -> None:
     assert found.final == "corrected: Rivers fill it. / unchecked: It is old."
 
 
+def whole(answer: Answer) -> Choice:
+    """All claims of the first subject, as no budget would send them."""
+    return Choice(
+        method="reconciled",
+        budget_percent=100,
+        selected=answer.subjects[0].claims,
+        subjects=(0,),
+        kappa=0.0,
+    )
+
+
 async def test_two_classes_that_are_both_true_are_told(simulations: Simulations) -> None:
     made = Plan(
         answers=[["It is deep."], ["It is shallow."], ["It is deep."]],
@@ -363,7 +263,9 @@ async def test_two_classes_that_are_both_true_are_told(simulations: Simulations)
         aligned=["It is deep.", "It is shallow."],
     )
     found, _ = await answered(made, simulations)
-    assert found.final == "checked: It is deep. [It is shallow.]"
+    assert found.final == "checked: It is deep."  # the other was not sent
+    (told,) = statements_of(found, whole(found))
+    assert (told.text, told.others) == ("It is deep.", ("It is shallow.",))
 
 
 async def test_of_two_roundings_of_one_number_the_finer_stays(simulations: Simulations) -> None:
@@ -373,7 +275,8 @@ async def test_of_two_roundings_of_one_number_the_finer_stays(simulations: Simul
         aligned=["12 m deep.", "12.3 m deep."],
     )
     found, _ = await answered(made, simulations)
-    assert found.final == "checked: 12.3 m deep."
+    (told,) = statements_of(found, whole(found))
+    assert (told.text, told.others) == ("12.3 m deep.", ())
 
 
 @pytest.mark.parametrize(
@@ -505,7 +408,8 @@ def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -
             )
         }
     )
-    settings = SETTINGS.model_copy(update={"final_budgets_percent": (20.0, 40.0, 60.0)})
+    budgets = {"final_budgets_percent": (20.0, 40.0, 60.0), "baselines": True}
+    settings = SETTINGS.model_copy(update=budgets)
     for before, after in zip(
         choose([answer], settings)[0], choose([turned], settings)[0], strict=True
     ):
@@ -515,7 +419,7 @@ def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -
 
 
 async def test_a_draft_that_failed_stays_as_it_is(simulations: Simulations) -> None:
-    use = Instruments(plan(replies={"subjects": {"subjects": []}}).model(), simulations)
+    use = Instruments(plan(replies={"joint": {"subjects": []}}).model(), simulations)
     failed = await draft(QUESTION, use, SETTINGS)
     assert failed.failure is not None
     (choices,) = choose([failed], SETTINGS)

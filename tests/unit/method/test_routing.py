@@ -117,13 +117,15 @@ async def test_without_sources_nobody_is_asked() -> None:
 async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
     tmp_path: Path,
 ) -> None:
+    alternative = {"claims": [0, 1], "answers": []}
+    said = {"kind": "other", "exclusive": True, "alternatives": [alternative]}
+
     def reply(task: str, values: dict[str, object]) -> object:
         return {
             "closed_book": "It rains.",
             "decompose": {"claims": [{"claim": "It rains."}]},
-            "merge": {"pairs": [[0, 0]]},
-            "entailment": {"supported": [True]},
-            "final": "It rains.",
+            "joint": {"subjects": [{"about": "rain", "facets": [said], "rests_on": []}]},
+            "final_reconciled": "It rains.",
         }[task]
 
     model = ScriptedModel(by_task=reply)
@@ -132,15 +134,16 @@ async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
     )
     with CallCache(tmp_path, stage="test") as cache:
         use = Instruments(model, Simulations(NoSource(), cache))
-        settings = MethodSettings(samples=2, verbalized=False, baselines=False)
-        answer = await answer_question(question, use, settings.for_one_question())
+        settings = MethodSettings(samples=2).for_one_question()
+        answer = await answer_question(question, use, settings)
     assert answer.failure is None
     assert answer.final == "It rains."
     assert answer.verified is False
     assert answer.retrieval is not None
     assert answer.retrieval.status == "not_applicable"
-    assert {asked["task"] for asked in model.asked} <= {
-        "closed_book", "decompose", "merge", "entailment", "final"
+    assert {item.standing for item in answer.statements} == {"outside"}
+    assert {asked["task"] for asked in model.asked} == {
+        "closed_book", "decompose", "joint", "final_reconciled"
     }  # fmt: skip
 
 

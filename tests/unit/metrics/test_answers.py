@@ -63,6 +63,18 @@ def test_by_hand() -> None:
     assert strict["value"] == 0.6
 
 
+def test_false_claims_by_hand() -> None:
+    # "B." in q1 and nothing in q2; with undecided claims counted false, "C." too.
+    tables = measured(ANSWERS, LABELS, FINALS)
+    assert (cell(tables, "false_claims")["value"], cell(tables, "false_claims")["n"]) == (0.5, 2)
+    assert cell(tables, "false_claims", undecided="false")["value"] == 1.0
+    failed = cell(tables, "false_claims", failures="zero")
+    assert (failed["value"], failed["reason"]) == (
+        None,
+        "undefined: a failed question has no answer to look at",
+    )
+
+
 def test_failures_as_zero() -> None:
     tables = measured(ANSWERS, LABELS, FINALS)
     found = cell(tables, "informativeness", failures="zero")

@@ -11,7 +11,7 @@ from simulrag.errors import InputError
 from simulrag.metrics.names import BUDGETED
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
-from simulrag.records import Answer, Label, LabelValue, Retrieval
+from simulrag.records import Answer, Failure, Label, LabelValue, Retrieval
 from tests.unit.metrics import measuring
 from tests.unit.metrics.measuring import measured_study, row
 from tests.unit.metrics.people import given
@@ -243,6 +243,17 @@ def test_labels_missing_and_of_unknown_texts_are_counted() -> None:
         table = measured([record], given_labels)
         names = ("labels_missing", "labels_unknown")
         assert tuple(only(table, family="coverage", metric=name) for name in names) == counts
+
+
+def test_answers_that_evidence_was_there_for_are_counted() -> None:
+    records = [
+        answer("retrieved", [claim()]),
+        answer("nothing-fits", [claim()], retrieval=Retrieval(status="not_applicable")),
+        answer("closed", [claim()], retrieval=None),
+        answer("failed", (), failure=Failure(step="final", reason="no reply")),
+    ]
+    table = select(measured(records, []), family="coverage")
+    assert (only(table, metric="completed"), only(table, metric="with_evidence")) == (3, 1)
 
 
 def test_further_centralities_and_precision_at_recall() -> None:

@@ -10,12 +10,11 @@ import polars as pl
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.metrics.exports import UNCOUNTED, Estimated, TextTasks, read_export
+from simulrag.metrics.exports import UNCOUNTED, Estimated, read_export
 from simulrag.metrics.money import pricing
 from simulrag.metrics.table import only, select
-from simulrag.records import FinalText, Usage
+from simulrag.records import Usage
 from tests.unit.metrics.measuring import measured, row
-from tests.unit.metrics.synthetic import answer
 
 PRICES = """
 models:
@@ -28,15 +27,16 @@ USAGE = Usage(
 
 
 def export(folder: Path, *calls: dict[str, Any]) -> Path:
-    """An export of model calls and one simulator run; ``said`` is the reply."""
+    """An export of model calls and one simulator run; ``said``: the reply, ``task``: its task."""
     rows = []
     for given in calls:
         said, usage = given.pop("said", "text"), given.pop("usage", USAGE)
+        task = given.pop("task", "")
         names = {"provider": "anthropic", "endpoint": "default", "model": "m"}
-        rows.append(("model", {**names, **given}, said, usage.model_dump()))
-    rows.append(("simulator", {"simulator": "urban"}, {"speed": 1.0}, None))
-    columns = ("kind", "request", "response", "usage")
-    texts = [[kind, *(json.dumps(part) for part in rest)] for kind, *rest in rows]
+        rows.append((task, "model", {**names, **given}, said, usage.model_dump()))
+    rows.append(("", "simulator", {"simulator": "urban"}, {"speed": 1.0}, None))
+    columns = ("task", "kind", "request", "response", "usage")
+    texts = [[task, kind, *(json.dumps(part) for part in rest)] for task, kind, *rest in rows]
     file = folder / "calls.parquet"
     pl.DataFrame(texts, schema=columns, orient="row").write_parquet(file)
     return file
@@ -50,7 +50,7 @@ def spent(folder: Path, *calls: dict[str, Any]) -> pl.DataFrame:
     (folder / "prices.yaml").write_text(PRICES)
     exported = read_export(export(folder, *calls))
     prices = pricing(folder / "prices.yaml")
-    table = measured([], exported=lambda _: {"answer": exported}, pricing=prices)
+    table = measured([], exported={"answer": exported}, pricing=prices)
     return select(table, family="spending")
 
 
@@ -81,31 +81,34 @@ def test_uncounted_tokens_are_unknown_and_estimated(tmp_path: Path) -> None:
     assert only(table, metric="usd_estimated") == pytest.approx((100 * 10 + 10 * 100) / 1e6)
 
 
-def test_a_task_is_told_by_its_reply_or_its_texts(tmp_path: Path) -> None:
-    seen = answer(
-        "q",
-        (),
-        closed_book=("first sample",),
-        final="the end",
-        baselines=(FinalText(method="input_rag", samples=1, text="with evidence"),),
-    )
-    texts = TextTasks()
-    texts.see(seen)
-    entailment = {"schema": {"title": "Entailment"}, "messages": messages("a" * 40, "")}
+def test_estimates_by_task_are_those_of_the_rows_that_name_theirs(tmp_path: Path) -> None:
     file = export(
         tmp_path,
-        {**entailment, "said": "{}"},
-        {"messages": messages("expert", "1234567890"), "said": "first sample "},
-        {"messages": messages("expert", "12"), "said": "a text that no answer holds"},
-        {"messages": messages("writer", ""), "said": "the end"},
-        {"messages": messages("nobody", ""), "said": "unknown"},
-        {"messages": messages("reader", ""), "said": "with evidence"},
+        {"messages": messages("a" * 40, ""), "said": "{}", "task": "entailment"},
+        {"messages": messages("expert", "1234567890"), "said": "one ", "task": "closed_book"},
+        {"messages": messages("expert", "12"), "said": "of another model", "task": "closed_book"}
+        | {"model": "small"},
+        {"messages": messages("nobody", ""), "said": "of no task"},
     )
-    tasks = read_export(file, texts).tasks
-    assert set(tasks) == {"entailment", "closed_book", "final", "input_rag"}
-    assert tasks["entailment"] == Estimated(1, 10.0, 0.5)
-    # Both calls with the system message of a closed-book answer: 16 + 8 characters asked.
-    assert tasks["closed_book"] == Estimated(2, 6.0, (12 + 27) / 4)
+    found = read_export(file)
+    assert dict(found.tasks) == {
+        "entailment": Estimated(1, 10.0, 0.5),
+        "closed_book": Estimated(2, (16 + 8) / 4, (3 + 16) / 4),  # a reply's ends are stripped
+    }
+    # A model has all of its calls, with a task or without.
+    assert [(one.shown, one.estimated.calls) for one in found.models] == [
+        ("anthropic:m", 3),
+        ("anthropic:small", 1),
+    ]
+
+
+def test_an_export_without_the_column_has_the_same_models_and_no_tasks(tmp_path: Path) -> None:
+    file = export(tmp_path, {"messages": messages("s", "u"), "said": "so", "task": "verify"})
+    named = read_export(file)
+    pl.read_parquet(file).drop("task").write_parquet(file)
+    before = read_export(file)
+    assert before.models == named.models
+    assert (set(named.tasks), set(before.tasks)) == ({"verify"}, set())
 
 
 def test_a_file_that_is_not_an_export_is_named(tmp_path: Path) -> None:

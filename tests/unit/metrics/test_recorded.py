@@ -1,113 +1,178 @@
-"""The recorded run: the long table holds the very numbers that its first evaluation gave."""
+"""The recorded run: from its recorded answers and labels come the figures it was published with."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
-import polars as pl
 import pytest
-import yaml
 
 from flows.project import Results
-from flows.stages.metrics import read_domain, write_metrics
-from simulrag.metrics.names import EXPECTED
+from flows.stages.metrics import read_domain
+from simulrag.method.settings import MethodSettings
+from simulrag.metrics.recipes import Recipe, pooled, recipes_of
+from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.table import read_table, select
+from simulrag.metrics.table import Measurement
+from simulrag.report.run import DomainTable
 
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "recorded"
-DOMAIN = "urban"
+OUTS = Path(__file__).resolve().parents[4] / "shared" / "recorded-2" / "outs"
+OWN = ("urban", "climate", "epidemiology")
+PUBLISHED = tuple(f"{domain}-published" for domain in OWN)
 
-TABLES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
-    "claim_level": ("claims", ("method", "budget_percent", "centrality", "undecided"), {}),
-    "answer_level": ("answers", ("method", "samples", "undecided", "failures"), {}),
-    "boundary": ("boundary", (), {}),
-    "calibration": (
-        "calibration",
-        ("method", "budget_percent", "centrality", "undecided", "bin"),
-        {"confidence": "x"},
+pytestmark = pytest.mark.skipif(
+    not OUTS.is_dir(), reason="the recorded outs are not beside the project (../shared/recorded-2)"
+)
+
+RECIPES: dict[str, tuple[str, ...]] = {
+    "closed book": (
+        "4.8, 0.48, 0.21; 0.0; 0.0",
+        "3.0, 0.52, 0.15; 0.0; 0.0",
+        "2.8, 0.46, 0.07; 0.0; 0.1",
     ),
-    "conformal": ("conformal", ("method", "budget_percent", "centrality", "undecided"), {}),
-    "benchmark": ("benchmark", (), {}),
-    "retrieval": ("retrieval", ("tool", "argument"), {}),
-    "precision_recall": (
-        "precision_recall",
-        ("method", "budget_percent", "x"),
-        {"recall": "x", "precision": "value"},
+    "paper 100 %, m = 1": (
+        "7.9, 1.00, 0.94; 7.6; 0.0",
+        "5.4, 1.00, 0.98; 5.4; 0.0",
+        "5.3, 0.92, 0.84; 6.0; 0.1",
     ),
-    "comparisons": (
-        "comparisons",
-        (
-            *("level", "method", "samples", "baseline", "baseline_samples"),
-            *("budget_percent", "centrality", "undecided"),
-        ),
-        {"difference": "value"},
+    "paper 25 %": (
+        "8.1, 0.80, 0.91; 6.8; 0.7",
+        "4.9, 0.88, 0.88; 6.7; 0.4",
+        "5.2, 0.84, 0.73; 8.6; 0.2",
+    ),
+    "reconciled 25 %": (
+        "7.9, 0.94, 0.92; 6.4; 0.0",
+        "5.5, 0.99, 1.00; 5.5; 0.0",
+        "5.8, 0.97, 0.98; 6.6; 0.0",
+    ),
+    "paper 100 %": (
+        "9.2, 0.95, 1.00; 15.5; 0.2",
+        "5.5, 1.00, 1.00; 13.6; 0.3",
+        "5.7, 0.96, 0.98; 17.6; 0.3",
+    ),
+    "reconciled 100 %": (
+        "8.9, 1.00, 1.00; 8.1; 0.0",
+        "5.7, 1.00, 1.00; 5.9; 0.0",
+        "5.9, 0.99, 1.00; 6.9; 0.0",
+    ),
+    "input RAG": (
+        "9.4, 1.00, 0.96; 0.0; 0.0",
+        "5.8, 0.98, 1.00; 0.0; 0.0",
+        "5.7, 0.98, 0.98; 0.0; 0.0",
+    ),
+    "output RAG": (
+        "9.9, 1.00, 0.94; 0.0; 0.0",
+        "5.5, 0.98, 1.00; 0.0; 0.0",
+        "5.7, 0.97, 0.87; 0.0; 0.0",
     ),
 }
-"""The first evaluation's tables: the family they are now, what names a row, and renamed columns."""
+"""By domain: true claims, share true, asked values stated; claims sent; contradictions."""
 
-LATER = {"completeness", "undecided_claims", "words", "claims_sent"}
-"""Metrics of final answers that the first evaluation did not have."""
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    if not RECORDED.is_dir():
-        pytest.skip("the recorded run is not beside this checkout (../shared/recorded)")
-    params = yaml.safe_load((RECORDED / "params.yaml").read_text())
-    settings = MetricSettings.model_validate(params["metrics"])
-    folder = tmp_path_factory.mktemp("metrics")
-    short = write_metrics(folder, read_domain(Results(RECORDED), DOMAIN, settings))
-    recorded = yaml.safe_load((RECORDED / "metrics" / f"{DOMAIN}.json").read_text())
-    assert short == pytest.approx(recorded)
-    return read_table(folder / f"{DOMAIN}.csv")
+AUROC = {
+    ("no-RAG", 0): ("0.769", "0.763", "0.800"),
+    ("Random", 25): ("0.885", "0.885", "0.912"),
+    ("Verbalized", 25): ("0.942", "0.926", "0.954"),
+    ("Uncertainty", 25): ("0.876", "0.922", "0.913"),
+    ("UE+SBA", 25): ("0.914", "0.958", "0.944"),
+}
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_a_family_repeats_the_recorded_table(table: pl.DataFrame, name: str) -> None:
-    family, keys, renamed = TABLES[name]
-    old = pl.read_csv(RECORDED / "metrics" / f"{name}.csv", infer_schema_length=None)
-    old = old.filter(pl.col("domain") == DOMAIN).rename(renamed)
-    new = select(table, family=family, unit=["", "difference"])
-    new = new.filter(pl.col("method") != EXPECTED)  # a later line
-    names = [*(("metric",) if "metric" in old.columns else ()), *keys]
-    types = {key: new.schema[key] for key in names}
-    old = old.with_columns(pl.col(key).cast(kind) for key, kind in types.items())
-    old = old.with_columns(pl.selectors.string().fill_null(""))
-    if family in ("answers", "comparisons"):
-        assert set(new["metric"]) >= LATER
-        new = new.filter(~pl.col("metric").is_in(list(LATER)))
-    assert old.height == new.height
-    both = old.join(new, on=names, how="inner", nulls_equal=True, suffix="_now")
-    assert both.height == old.height
-    compared = {"value", "lower_95", "upper_95", "n", "reason", "p_holm", "x"} - set(names)
-    for column in compared & set(old.columns):
-        before, now = both[column].to_list(), both[f"{column}_now"].to_list()
-        assert now == (before if column == "reason" else pytest.approx(before, abs=2e-6)), column
+@lru_cache(maxsize=len(OWN) + len(PUBLISHED))
+def table(domain: str) -> tuple[Measurement, ...]:
+    """The long table, with intervals from few resamples: no value hangs on them."""
+    settings = MetricSettings(bootstrap=100)
+    return tuple(measure(read_domain(Results(OUTS), domain, settings, MethodSettings())))
 
 
-def test_calls_and_tokens_of_the_recorded_run(table: pl.DataFrame) -> None:
-    old = pl.read_csv(RECORDED / "metrics" / "cost.csv").filter(pl.col("domain") == DOMAIN)
-    calls = select(table, family="cost", metric="calls").filter(pl.col("step") != "simulator")
-    before = old.filter(pl.col("metric") == "calls").select("step", "per_question")
-    assert dict(calls.select("step", "value").iter_rows()) == dict(before.iter_rows())
-    # Its replies came by files, so that nobody counted their tokens.
-    tokens = select(table, family="cost", metric=["input_tokens", "output_tokens"])
-    assert tokens["value"].is_null().all()
-    estimated = select(table, family="cost", metric="input_tokens_estimated")
-    parts = estimated.filter(pl.col("step") != "all")["value"].sum()
-    assert parts == pytest.approx(select(estimated, step="all")["value"].item(), rel=1e-6)
-    assert set(estimated["step"]) == set(calls["step"])
+def recipes(domain: str) -> dict[str, Recipe]:
+    return {one.name: one for one in recipes_of(table(domain), "excluded")}
 
 
-def test_how_complete_and_long_the_recorded_answers_are(table: pl.DataFrame) -> None:
-    found = select(table, family="answers", undecided="excluded", failures="excluded", samples=5)
-    values = {
-        metric: dict(select(found, metric=metric).select("method", "value").iter_rows())
-        for metric in ("completeness", "words", "claims_sent")
+def rounded(recipe: Recipe, metric: str, places: int) -> str:
+    value = recipe.value(metric)
+    assert value is not None
+    return f"{value:.{places}f}"
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("domain", OWN)
+def test_what_an_answer_is_worth(domain: str, name: str) -> None:
+    recipe = recipes(domain)[name]
+    worth = [
+        rounded(recipe, "informativeness", 1),
+        rounded(recipe, "factuality", 2),
+        rounded(recipe, "completeness", 2),
+    ]
+    rest = [rounded(recipe, metric, 1) for metric in ("claims_sent", "contradictions")]
+    assert "; ".join([", ".join(worth), *rest]) == RECIPES[name][OWN.index(domain)]
+    assert recipe.questions == 15
+
+
+def test_what_an_answer_costs() -> None:
+    names = {
+        **{"closed book": 1, "input RAG": 2, "paper 100 %, m = 1": 6, "paper 100 %": 15},
+        "reconciled 100 %, completed": 17,
     }
-    assert set(select(found, metric="completeness")["n"]) == {15}
-    # Who sees the evidence states every value that is asked for; who does not, nearly none.
-    assert values["completeness"]["Input-layer RAG"] == 1
-    assert values["completeness"]["Closed book"] < 0.1 < values["completeness"]["SimulRAG"]
-    assert all(words > 30 for words in values["words"].values())
-    assert values["claims_sent"]["SimulRAG"] > values["claims_sent"]["Input-layer RAG"] == 0
+    for domain in OWN:
+        found = recipes(domain)
+        assert {name: round(found[name].value("calls") or 0) for name in names} == names
+
+
+def counted(budget: float, standing: str) -> dict[str, float]:
+    """Statements of the reconciled answers of all domains by label."""
+    counts = dict.fromkeys(("true", "false", "undecided", "unlabelled"), 0.0)
+    for row in (row for domain in OWN for row in table(domain) if row.family == "standings"):
+        place = (row.method, row.budget_percent, row.level)
+        if place == ("SimulRAG reconciled", budget, standing) and row.metric in counts:
+            counts[row.metric] += row.value or 0.0
+    return counts
+
+
+def test_what_a_mark_is_worth() -> None:
+    checked, corrected = counted(100.0, "checked"), counted(100.0, "corrected")
+    assert (checked["true"], checked["false"]) == (139, 0)
+    assert (corrected["true"], corrected["false"]) == (145, 1)
+    unchecked, outside = counted(25.0, "unchecked"), counted(100.0, "outside")
+    assert (unchecked["true"], unchecked["false"]) == (21, 8)
+    assert (outside["undecided"], sum(outside.values())) == (363, 370)
+
+
+@pytest.mark.parametrize("line", AUROC, ids=lambda line: f"{line[0]}-{line[1]}")
+def test_how_well_claims_are_ranked(line: tuple[str, int]) -> None:
+    where = {"method": line[0], "budget_percent": line[1], "undecided": "excluded"}
+    found = [
+        DomainTable.from_rows(domain, table(domain)).one(
+            "claims", "auroc", centrality="closeness", **where
+        )
+        for domain in OWN
+    ]
+    assert tuple(f"{row.value:.3f}" for row in found if row is not None) == AUROC[line]
+
+
+def test_the_published_questions_together() -> None:
+    """True claims a question, and the share of all of them that is true: no mean of shares."""
+    found = {one.name: one for one in pooled([list(recipes(name).values()) for name in PUBLISHED])}
+    names = ("closed book", "paper 25 %", "reconciled 25 %", "paper 100 %", "reconciled 100 %")
+    worth = {
+        name: [
+            f"{found[name].values['informativeness']:.1f}",
+            f"{found[name].values['factuality']:.2f}",
+        ]
+        for name in (*names, "input RAG")
+    }
+    assert worth == {
+        "closed book": ["2.4", "0.45"],
+        "paper 25 %": ["4.2", "0.76"],
+        "reconciled 25 %": ["3.8", "0.82"],
+        "paper 100 %": ["4.8", "0.84"],
+        "reconciled 100 %": ["4.2", "0.89"],
+        "input RAG": ["3.9", "0.87"],
+    }
+    assert {one.questions for one in found.values()} == {12}
+
+
+@pytest.mark.parametrize("domain", [*OWN, *PUBLISHED])
+def test_only_the_published_questions_were_answered_by_an_oracle(domain: str) -> None:
+    found = DomainTable.from_rows(domain, table(domain))
+    assert found.oracle == (domain in PUBLISHED)
+    assert found.count("with_evidence") == found.count("completed")

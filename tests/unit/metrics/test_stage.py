@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -11,11 +12,14 @@ from flows.files import write_records, write_table
 from flows.project import Results
 from flows.stages.metrics import headline_table, read_domain, write_metrics
 from simulrag.errors import InputError
-from simulrag.metrics.table import read_table, select
+from simulrag.method.settings import ClaimsPerCall, MethodSettings
+from simulrag.metrics.table import only, read_table, select
 from simulrag.records import Label
 from tests.unit.metrics.measuring import FAST
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import study
+
+METHOD = MethodSettings()
 
 
 @pytest.fixture
@@ -32,19 +36,39 @@ def place(tmp_path: Path) -> Results:
 
 
 def test_a_domain_is_measured_by_itself(place: Results) -> None:
-    first = write_metrics(place.metrics, read_domain(place, "urban", FAST))
+    first = write_metrics(place.metrics, read_domain(place, "urban", FAST, METHOD))
     written = (place.metrics / "urban.csv").read_bytes()
     assert json.loads((place.metrics / "urban.json").read_text()) == first
     assert f"| questions | {first['questions']} |" in headline_table("urban", first)
-    write_metrics(place.metrics, read_domain(place, "climate", FAST))
-    write_metrics(place.metrics, read_domain(place, "urban", FAST))
+    write_metrics(place.metrics, read_domain(place, "climate", FAST, METHOD))
+    write_metrics(place.metrics, read_domain(place, "urban", FAST, METHOD))
     assert (place.metrics / "urban.csv").read_bytes() == written
     climate = read_table(place.metrics / "climate.csv")
     assert climate["domain"].unique().to_list() == ["climate"]
 
 
+def test_each_recipe_is_a_row_with_price_and_quality(place: Results) -> None:
+    write_metrics(place.metrics, read_domain(place, "urban", FAST, METHOD))
+    with (place.metrics / "urban-recipes.csv").open() as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    assert list(rows) == ["Closed book", "SimulRAG"]
+    ours = select(read_table(place.metrics / "urban.csv"), method="SimulRAG", samples=5)
+    variant = {"undecided": "excluded", "failures": "excluded"}
+    share = only(ours, family="answers", metric="factuality", **variant)
+    calls = only(ours, family="method_cost", metric="calls", level="answer", step="all")
+    row = rows["SimulRAG"]
+    assert (row["samples"], row["questions"]) == ("5", "3")  # one of the four failed
+    assert (row["true_share"], row["calls"]) == (str(share), str(calls))
+
+
+def test_what_a_method_costs_follows_how_the_answers_were_made(place: Results) -> None:
+    method = MethodSettings(merging="chain", claims_per_call=ClaimsPerCall(verify=3))
+    data = read_domain(place, "urban", FAST, method)
+    assert (data.claims_per_call.verify, data.merging) == (3, "chain")
+
+
 def test_labels_by_people_count_in_their_own_domain(place: Results) -> None:
-    judged = read_domain(place, "urban", FAST)
+    judged = read_domain(place, "urban", FAST, METHOD)
     question, _ = next(iter(judged.judge))
     text = next(
         claim.text
@@ -55,7 +79,7 @@ def test_labels_by_people_count_in_their_own_domain(place: Results) -> None:
     elsewhere = given("ann", "true", "Of another run.", "gone-7")
     write_records(place.human_labels, [given("ann", "false", text, question), elsewhere])
     for domain, count in (("urban", 1), ("climate", 0)):
-        data = read_domain(place, domain, FAST)
+        data = read_domain(place, domain, FAST, METHOD)
         assert len(data.settled) == count
         write_metrics(place.metrics, data)
         agreement = select(read_table(place.metrics / f"{domain}.csv"), family="agreement")
@@ -66,10 +90,10 @@ def test_a_broken_file_is_named(place: Results) -> None:
     with place.answers("urban").open("a") as file:
         file.write('{"question_id": 3}\n')
     with pytest.raises(InputError, match=r"urban\.jsonl:5: "):
-        read_domain(place, "urban", FAST)
+        read_domain(place, "urban", FAST, METHOD)
     place.labels("climate").write_text("nonsense")
     with pytest.raises(InputError, match=r"climate\.parquet is not a table of labels"):
-        read_domain(place, "climate", FAST)
+        read_domain(place, "climate", FAST, METHOD)
     place.labels("climate").unlink()
     with pytest.raises(InputError, match="is not there; run `dvc repro`"):
-        read_domain(place, "climate", FAST)
+        read_domain(place, "climate", FAST, METHOD)

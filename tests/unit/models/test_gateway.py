@@ -78,6 +78,7 @@ async def test_a_call_is_paid_once(cache: CallCache, tmp_path: Path) -> None:
     used = Usage(calls=1, input_tokens=10, output_tokens=2)
     assert second.usage == first.usage == used
     assert gate.usage == {"decompose": used + used}
+    assert list(cache.used.values()) == ["decompose"]
     assert gate.paid == {"decompose": used}
     assert len(provider.sent) == 1
     (times,) = cache_stats(tmp_path / "cache").times

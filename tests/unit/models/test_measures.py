@@ -44,15 +44,16 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackServer]:
 @pytest.fixture
 def opened(server: LoopbackServer, tmp_path: Path) -> Opened:
     """A gateway to a model of the server, over the test's one cache."""
-    (tmp_path / "first").mkdir()
-    (tmp_path / "first/score.md.j2").write_text(PROMPT, encoding="utf-8")
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "score.md.j2").write_text(PROMPT, encoding="utf-8")
 
     @asynccontextmanager
     async def gateway(model: str, **more: object) -> AsyncIterator[Gateway]:
         given = {"provider": "openai", "model": model, "base_url": server.url, **more}
         settings = ModelSettings.model_validate(given)
         with CallCache(tmp_path / "cache", stage="test") as cache:
-            gate = Gateway(make_provider(settings), settings, cache, Prompts(tmp_path), retries=0)
+            gate = Gateway(make_provider(settings), settings, cache, Prompts(prompts), retries=0)
             yield gate
             await gate.close()
 

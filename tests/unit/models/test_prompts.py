@@ -1,4 +1,4 @@
-"""Sets of prompts: what every prompt begins with, and where a set's templates come from."""
+"""Prompts: what each begins with, and how a folder of one's own overrides them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulrag.models.prompts import SEPARATOR, Prompts, packaged_prompts
 
 FILES = [
     file
-    for file in sorted((Path(__file__).parents[3] / "prompts").glob("*/*.md.j2"))
+    for file in sorted((Path(__file__).parents[3] / "prompts").glob("*.md.j2"))
     if not re.match(r'{% include "\w+\.md\.j2" %}', file.read_text())  # begins as another task's
 ]
 OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked", "kind", "count", "words"}
@@ -23,7 +23,7 @@ ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "clai
 """What several calls of a question share comes before what differs between them."""
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.name}")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_the_system_part_is_the_same_for_every_question(file: Path) -> None:
     parts = file.read_text().split(SEPARATOR)
     if len(parts) == 1:
@@ -49,22 +49,46 @@ def test_two_questions_share_the_prefix_with_the_handbook() -> None:
         assert first[1] != second[1]
 
 
-def test_a_set_adds_and_overrides_by_name(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Prompts, and two folders of one's own beside them."""
     for place, text in (
-        ("common/verify", "common verify"),
-        ("common/final", "common final"),
-        ("first/final", "first final"),
-        ("second/label", "Be brief.\n=== user\nlabel {{ claim }}"),
+        ("_rules.j2", "Be exact."),
+        ("verify.md.j2", '{% include "_rules.j2" %}\n=== user\nverify {{ claim }}'),
+        ("final.md.j2", "final"),
+        ("mine/_rules.j2", "Be kind."),
+        ("mine/final.md.j2", "my final"),
+        ("mine/label.md.j2", "Be brief.\n=== user\nlabel {{ claim }}"),
+        ("theirs/final.md.j2", "their final"),
     ):
-        file = tmp_path / f"{place}.md.j2"
+        file = tmp_path / place
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
-    first, second = Prompts(tmp_path), Prompts(tmp_path, set="second")
-    assert (first.tasks(), second.tasks()) == (["final", "verify"], ["final", "label", "verify"])
-    assert first.render("final")[0].content == "first final"
-    assert second.render("final")[0].content == "common final"
-    assert [m.content for m in second.render("label", claim="C")] == ["Be brief.", "label C"]
+    return tmp_path
+
+
+def test_a_folder_of_ones_own_adds_and_overrides_by_name(folder: Path) -> None:
+    plain, mine = Prompts(folder), Prompts(folder, "mine")
+    assert (plain.tasks(), mine.tasks()) == (["final", "verify"], ["final", "label", "verify"])
+    assert plain.render("final")[0].content == "final"
+    assert mine.render("final")[0].content == "my final"
+    assert [m.content for m in mine.render("label", claim="C")] == ["Be brief.", "label C"]
+
+
+def test_what_is_not_overridden_is_as_it_was_with_ones_own_shared_parts(folder: Path) -> None:
+    for prompts, rules in ((Prompts(folder), "Be exact."), (Prompts(folder, "mine"), "Be kind.")):
+        assert [m.content for m in prompts.render("verify", claim="C")] == [rules, "verify C"]
+        assert prompts.rules("verify").strip() == rules
+    assert Prompts(folder).rules("label") == ""
+
+
+def test_a_prompt_or_a_folder_that_is_not_there_is_named(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no prompt 'label\.md\.j2'.*there are: final, verify"):
-        first.render("label", claim="C")
-    with pytest.raises(InputError, match=r"no set of prompts 'third'.*there are: first, second"):
-        Prompts(tmp_path, set="third")
+        Prompts(folder).render("label", claim="C")
+    with pytest.raises(InputError, match=r"prompts: there is no folder .*nobodys; make it"):
+        Prompts(folder, "nobodys")
+
+
+def test_the_packaged_prompts_are_looked_at_here() -> None:
+    assert {file.name.removesuffix(".md.j2") for file in FILES} <= set(packaged_prompts().tasks())
+    assert len(FILES) > 30  # a folder without any would pass every test of one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,20 @@ SUMMARY = RunSummary(
 )
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{ 7*7 }}"
 NOT_COUNTED = "tokens were not counted"
+LINES: tuple[tuple[FinalMethod, float | None, int], ...] = (
+    *(("simulrag", 100.0, 5), ("simulrag", 25.0, 5), ("simulrag", 25.0, 1)),
+    *(("input_rag", None, 1), ("output_rag", None, 1), ("closed_book", None, 5)),
+    ("closed_book", None, 1),
+)
+"""The final answers: method, budget and m."""
+STANDINGS = {
+    (25.0, "checked"): (9, 0, 0, 0),
+    (25.0, "unchecked"): (6, 4, 2, 0),
+    (100.0, "checked"): (20, 0, 1, 0),
+    (100.0, "corrected"): (11, 1, 0, 2),
+    (100.0, "outside"): (0, 0, 30, 5),
+}
+"""Of reconciled answers by budget and standing: true, false, undecided, without a label."""
 
 
 def rows(domain: str = "urban") -> list[Measurement]:
@@ -55,6 +70,28 @@ def rows(domain: str = "urban") -> list[Measurement]:
         *_shares(domain),
         *_costs(domain),
     ]
+
+
+def reconciled_rows(domain: str = "urban") -> list[Measurement]:
+    """SimulRAG with kappa and without, the same reconciled, and what is counted of each."""
+    plain = [replace(row, kappa=0.4) if row.method == "SimulRAG" else row for row in rows(domain)]
+    prices = [row for row in plain if row.kappa and row.family == "method_cost"]
+    ours = [row for row in plain if row.kappa and row.family != "method_cost"]
+    without = [replace(row, kappa=0.0, value=0.5) for row in ours]
+    other = [replace(row, method="SimulRAG reconciled", value=0.7) for row in ours]
+    other += [replace(row, method="SimulRAG reconciled") for row in prices]
+    counted = [
+        replace(row, metric=metric, value=value)
+        for row in (*ours, *without, *other)
+        if (row.family, row.metric) == ("answers", "factuality")
+        for metric, value in (("completeness", 0.8), ("words", 93.0), ("contradictions", 1.5))
+    ]
+    return [*plain, *without, *other, *counted, *_standings(domain)]
+
+
+def looked_up(domain: str) -> list[Measurement]:
+    """The rows of a domain whose questions were all answered from published evidence."""
+    return [replace(row, value=7.0) if row.metric == "replayed" else row for row in rows(domain)]
 
 
 def run_of(*tables: DomainTable, summary: RunSummary = SUMMARY) -> Run:
@@ -141,6 +178,7 @@ def _row(family: str, domain: str, metric: str, **more: Any) -> Measurement:
 
 def _coverage(domain: str) -> Iterator[Measurement]:
     counts = {"questions": 8, "completed": 7, "claims": 70, "labels_missing": 0, "replayed": 0}
+    counts |= {"with_evidence": 7}
     for metric, value in counts.items():
         yield _row("coverage", domain, metric, value=value, coverage=0.875)
 
@@ -169,12 +207,7 @@ def _claims(domain: str) -> Iterator[Measurement]:
 
 
 def _answers(domain: str) -> Iterator[Measurement]:
-    lines: list[tuple[FinalMethod, float | None, int]] = [
-        *(("simulrag", 100.0, 5), ("simulrag", 25.0, 5), ("simulrag", 25.0, 1)),
-        *(("input_rag", None, 1), ("output_rag", None, 1), ("closed_book", None, 5)),
-    ]
-    for place, (method, budget, samples) in enumerate(lines):
-        line = {"method": FINAL[method], "budget_percent": budget, "samples": samples, "n": 7}
+    for place, line in enumerate(_lines()):
         for metric, scale in (("informativeness", 8), ("factuality", 1)):
             value = scale * (1 - 0.1 * place)
             ends = {"value": value, "lower_95": value - 0.05, "upper_95": value, "coverage": 0.875}
@@ -189,6 +222,26 @@ def _answers(domain: str) -> Iterator[Measurement]:
             ends = {"value": value, "lower_95": value - 0.1, "upper_95": value + 0.1}
             more = {"unit": "difference", "undecided": "excluded", "p": 0.01, "p_holm": 0.02}
             yield _row("comparisons", domain, "factuality", **line, **ends, **more)
+
+
+def _lines() -> Iterator[dict[str, Any]]:
+    for method, budget, samples in LINES:
+        yield {"method": FINAL[method], "budget_percent": budget, "samples": samples, "n": 7}
+
+
+def _standings(domain: str) -> Iterator[Measurement]:
+    """Statements of the reconciled answers by budget, standing and label."""
+    line = {"method": "SimulRAG reconciled", "samples": 5, "kappa": 0.4}
+    for (budget, standing), counts in STANDINGS.items():
+        place = {**line, "budget_percent": budget, "level": standing}
+        names = ("true", "false", "undecided", "unlabelled")
+        for name, number in zip(names, counts, strict=True):
+            yield _row("standings", domain, name, value=float(number), **place)
+        decided = sum(counts[:2])
+        share = counts[0] / decided if decided else None
+        reason = "" if decided else "undefined: none is labelled true or false"
+        told = {"value": share, "n": decided, "reason": reason}
+        yield _row("standings", domain, "true_share", **place, **told)
 
 
 def _shares(domain: str) -> Iterator[Measurement]:
@@ -215,3 +268,10 @@ def _costs(domain: str) -> Iterator[Measurement]:
         for budget in SETTINGS.budgets_percent:
             line = {"method": UE_SBA, "budget_percent": budget, "level": "claim", "step": "all"}
             yield _row("method_cost", domain, metric, **line, **known)
+    for place, line in enumerate(_lines()):
+        at = {**line, "level": "answer", "step": "all"}
+        told = {"calls": 12.5, "input_tokens_estimated": 900, "output_tokens_estimated": 250}
+        for metric, value in (told | {"chain": 2}).items():
+            yield _row("method_cost", domain, metric, **at, value=float(value * (1 + place)))
+        for metric in ("input_tokens", "output_tokens"):
+            yield _row("method_cost", domain, metric, **at, reason=NOT_COUNTED)

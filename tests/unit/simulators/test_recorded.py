@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulators.base import Guided, handbook_with_guide, validate_call
+from simulators.base import Guided, handbook_with_guide, set_up_facts, validate_call
 from simulators.registry import load
 from tests.unit.simulators.recorded import SETTINGS, requests
 
@@ -32,10 +32,13 @@ def test_answering_models_are_shown_the_handbook_as_recorded(domain: str) -> Non
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_writers_of_benchmarks_are_shown_the_guide_too(domain: str) -> None:
+def test_writers_of_benchmarks_are_shown_the_guide_and_the_set_up_too(domain: str) -> None:
     simulator = load(domain, SETTINGS[domain])
-    assert _shown("benchmark", domain) == [handbook_with_guide(simulator)]
+    (shown,) = _shown("benchmark", domain)
+    guided, facts = handbook_with_guide(simulator).rstrip(), set_up_facts(simulator)
+    assert shown == f"{guided}\n\n{facts}".rstrip()
     assert isinstance(simulator, Guided) == (domain != "urban")
+    assert bool(facts) == (domain != "climate")  # whose handbook says all there is
 
 
 def _same(domain: str, request: dict[str, Any], response: Any) -> None:

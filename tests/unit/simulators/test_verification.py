@@ -55,6 +55,8 @@ def _project(folder: Path, monkeypatch: pytest.MonkeyPatch, warmer_degc: float) 
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     params["domains"] = ["climate"]
     params["simulators"] = {"climate": {"name": "climate"}}
+    params["routing"] = {"domains": []}
+    params["forms"] = {"sources": []}
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     shutil.copytree(ROOT / "prompts", folder / "prompts")
     call = {"latitude": 0.0, "longitude": 10.0, "year": 1990}

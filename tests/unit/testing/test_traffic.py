@@ -42,8 +42,7 @@ async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path, set_u
         settings = ModelSettings(
             provider="openai", model="m", base_url=server.url, sampling=Sampling(seed=0)
         )
-        prompts = packaged_prompts("second" if set_up else "first")
-        gateway = Gateway(make_provider(settings), settings, cache, prompts)
+        gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
         templates, questions, summary = await generate(
             gateway,
             Simulations(simulator, cache),

@@ -1,0 +1,43 @@
+"""What a reader can rely on: how many statements of each standing are true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.intervals import estimate, ratio
+from simulrag.metrics.registry import metric
+from simulrag.metrics.table import Measurement, filled
+from simulrag.records import STANDINGS
+
+_COUNTS = ("true", "false", "undecided", "unlabelled")
+
+
+@metric("standings")
+def standings(data: DomainData) -> Iterator[Measurement]:
+    """Of every reconciled line, by standing: statements by label, and ``true_share``.
+
+    ``true_share``: true ones by true and false ones. The label is that of the claim behind a
+    statement, or of the corrected text. A statement that no claim made (simulated) has one only
+    where a final answer says it in the same words.
+    """
+    for line in (line for line in data.lines if line in data.standings):
+        for standing in (one for one in STANDINGS if one in data.standings[line]):
+            counts = data.standings[line][standing]
+            place = Measurement(
+                family="standings",
+                domain=data.domain,
+                method=line.name,
+                budget_percent=line.budget_percent,
+                samples=line.samples,
+                kappa=line.kappa,
+                level=standing,
+                n=int(counts.sum()),
+            )
+            for name, count in zip(_COUNTS, counts.sum(axis=0).tolist(), strict=True):
+                yield replace(place, metric=name, value=count)
+            true, decided = counts[:, 0], counts[:, :2].sum(axis=1)
+            share = ratio(true, decided, data.scenario, data.weights)
+            result = estimate(share, data.scenarios, "undefined: none is labelled true or false")
+            yield filled(place, result, metric="true_share", n=int(decided.sum()))

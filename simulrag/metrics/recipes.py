@@ -1,0 +1,198 @@
+"""What a reader chooses between: each way to write an answer, its price and its quality in one row.
+
+A recipe is a method with its m, budget and kappa. Its rows stand in several families of the long
+table; here they come together. ``csv_of_recipes`` is the file ``data/metrics/DOMAIN-recipes.csv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
+from simulrag.metrics.settings import Undecided
+from simulrag.metrics.table import ESTIMATED, Measurement
+
+SHORT = {
+    CLOSED_BOOK: "closed book",
+    FINAL["input_rag"]: "input RAG",
+    FINAL["output_rag"]: "output RAG",
+    SIMULRAG: "paper",
+    RECONCILED: "reconciled",
+    COMPLETED: "reconciled, completed",
+}
+"""A method's name where recipes stand side by side, in that order."""
+PRICE = {
+    "calls": "calls",
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    f"input_tokens{ESTIMATED}": f"input_tokens{ESTIMATED}",
+    f"output_tokens{ESTIMATED}": f"output_tokens{ESTIMATED}",
+    "chain": "longest_chain",
+}
+"""Of the family ``method_cost``, a question."""
+QUALITY = {
+    "claims_sent": "claims_sent",
+    "informativeness": "true_claims",
+    "false_claims": "false_claims",
+    "undecided_claims": "undecided_claims",
+    "factuality": "true_share",
+    "completeness": "asked_values_stated",
+    "contradictions": "contradictions",
+}
+"""Of the family ``answers``, with intervals; all but the shares a question."""
+_POOLED = ("calls", "claims_sent", "informativeness", "false_claims", "contradictions")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way to write an answer; ``found``: its rows by metric.
+
+    ``questions``: how many are complete. ``twin``: the same stands beside it with a kappa above 0.
+    """
+
+    method: str
+    samples: int
+    budget_percent: float | None
+    kappa: float | None
+    questions: int
+    found: Mapping[str, Measurement]
+    twin: bool = False
+
+    @property
+    def name(self) -> str:
+        """Method and budget; m where it is not the usual one: ours samples, the others do not."""
+        share = "" if self.budget_percent is None else f" {self.budget_percent:g} %"
+        method, _, more = SHORT[self.method].partition(",")
+        without = ", no kappa" if self.twin else ""
+        usual = (self.samples > 1) == (self.method in OURS)
+        samples = "" if usual else f", m = {self.samples}"
+        return f"{method}{share}{',' if more else ''}{more}{without}{samples}"
+
+    @property
+    def order(self) -> tuple[int, bool, float, float]:
+        """One sample before several, small budgets before large ones."""
+        place = list(SHORT).index(self.method)
+        return place, self.samples > 1, self.budget_percent or 0.0, self.kappa or 0.0
+
+    def value(self, metric: str) -> float | None:
+        """The value of a metric; None where it is not known."""
+        row = self.found.get(metric)
+        return None if row is None else row.value
+
+
+def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Recipe]:
+    """The recipes of a domain's long table, failed questions left out."""
+    found: dict[tuple[str, int, float | None, float | None], dict[str, Measurement]] = {}
+    for row in rows:
+        quality = row.family == "answers" and row.metric in QUALITY
+        if quality and (row.undecided, row.failures) != (undecided, "excluded"):
+            continue
+        price = row.family == "method_cost" and (row.level, row.step) == ("answer", "all")
+        if row.method in SHORT and (quality or (price and row.metric in PRICE)):
+            key = (row.method, row.samples or 1, row.budget_percent, row.kappa)
+            found.setdefault(key, {})[row.metric] = row
+    return sorted(
+        (
+            Recipe(
+                *key,
+                questions=by_metric["factuality"].n or 0,
+                found=by_metric,
+                twin=key[-1] == 0 and any(one[:-1] == key[:-1] and one[-1] for one in found),
+            )
+            for key, by_metric in found.items()
+            if "factuality" in by_metric
+        ),
+        key=lambda recipe: recipe.order,
+    )
+
+
+def to_choose_from(recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Some eight of them: what was sampled once, and ours from all samples at each budget.
+
+    Of ours from one sample only the largest budget stays, and nothing that was written a second
+    time without kappa.
+    """
+    most = max((recipe.samples for recipe in recipes), default=1)
+    largest = max((recipe.budget_percent or 0.0 for recipe in recipes), default=0.0)
+    return [
+        recipe
+        for recipe in recipes
+        if not recipe.twin
+        if (
+            recipe.samples == most or recipe.budget_percent == largest
+            if recipe.method in OURS
+            else recipe.samples == 1
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A recipe over the questions of several domains; without intervals."""
+
+    name: str
+    questions: int
+    values: Mapping[str, float | None]
+
+
+def pooled(domains: Sequence[Sequence[Recipe]]) -> list[Pooled]:
+    """The recipes that all domains have, over all of their questions together."""
+    by_name: dict[str, list[Recipe]] = {}
+    for recipe in (recipe for recipes in domains for recipe in recipes):
+        by_name.setdefault(recipe.name, []).append(recipe)
+    found = []
+    for name, same in by_name.items():
+        if len(same) < len(domains):
+            continue
+        values = {metric: _mean(same, metric) for metric in _POOLED}
+        true, false = values["informativeness"], values["false_claims"]
+        counted = None if true is None or false is None else true + false
+        values["factuality"] = true / counted if true is not None and counted else None
+        found.append(Pooled(name, sum(one.questions for one in same), values))
+    return found
+
+
+def _mean(recipes: Sequence[Recipe], metric: str) -> float | None:
+    """Over all questions that the values were taken over; None where a domain does not know it."""
+    total = questions = 0.0
+    for recipe in recipes:
+        row = recipe.found.get(metric)
+        if row is None or row.value is None or not row.n:
+            return None
+        total += row.value * row.n
+        questions += row.n
+    return total / questions
+
+
+def csv_of_recipes(recipes: Sequence[Recipe]) -> str:
+    """A row a recipe, all numbers and the ends of their intervals."""
+    columns = ["method", "samples", "budget_percent", "kappa", "questions"]
+    columns += PRICE.values()
+    columns += [
+        f"{title}{end}" for title in QUALITY.values() for end in ("", "_lower_95", "_upper_95")
+    ]
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(columns)
+    for recipe in recipes:
+        cells = [
+            recipe.method,
+            recipe.samples,
+            recipe.budget_percent,
+            recipe.kappa,
+            recipe.questions,
+            *(_number(recipe.value(metric)) for metric in PRICE),
+        ]
+        for metric in QUALITY:
+            row = recipe.found.get(metric)
+            ends = (None,) * 3 if row is None else (row.value, row.lower_95, row.upper_95)
+            cells += [_number(number) for number in ends]
+        out.writerow(["" if cell is None else cell for cell in cells])
+    return text.getvalue()
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else round(value, 6) + 0.0

@@ -1,0 +1,250 @@
+"""What a reader chooses between: price and quality of each way to write an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
+from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
+from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.records import STANDINGS
+from simulrag.report.blocks import DASH, Block, Figure, Table, Text, count, interval, percent, why
+from simulrag.report.chart import BLUE, GREEN, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
+from simulrag.report.run import DomainTable, Run
+
+PRINCIPAL = ("checked", "corrected", "simulated")
+"""Standings that a simulator run stands behind."""
+_COLORS = {
+    CLOSED_BOOK: GREY.color,
+    FINAL["input_rag"]: BLUE.color,
+    FINAL["output_rag"]: OCHRE.color,
+    SIMULRAG: RED.color,
+    RECONCILED: GREEN.color,
+    COMPLETED: GREEN.color,
+}
+_MARKERS = ("square", "triangle", "diamond", "circle")
+_EMPTY = "no final answer could be measured"
+
+
+def blocks(run: Run) -> Iterator[Block]:
+    """A picture a domain, one table of the own domains, and what marks are worth.
+
+    Questions of the published benchmark stand folded behind them.
+    """
+    own, published = run.own_and_published
+    own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
+    for domain in own:
+        yield _figure(run, domain)
+    if own:
+        yield _table(run, own, "recipes", "price and quality", every=False, fold="")
+    marked = [domain for domain in own if domain.rows("standings")]
+    if marked:
+        yield _reliable(marked)
+        yield Text(
+            "An answer of RAG marks none of its statements, so a reader has to trust all of them "
+            "or none."
+        )
+    if own:
+        fold = "Every way to write an answer"
+        yield _table(run, own, "recipes-all", "price and quality, all", every=True, fold=fold)
+    if published:
+        fold = "Published questions: oracle retrieval"
+        together = pooled([domain.recipes(run.settings.undecided) for domain in published])
+        if len(published) > 1 and together:
+            yield _together(together, fold)
+        caption = "the published benchmark's questions"
+        yield _table(run, published, "recipes-published", caption, every=True, fold=fold)
+
+
+def reliable_words(domain: DomainTable) -> Iterator[str]:
+    """Of what the reconciled answer at its largest budget says: how much is true, by standing."""
+    found = _standings(domain)
+    if not found:
+        return
+    said = []
+    for standing, by_metric in found.items():
+        true, decided = by_metric["true"].value or 0, by_metric["true_share"].n or 0
+        if decided:
+            said.append(f"{standing} {true:.0f} of {decided}")
+    if said:
+        yield f"true statements by mark: {', '.join(said)}"
+
+
+def evidence_words(domain: DomainTable) -> str:
+    """Of how many answers there was nothing to verify with; "" where there was for all."""
+    questions, there = domain.count("completed"), domain.count("with_evidence")
+    if there >= questions:
+        return ""
+    return f"for {questions - there} of {questions} answers no evidence was there to verify with"
+
+
+def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
+    """By standing and metric, of the reconciled line that says most at the largest budget."""
+    rows = [row for row in domain.rows("standings") if row.kappa != 0] or domain.rows("standings")
+    if not rows:
+        return {}
+    lines = {(row.budget_percent or 0, row.method == COMPLETED, row.method) for row in rows}
+    budget, _, method = max(lines)
+    found: dict[str, dict[str, Measurement]] = {}
+    for standing in STANDINGS:
+        for row in rows:
+            if (row.level, row.method, row.budget_percent or 0) == (standing, method, budget):
+                found.setdefault(standing, {})[row.metric] = row
+    return found
+
+
+def _table(
+    run: Run, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool, fold: str
+) -> Table:
+    found = {domain.name: domain.recipes(run.settings.undecided) for domain in domains}
+    shown = [
+        (domain, recipe)
+        for domain, recipes in found.items()
+        for recipe in (recipes if every else to_choose_from(recipes))
+    ]
+    measured = [
+        recipe.found[metric] for _, recipe in shown for metric in QUALITY if metric in recipe.found
+    ]
+    notes = [
+        "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
+        "that wait for one another. Sent: claims to verification. Share true: true claims by true "
+        "and false ones. Asked: the share of what a generated question asks for that a true claim "
+        "states. Contra.: contradictions. m (sampled answers) is 1 for closed book and RAG, "
+        f"else {max((one.samples for _, one in shown), default=1)}, where nothing is said.",
+        *(f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))),
+    ]
+    if any(_estimated(recipe) for _, recipe in shown):
+        notes.append("~: tokens estimated, the characters of stored messages and replies by 4.")
+    return Table(
+        name=name,
+        caption=caption[:1].upper() + caption[1:],
+        columns=(
+            *("Domain", "Recipe", "Calls", "Tokens", "In turn", "Sent", "True claims"),
+            *("Share true", "Asked", "Contra."),
+        ),
+        rows=tuple((domain, recipe.name, *_cells(recipe)) for domain, recipe in shown),
+        headers=2,
+        strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
+        notes=(
+            *notes,
+            *why(
+                [row for row in measured if row.value is None],
+                lambda row: f"{row.domain}, {row.method}",
+            ),
+        ),
+        fold=fold,
+    )
+
+
+def _cells(recipe: Recipe) -> tuple[str, ...]:
+    tokens = [
+        recipe.value(name + end)
+        for end in (("", ESTIMATED)[_estimated(recipe)],)
+        for name in ("input_tokens", "output_tokens")
+    ]
+    return (
+        _plain(recipe.value("calls"), 0),
+        _tokens(tokens, "~" if _estimated(recipe) else ""),
+        _plain(recipe.value("chain"), 0),
+        _plain(recipe.value("claims_sent"), 1),
+        interval(recipe.found.get("informativeness"), places=1),
+        interval(recipe.found.get("factuality"), places=2),
+        interval(recipe.found.get("completeness"), places=2),
+        _plain(recipe.value("contradictions"), 1),
+    )
+
+
+def _estimated(recipe: Recipe) -> bool:
+    return recipe.value("input_tokens") is None
+
+
+def _tokens(found: Sequence[float | None], mark: str) -> str:
+    shown = [f"{one / 1000:.1f}" for one in found if one is not None]
+    return f"{mark}{' + '.join(shown)}" if len(shown) == len(found) else DASH
+
+
+def _plain(value: float | None, places: int) -> str:
+    return DASH if value is None else f"{value:.{places}f}"
+
+
+def _together(found: Sequence[Pooled], fold: str) -> Table:
+    rows = [
+        (
+            one.name,
+            _plain(one.values["calls"], 0),
+            _plain(one.values["claims_sent"], 1),
+            _plain(one.values["informativeness"], 1),
+            _plain(one.values["factuality"], 2),
+            _plain(one.values["contradictions"], 1),
+            count(one.questions),
+        )
+        for one in found
+    ]
+    columns = ("Recipe", "Calls", "Claims sent", "True claims", "Share true", "Contradictions")
+    return Table(
+        name="recipes-published-pooled",
+        caption="The published benchmark's questions of all domains together",
+        columns=(*columns, "Questions"),
+        rows=tuple(rows),
+        headers=1,
+        fold=fold,
+    )
+
+
+def _reliable(domains: Sequence[DomainTable]) -> Table:
+    rows = []
+    for domain in domains:
+        for standing, by_metric in _standings(domain).items():
+            share = by_metric["true_share"]
+            counts = [by_metric[name].value or 0 for name in ("true", "false", "undecided")]
+            other = by_metric["unlabelled"].value or 0
+            rows.append(
+                (
+                    *(domain.name, standing),
+                    *(f"{number:.0f}" for number in (*counts, other)),
+                    interval(share, places=2),
+                )
+            )
+    return Table(
+        name="standings",
+        caption="What a reader can rely on: statements of the reconciled answer by their mark",
+        columns=("Domain", "Mark", "True", "False", "Undecided", "Without a label", "Share true"),
+        rows=tuple(rows),
+        headers=2,
+        strong=tuple(at for at, row in enumerate(rows) if row[1] in PRINCIPAL),
+        notes=(
+            "At the largest budget. checked: the evidence holds it; corrected: by the evidence; "
+            "simulated: from the evidence, no sampled answer had claimed it; unchecked: in reach "
+            "and not decided; outside: the simulator cannot say, nor can the reference. The label "
+            "is that of the claim behind a statement, or of its correction.",
+        ),
+    )
+
+
+def _figure(run: Run, domain: DomainTable) -> Figure:
+    recipes = [one for one in domain.recipes(run.settings.undecided) if not one.twin]
+    series, said = [], []
+    seen: dict[str, int] = {}
+    for recipe in recipes:
+        share, calls = recipe.found.get("factuality"), recipe.value("calls")
+        if share is None or share.value is None or calls is None:
+            continue
+        words = (
+            f"{recipe.name}: {calls:.1f} calls a question, {percent(share.value)} of its claims "
+            f"true, {interval(recipe.found.get('informativeness'), places=1)} true claims"
+        )
+        said.append(words)
+        place = seen.setdefault(_COLORS[recipe.method], 0)
+        seen[_COLORS[recipe.method]] += 1
+        look = Look(_COLORS[recipe.method], _MARKERS[place % len(_MARKERS)], None)
+        point = Point(calls, share.value, words, share.lower_95, share.upper_95)
+        series.append(Series(recipe.name, [point], look))
+    return Figure(
+        name=f"{domain.name}-recipes",
+        kind="recipes",
+        caption=f"{domain.title}: share of true claims against model calls a question. "
+        "Bars: 95 % intervals.",
+        text=f"Share of true claims by calls, {domain.name}. {'; '.join(said) or 'Undefined'}.",
+        svg=lines(series, Axis("model calls a question"), Axis("share true"), _EMPTY),
+        domain=domain.name,
+    )

@@ -1,0 +1,178 @@
+"""What a model says of one question about a lake, planned by the texts of its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulrag.method.algorithm import Instruments, answer_question
+from simulrag.method.settings import MethodSettings
+from simulrag.method.simulation import Simulations
+from simulrag.records import Answer, Question
+from simulrag.testing import ScriptedModel
+
+QUESTION = Question(
+    question_id="q", domain="lake", text="What is it like?", reference_answer="", scenario_id="s"
+)
+SETTINGS = MethodSettings(
+    samples=3, kappa=0.0, verbalized=False, baselines=False, final_budgets_percent=(20.0, 100.0)
+)
+Facets = list[tuple[str, bool, list[str]]]
+Planned = tuple[str, Facets, list[int]]
+
+
+@dataclass
+class Plan:
+    """What a model says of one question. Texts stand for themselves.
+
+    ``subjects``: what each is about, its facets (kind, exclusive, texts), what it rests on.
+    ``corrected``: text by text; claims in neither it nor ``aligned`` are not in the evidence.
+    ``depths``: the claims that are read as a depth, with the number of metres that they give.
+    """
+
+    answers: list[list[str]]
+    subjects: list[Planned]
+    corrected: dict[str, str] = field(default_factory=dict)
+    aligned: list[str] = field(default_factory=list)
+    depths: dict[str, str] = field(default_factory=dict)
+    outside: list[str] = field(default_factory=list)
+    uncovered: list[str] = field(default_factory=list)
+    replies: dict[str, object] = field(default_factory=dict)
+
+    def model(self) -> ScriptedModel:
+        """The model that says so."""
+        return ScriptedModel(by_task=self._reply)
+
+    def _reply(self, task: str, values: dict[str, Any]) -> object:
+        if task in self.replies:
+            return self.replies[task]
+        texts: list[Any] = values.get("claims", [])
+        ways: dict[str, Callable[[], object]] = {
+            "tool_calls": lambda: {"calls": [{"tool": "sound", "arguments": {"place": "here"}}]},
+            "closed_book": lambda: f"Answer {values['sample_index']}",
+            "input_rag": lambda: f"Answer {values['sample_index']}",
+            "output_rag": lambda: values["answer"],
+            "decompose": lambda: _claims(self.answers[int(values["answer"].split()[-1])]),
+            "merge": lambda: _alike(values["existing"], values["new"]),
+            "entailment": lambda: {"supported": [False] * len(texts)},
+            "boundary_batch": lambda: {
+                "claims": [
+                    {"index": i, "tool_confidence": int(text not in self.outside)}
+                    for i, text in enumerate(texts)
+                ]
+            },
+            "verify_batch": lambda: {
+                "claims": [self._verdict(i, text) for i, text in enumerate(texts)]
+            },
+            "read_claims": lambda: {
+                "claims": [self._reading(i, text) for i, text in enumerate(texts)]
+            },
+            "joint": lambda: {"subjects": [_joint(one, texts) for one in self.subjects]},
+            "subjects": lambda: {"subjects": [_subject(one, texts) for one in self.subjects]},
+            "uncovered": lambda: _claims(self.uncovered),
+            "final": lambda: " / ".join(texts),
+            "final_reconciled": lambda: " / ".join(_line(item) for item in values["statements"]),
+        }
+        return ways[task]()
+
+    def _verdict(self, index: int, text: str) -> dict[str, object]:
+        return {
+            "index": index,
+            "is_included": text in self.aligned or text in self.corrected,
+            "should_update": text in self.corrected,
+            "updated_claim": self.corrected.get(text, ""),
+        }
+
+    def _reading(self, index: int, text: str) -> dict[str, object]:
+        names = ("output", "run", "against", "value", "unit", "direction", "class_word")
+        nothing = {"index": index, "kind": "other", **dict.fromkeys(names)}
+        if text not in self.depths:
+            return nothing
+        depth = {"kind": "number", "output": "depth_m", "run": 1, "unit": "m"}
+        return {**nothing, **depth, "value": self.depths[text]}
+
+
+def _subject(one: Planned, texts: list[str]) -> dict[str, object]:
+    about, facets, rests_on = one
+    return {
+        "about": about,
+        "facets": [
+            {"kind": kind, "exclusive": only, "claims": [texts.index(text) for text in own]}
+            for kind, only, own in facets
+        ],
+        "rests_on": rests_on,
+    }
+
+
+def _joint(one: Planned, claims: list[dict[str, Any]]) -> dict[str, object]:
+    about, facets, rests_on = one
+
+    def alternative(text: str) -> dict[str, object]:
+        return {"claims": [i for i, c in enumerate(claims) if c["text"] == text], "answers": []}
+
+    return {
+        "about": about,
+        "facets": [
+            {"kind": kind, "exclusive": only, "alternatives": [alternative(text) for text in own]}
+            for kind, only, own in facets
+        ],
+        "rests_on": rests_on,
+    }
+
+
+def _claims(texts: list[str]) -> dict[str, object]:
+    return {"claims": [{"claim": text} for text in texts]}
+
+
+def _alike(existing: list[str], new: list[str]) -> dict[str, object]:
+    return {"pairs": [[existing.index(text), i] for i, text in enumerate(new) if text in existing]}
+
+
+def _line(item: dict[str, Any]) -> str:
+    others = f" [{' | '.join(item['others'])}]" if item["others"] else ""
+    return f"{item['standing']}: {item['text']}{others}"
+
+
+def plan(**changes: Any) -> Plan:
+    """Three answers give three depths; all but the warmth is within the simulator's reach."""
+    made = Plan(
+        answers=[
+            ["10 m deep.", "It is deep.", "2 ha wide.", "8 degrees.", "Worth a swim."],
+            ["11 m deep.", "It is shallow.", "2 ha wide.", "8 degrees."],
+            ["13 m deep.", "It is deep.", "3 ha wide.", "9 degrees.", "Worth a swim."],
+        ],
+        subjects=[
+            (
+                "its depth",
+                [
+                    ("number", True, ["10 m deep.", "11 m deep.", "13 m deep."]),
+                    ("class", True, ["It is deep.", "It is shallow."]),
+                ],
+                [],
+            ),
+            ("its area", [("number", True, ["2 ha wide.", "3 ha wide."])], []),
+            ("its warmth", [("number", True, ["8 degrees.", "9 degrees."])], []),
+            ("whether to swim", [("judgement", True, ["Worth a swim."])], [0]),
+        ],
+        corrected={
+            **dict.fromkeys(("10 m deep.", "11 m deep.", "13 m deep."), "12 m deep."),
+            "It is shallow.": "It is deep.",
+            "2 ha wide.": "3 ha wide.",
+        },
+        aligned=["It is deep.", "3 ha wide."],
+        outside=["8 degrees.", "9 degrees."],
+        uncovered=["Its bed is mud."],
+    )
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+async def answered(
+    made: Plan, simulations: Simulations, **changes: object
+) -> tuple[Answer, ScriptedModel]:
+    """The answer by ``SETTINGS`` with changes, and the model that was asked."""
+    model = made.model()
+    settings = SETTINGS.model_copy(update=changes)
+    return await answer_question(QUESTION, Instruments(model, simulations), settings), model

@@ -1,0 +1,64 @@
+"""The method's settings: what stands where nothing is said, and what follows from what is."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from simulrag.method.settings import MethodSettings
+
+
+def test_the_default_is_the_reconciled_method_as_it_is_recommended() -> None:
+    found = MethodSettings()
+    assert (found.method, found.merging, found.pool) == ("reconciled", "joint", "question")
+    assert found.complete
+    assert found.verify_by == "both"
+    calls = found.claims_per_call
+    assert (calls.boundary, calls.verify, calls.verbalized) == (40, 20, 20)
+
+
+def test_the_published_method_is_verified_by_reading_unless_another_way_is_named() -> None:
+    assert MethodSettings(method="paper").verify_by == "model"
+    assert MethodSettings(method="paper", verify_by="range").verify_by == "range"
+
+
+@pytest.mark.parametrize("gone", ["subject_uncertainty", "subject_claims", "select_by"])
+def test_a_setting_that_is_gone_is_refused(gone: str) -> None:
+    with pytest.raises(ValidationError, match=gone):
+        MethodSettings.model_validate({gone: "largest"})
+
+
+def test_an_unknown_method_is_refused_by_its_name() -> None:
+    with pytest.raises(ValidationError, match="'paper' or 'reconciled'"):
+        MethodSettings.model_validate({"method": "papers"})
+
+
+def test_another_method_brings_its_own_way_to_verify_and_keeps_the_rest() -> None:
+    given = MethodSettings(samples=3, kappa=0.5, final_budgets_percent=(10.0, 50.0))
+    paper = given.by("paper")
+    assert (paper.method, paper.verify_by) == ("paper", "model")
+    assert paper.by("reconciled") == given
+
+
+def test_the_same_method_keeps_the_way_to_verify_that_was_named() -> None:
+    given = MethodSettings(verify_by="range")
+    assert given.by("reconciled") == given
+
+
+@pytest.mark.parametrize("method", ["paper", "reconciled"])
+def test_one_question_by_itself_writes_one_answer_and_verifies_what_its_budget_buys(
+    method: str,
+) -> None:
+    given = MethodSettings.model_validate(
+        {"method": method, "pool": "domain", "without_kappa": True, "complete": False}
+    )
+    found = given.for_one_question(25.0)
+    assert found.final_budgets_percent == (25.0,)
+    assert given.for_one_question().final_budgets_percent == (100.0,)
+    assert (found.verify, found.pool) == ("selected", "question")
+    assert [found.baselines, found.verbalized, found.without_kappa] == [False] * 3
+    assert found.complete == (method == "reconciled")
+
+
+def test_arithmetic_alone_is_kept_by_another_method() -> None:
+    assert MethodSettings(verify_by="range").by("paper").verify_by == "range"

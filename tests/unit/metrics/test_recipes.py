@@ -1,0 +1,197 @@
+"""What a reader chooses between: price and quality of each way to write an answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, RECONCILED, SIMULRAG
+from simulrag.metrics.recipes import (
+    PRICE,
+    QUALITY,
+    Recipe,
+    csv_of_recipes,
+    pooled,
+    recipes_of,
+    to_choose_from,
+)
+from simulrag.metrics.table import Measurement
+
+INPUT_RAG = FINAL["input_rag"]
+
+
+def line(
+    method: str,
+    samples: int,
+    budget: float | None = None,
+    kappa: float | None = None,
+    *,
+    questions: int = 10,
+    **values: float | None,
+) -> Iterator[Measurement]:
+    """The rows of one kind of answer: its ``values``, a share true and a number of calls."""
+    for metric, value in {"factuality": 0.5, "calls": 2.0, **values}.items():
+        quality = metric in QUALITY
+        yield Measurement(
+            family="answers" if quality else "method_cost",
+            domain="urban",
+            method=method,
+            metric=metric,
+            samples=samples,
+            budget_percent=budget,
+            kappa=kappa,
+            value=value,
+            n=questions,
+            undecided="excluded" if quality else "",
+            failures="excluded" if quality else "",
+            level="" if quality else "answer",
+            step="" if quality else "all",
+        )
+
+
+def of(*lines: Iterator[Measurement]) -> list[Recipe]:
+    return recipes_of([row for rows in lines for row in rows], "excluded")
+
+
+def names(recipes: Sequence[Recipe]) -> list[str]:
+    return [recipe.name for recipe in recipes]
+
+
+def everything(kappa: float) -> list[Recipe]:
+    """What the default run writes, in no order, with ``kappa`` and without."""
+    ours = [(SIMULRAG, 5, 25.0), (SIMULRAG, 5, 100.0), (RECONCILED, 5, 25.0)]
+    ours += [(RECONCILED, 5, 100.0), (COMPLETED, 5, 100.0)]
+    ours += [(SIMULRAG, 1, 100.0), (SIMULRAG, 1, 25.0)]
+    others = [(name, m) for name in (FINAL["output_rag"], INPUT_RAG, CLOSED_BOOK) for m in (5, 1)]
+    return of(
+        *(line(method, samples, budget, kappa) for method, samples, budget in ours),
+        *(line(method, samples, budget, 0.0) for method, samples, budget in ours if samples > 1),
+        *(line(method, samples) for method, samples in others),
+    )
+
+
+def test_price_and_quality_come_together() -> None:
+    (recipe,) = of(line(SIMULRAG, 5, 25.0, 0.3, chain=6.0, informativeness=8.1, completeness=None))
+    assert (recipe.method, recipe.samples, recipe.budget_percent) == (SIMULRAG, 5, 25.0)
+    assert (recipe.kappa, recipe.questions) == (0.3, 10)
+    found = [recipe.value(metric) for metric in ("calls", "chain", "informativeness", "factuality")]
+    assert found == [2.0, 6.0, 8.1, 0.5]
+    assert (recipe.value("completeness"), recipe.value("contradictions")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"undecided": "false"},
+        {"failures": "zero"},
+        {"family": "comparisons"},
+        {"family": "method_cost", "level": "claim", "step": "all"},
+        {"family": "method_cost", "level": "answer", "step": "verify"},
+    ],
+)
+def test_a_row_of_another_table_or_variant_is_no_part_of_a_recipe(other: dict[str, str]) -> None:
+    mine = list(line(SIMULRAG, 5, informativeness=4.0))
+    fields: dict[str, Any] = {"undecided": "excluded", "failures": "excluded", "family": "answers"}
+    fields |= {"domain": "urban", "method": SIMULRAG, "samples": 5, "value": 9.0, **other}
+    theirs = [
+        Measurement(**fields, metric=name) for name in ("factuality", "informativeness", "calls")
+    ]
+    (recipe,) = recipes_of([*mine, *theirs], "excluded")
+    assert [recipe.value(name) for name in ("factuality", "informativeness", "calls")] == [
+        *(0.5, 4.0, 2.0)
+    ]
+
+
+def test_what_was_never_measured_as_an_answer_is_none() -> None:
+    price = [row for row in line(CLOSED_BOOK, 1) if row.family == "method_cost"]
+    assert recipes_of(price, "excluded") == []
+
+
+def test_one_sample_comes_before_several_and_small_budgets_before_large_ones() -> None:
+    assert names(everything(0.3)) == [
+        *("closed book", "closed book, m = 5", "input RAG", "input RAG, m = 5"),
+        *("output RAG", "output RAG, m = 5", "paper 25 %, m = 1", "paper 100 %, m = 1"),
+        *("paper 25 %, no kappa", "paper 25 %", "paper 100 %, no kappa", "paper 100 %"),
+        *("reconciled 25 %, no kappa", "reconciled 25 %"),
+        *("reconciled 100 %, no kappa", "reconciled 100 %"),
+        *("reconciled 100 %, completed, no kappa", "reconciled 100 %, completed"),
+    ]
+
+
+def test_some_eight_are_to_choose_from() -> None:
+    assert names(to_choose_from(everything(0.3))) == [
+        *("closed book", "input RAG", "output RAG", "paper 100 %, m = 1", "paper 25 %"),
+        *("paper 100 %", "reconciled 25 %", "reconciled 100 %", "reconciled 100 %, completed"),
+    ]
+    assert to_choose_from([]) == []
+
+
+def test_a_run_that_drops_no_claim_is_to_choose_from_as_well() -> None:
+    found = of(line(CLOSED_BOOK, 1), line(SIMULRAG, 5, 25.0, 0.0), line(RECONCILED, 5, 25.0, 0.0))
+    assert [one.method for one in to_choose_from(found)] == [CLOSED_BOOK, SIMULRAG, RECONCILED]
+
+
+def test_a_share_is_pooled_over_counts() -> None:
+    few = of(line(INPUT_RAG, 1, questions=5, informativeness=8.0, false_claims=0.0, calls=2.0))
+    many = of(line(INPUT_RAG, 1, questions=15, informativeness=2.0, false_claims=6.0, calls=4.0))
+    (together,) = pooled([few, many])
+    # 40 true claims and none false beside 30 true and 90 false; the mean of shares is 0.625.
+    assert together.values["factuality"] == pytest.approx(70 / 160)
+    assert together.values["informativeness"] == pytest.approx(70 / 20)
+    assert together.values["calls"] == pytest.approx((5 * 2 + 15 * 4) / 20)
+    assert (together.name, together.questions) == ("input RAG", 20)
+
+
+def test_what_a_domain_has_not_or_does_not_know_is_not_made_up() -> None:
+    first = of(line(INPUT_RAG, 1, informativeness=2.0, contradictions=1.0), line(CLOSED_BOOK, 1))
+    second = of(line(INPUT_RAG, 1, informativeness=2.0))
+    (together,) = pooled([first, second])
+    assert together.name == "input RAG"
+    assert (together.values["informativeness"], together.values["contradictions"]) == (2.0, None)
+    assert together.values["factuality"] is None  # nobody counted false claims
+    assert pooled([]) == []
+
+
+def test_recipes_of_different_kappas_are_one_over_domains() -> None:
+    (together,) = pooled([of(line(SIMULRAG, 5, 25.0, kappa)) for kappa in (0.3, 0.4)])
+    assert (together.name, together.questions) == ("paper 25 %", 20)
+
+
+def test_the_file_has_a_row_a_recipe() -> None:
+    rows = [
+        *line(CLOSED_BOOK, 1, factuality=1 / 3, contradictions=-0.0, calls=None),
+        *line(COMPLETED, 5, 100.0, 0.25, chain=7.0),
+    ]
+    text = csv_of_recipes(recipes_of(rows, "excluded"))
+    first, second = csv.DictReader(io.StringIO(text))
+    assert (first["method"], first["budget_percent"], first["kappa"]) == ("Closed book", "", "")
+    assert (first["calls"], first["true_share"], first["contradictions"]) == ("", "0.333333", "0.0")
+    assert second["method"] == "SimulRAG reconciled, completed"
+    assert (second["samples"], second["budget_percent"], second["kappa"]) == ("5", "100.0", "0.25")
+    assert (second["longest_chain"], second["questions"]) == ("7.0", "10")
+    assert text.count("\n") == 3
+    shown = {*PRICE.values(), *QUALITY.values()}
+    assert shown | {f"{name}_lower_95" for name in QUALITY.values()} <= set(first)
+
+
+def test_the_file_holds_the_ends_of_the_intervals() -> None:
+    row = Measurement(
+        family="answers",
+        domain="urban",
+        method=CLOSED_BOOK,
+        metric="factuality",
+        undecided="excluded",
+        failures="excluded",
+        samples=1,
+        value=0.5,
+        lower_95=0.25,
+        upper_95=0.75,
+        n=3,
+    )
+    (found,) = csv.DictReader(io.StringIO(csv_of_recipes(recipes_of([row], "excluded"))))
+    ends = [found[f"true_share{end}"] for end in ("", "_lower_95", "_upper_95")]
+    assert ends == ["0.5", "0.25", "0.75"]

@@ -1,0 +1,146 @@
+"""The table at the end of a run, as it is printed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from simulrag.metrics.table import Measurement
+from simulrag.report.run import DomainTable, Run
+from simulrag.report.terminal import terminal_table
+from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
+
+LONG = "a-domain-with-a-very-long-name-that-stands-in-one-piece"
+PUBLISHED = ("urban-published", "climate-published", "epidemiology-published")
+
+
+def domain(name: str, found: Iterable[Measurement] | None = None) -> DomainTable:
+    return DomainTable.from_rows(name, rows(name) if found is None else found)
+
+
+def published() -> list[DomainTable]:
+    return [domain(name, looked_up(name)) for name in PUBLISHED]
+
+
+def printed(run: Run, *, every: bool = False, width: int = 80) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), record=True)
+    console.print(terminal_table(run, every=every))
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_eighty_columns_are_enough(every: bool) -> None:
+    own = domain("urban", reconciled_rows())
+    # On a wider terminal nothing would be wrapped, so a longer line would show.
+    lines = printed(run_of(own, domain(LONG), *published()), every=every, width=200)
+    tables = [line for line in lines if "[" in line or " %" in line]
+    assert len(tables) > 10
+    assert max(map(len, tables)) <= 80
+    lines = printed(run_of(own, domain(LONG), *published()), every=every)
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+
+
+def test_eighty_columns_are_enough_where_no_claim_is_dropped() -> None:
+    """Kappa is 0 where it is given so, and where no question is in the development part."""
+    ours = [row for row in reconciled_rows() if row.kappa]
+    completed = [
+        replace(row, method="SimulRAG reconciled, completed")
+        for row in ours
+        if (row.method, row.budget_percent) == ("SimulRAG reconciled", 100)
+    ]
+    others = [row for row in rows() if row.method != "SimulRAG"]
+    found = [*others, *(replace(row, kappa=0.0) for row in (*ours, *completed))]
+    lines = printed(run_of(domain("urban", found)), every=True)
+    assert any("reconciled 100 %, completed" in line for line in lines)
+    assert not any("…" in line for line in lines)
+
+
+def test_a_domains_name_is_not_broken() -> None:
+    lines = printed(run_of(domain(LONG), *published()))
+    assert LONG in lines
+    assert ", ".join(PUBLISHED) in lines
+
+
+def test_a_row_holds_price_and_quality() -> None:
+    lines = printed(run_of(domain("urban", reconciled_rows())))
+    (line,) = (line for line in lines if line.startswith(" reconciled 25 %"))
+    assert line.split() == [
+        *("reconciled", "25", "%", "25", "—", "0.7", "0.70", "[0.85,", "0.90]", "0.80", "1.5")
+    ]
+    (line,) = (line for line in lines if line.startswith(" input RAG"))
+    assert line.split() == ["input", "RAG", "50", "—", "5.6", "0.70", "[0.65,", "0.70]", "—", "—"]
+
+
+def test_every_way_is_printed_where_it_is_asked_for() -> None:
+    run = run_of(domain("urban", reconciled_rows()))
+    few, every = "\n".join(printed(run)), "\n".join(printed(run, every=True))
+    for name in ("closed book, m = 5", "paper 25 %, m = 1", "paper 25 %, no kappa"):
+        assert name not in few
+        assert name in every
+
+
+def counted(found: Iterable[Measurement], more: float) -> Iterator[Measurement]:
+    """The rows with ``more`` true claims, and 1.8 false ones beside them."""
+    for row in found:
+        if row.metric == "informativeness":
+            yield replace(row, value=more + (row.value or 0))
+            yield replace(row, metric="false_claims", value=1.8)
+        else:
+            yield row
+
+
+def test_published_domains_stand_together_under_oracle_retrieval() -> None:
+    own = domain("urban")
+    tables = [
+        domain(name, counted(looked_up(name), more))
+        for name, more in zip(PUBLISHED, (3.0, 0.0, 0.0), strict=True)
+    ]
+    lines = printed(run_of(*tables, own))
+    assert lines.index("urban") < lines.index("oracle retrieval")
+    assert "urban-published" not in lines
+    behind = lines[lines.index("oracle retrieval") :]
+    (line,) = (line for line in behind if line.startswith(" paper 25 %"))
+    # 10.2, 7.2 and 7.2 true claims; 8.2 true by 1.8 false ones.
+    assert line.split() == ["paper", "25", "%", "25", "—", "8.2", "0.82", "—", "—"]
+    assert any("Oracle retrieval: 24 published questions" in line for line in lines)
+
+
+def test_published_domains_alone_are_headed_by_what_they_are() -> None:
+    lines = printed(run_of(*published()))
+    assert [f"{name}, oracle retrieval" in lines for name in PUBLISHED] == [True] * 3
+    assert "oracle retrieval" not in lines
+
+
+def test_marks_and_ranking_are_said_below() -> None:
+    text = " ".join(printed(run_of(domain("urban", reconciled_rows()))))
+    assert "true statements by mark: checked 20 of 20, corrected 11 of 12" in text
+    assert "outside 0 of" not in text  # none of those is true or false
+    assert "AUROC of closeness 0.50 [0.40, 0.60]" in text
+
+
+def test_answers_without_evidence_are_counted() -> None:
+    def text(there: float) -> str:
+        found = [
+            replace(row, value=there) if row.metric == "with_evidence" else row for row in rows()
+        ]
+        return " ".join(printed(run_of(domain("urban", found))))
+
+    assert "for 3 of 7 answers no evidence was there to verify with" in text(4.0)
+    assert "no evidence was there" not in text(7.0)
+
+
+def test_a_dash_is_explained() -> None:
+    reason = "undefined: no question completed"
+    lost = [
+        replace(row, value=None, lower_95=None, upper_95=None, reason=reason)
+        if row.family == "answers"
+        else row
+        for row in rows()
+    ]
+    lines = printed(run_of(domain("urban", lost)))
+    assert [line for line in lines if reason in line] == [f"—: {reason}"]
