@@ -15,6 +15,7 @@ from benchmarks.figures import Figure
 from benchmarks.stub_runs import ROOT
 from flows.files import write_records, write_table
 from flows.project import Project, Results
+from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import (
     Answer,
@@ -79,7 +80,7 @@ def _metrics(folder: Path) -> None:
     from flows.stages.metrics import read_domain, write_metrics
 
     place = Results(folder)
-    write_metrics(place.metrics, read_domain(place, DOMAIN, MetricSettings()))
+    write_metrics(place, read_domain(place, DOMAIN, MetricSettings(), MethodSettings()))
 
 
 def _report(folder: Path) -> None:

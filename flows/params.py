@@ -7,13 +7,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 from ruamel.yaml import YAML
 
 from flows.params_file import read_params
-from flows.project import CALLING_STAGES, FORMS_STAGES, Project, find_project
+from flows.project import Project, find_project
 from flows.sections import (
     AttributionParams,
     BenchmarkParams,
@@ -30,19 +30,19 @@ from simulrag.errors import InputError
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
 from simulrag.models.settings import ModelSettings
+from simulrag.stage import Role
 
 if TYPE_CHECKING:
     from simulators.base import Simulator
 
 
-Role = Literal["benchmark", "answer", "judge"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Params(Section):
     """The whole of params.yaml.
 
-    A stage reads the sections that it names in dvc.yaml and no others; a test compares.
+    A stage reads the sections that it declares and no others; a test compares.
     """
 
     domains: list[str] = Field(min_length=1, description="domains that the pipeline runs")
@@ -107,20 +107,8 @@ class Params(Section):
 
     @property
     def by_domain(self) -> dict[str, list[str]]:
-        """The stages that are off by default, each with the domains that it is asked for."""
-        return {
-            "attribution": self.attribution.domains,
-            "routing": self.routing.domains,
-            "score": self.score.domains,
-        }
-
-    @property
-    def exports(self) -> list[str]:
-        """The names of all stages whose calls are exported, such as answer-urban."""
-        names = [f"{stage}-{domain}" for domain in self.domains for stage in CALLING_STAGES]
-        names += [f"{stage}-{one}" for stage, of in self.by_domain.items() for one in of]
-        names += [f"{stage}-{one}" for one in self.forms.sources for stage in FORMS_STAGES]
-        return names
+        """The sections that name domains of their own, which have to be among those that run."""
+        return {name: part.domains for name, part in self if hasattr(part, "domains")}
 
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""

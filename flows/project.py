@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from simulrag.errors import InputError
-
-CALLING_STAGES = ("benchmark", "answer", "label")
-"""The stages that call models."""
-FORMS_STAGES = ("forms_benchmark", "forms_answer", "forms_metrics")
-"""Those that call models for each of ``forms.sources``."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +54,12 @@ class Results:
     def forms_benchmark(self, source: str) -> Path:
         return self.forms(source) / "benchmark.jsonl"
 
+    def forms_refused(self, source: str) -> Path:
+        return self.forms(source) / "refused.jsonl"
+
+    def forms_summary(self, source: str) -> Path:
+        return self.forms(source) / "summary.json"
+
     def forms_answers(self, source: str) -> Path:
         return self.forms(source) / "answers.jsonl"
 
@@ -95,9 +97,23 @@ class Results:
     def metrics(self) -> Path:
         return self.data / "metrics"
 
+    def metrics_table(self, domain: str) -> Path:
+        return self.metrics / f"{domain}.csv"
+
+    def recipes(self, domain: str) -> Path:
+        return self.metrics / f"{domain}-recipes.csv"
+
+    def headline(self, domain: str) -> Path:
+        return self.metrics / f"{domain}.json"
+
     @property
     def report(self) -> Path:
         return self.data / "report" / "index.html"
+
+
+def out(path: Callable[[Results, str], Path]) -> str:
+    """A path of ``Results`` as a stage declares it: ``data/answers/{item}.jsonl``."""
+    return path(Results(Path("data")), "{item}").as_posix()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pydantic import JsonValue
 from flows.params import Params, load_params
 from flows.plan.rehearse import Rehearsal, Rehearsed, StoredCalls, StoredRuns, rehearse
 from flows.project import Project
-from flows.stages.bench import located
+from flows.running.bench import located
 from flows.stages.forms_answer import evidence_of, seed_of, tasks
 from flows.stages.forms_benchmark import made_of, simulator_of
 from flows.stages.forms_metrics import judging

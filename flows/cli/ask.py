@@ -236,7 +236,7 @@ def answer_anew(
     """
     import asyncio
 
-    from flows.stages.bench import open_bench
+    from flows.running.bench import open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
     from simulrag.method.algorithm import answer_question

@@ -33,7 +33,7 @@ def generate(
     """Write audited questions; what was refused and a summary lie beside them."""
     from flows.params import load_params
     from flows.project import find_project
-    from flows.stages.bench import open_bench
+    from flows.running.bench import open_bench
     from flows.stages.forms_benchmark import made_of, simulator_of, stage_table, write
     from simulrag.models.specification import model_settings
 

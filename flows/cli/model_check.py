@@ -11,8 +11,8 @@ import asyncio
 
 from flows.params import load_params
 from flows.project import Project
+from flows.running.bench import located
 from flows.sections import Operations
-from flows.stages.bench import located
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.models.base import Completion

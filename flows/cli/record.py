@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from flows.project import CALLING_STAGES, FORMS_STAGES
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -63,9 +61,10 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
     """
     import polars as pl
 
+    from flows.stages import exports
     from simulrag.errors import InputError
 
-    names = params.exports
+    names = exports(params)
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
         raise InputError("no stage has exported its calls to data/calls; run `simulrag run` first")
@@ -206,8 +205,10 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    stages = (*CALLING_STAGES, "attribution", *FORMS_STAGES, "score")
-    paths = (project.recorded / f"{stage}-{domain}.parquet" for stage in stages)
+    from flows.stages import stages
+
+    asking = (stage for stage in stages() if stage.role is not None)
+    paths = (project.recorded / f"{stage.named(domain)}.parquet" for stage in asking)
     return [path for path in paths if path.is_file()]
 
 

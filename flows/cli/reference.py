@@ -21,6 +21,17 @@ def write_reference() -> None:
     write_text(find_project().root / "docs" / "reference.md", reference())
 
 
+@docs_app.command("dvc")
+def write_dvc() -> None:
+    """Write dvc.yaml from the stages' declarations; a test compares."""
+    from flows.files import write_text
+    from flows.project import find_project
+    from flows.running.lineage import dvc_yaml
+    from flows.stages import stages
+
+    write_text(find_project().root / "dvc.yaml", dvc_yaml(stages()))
+
+
 def reference() -> str:
     """The page, as Markdown."""
     import typer.main

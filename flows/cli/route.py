@@ -59,7 +59,7 @@ def route_question(project: Project, params: Params, text: str) -> tuple[Route, 
     """What was found for each source, and why others were left out."""
     import asyncio
 
-    from flows.stages.bench import open_bench
+    from flows.running.bench import open_bench
     from simulrag.method.routing import route as ask_route
 
     sources, unavailable = _sources(project, params)

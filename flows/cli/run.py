@@ -16,7 +16,6 @@ import typer
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from simulrag.records import Answer
 
 
 def run(
@@ -37,7 +36,6 @@ def retry() -> None:
 
     project, params = open_project()
     stages = failed_stages(project, params)
-    stages += [f"forms_answer@{one}" for one in params.forms.sources if _unanswered(project, one)]
     if stages:
         sys.stderr.write(f"again: {', '.join(stages)}\n")
         dvc(project, "repro", "--force", "--single-item", "--keep-going", *stages)
@@ -73,7 +71,7 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     with gathered() as outcomes:
         code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
-            from flows.stages.waiting import pending_words
+            from flows.running.waiting import pending_words
 
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
@@ -83,62 +81,16 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:
-    """The names, as DVC has them, of stages with at least one failed question, verdict or label."""
-    from flows.files import read_table, record_lines
-    from simulrag.records import Answer, FinalClaims, Label
+    """The names, as DVC has them, of what stages made that holds a failure."""
+    from flows.stages import stages
 
-    stages: list[str] = []
-    for domain in params.domains:
-        answers = project.results.answers(domain)
-        if answers.is_file() and any(map(holds_failure, record_lines(answers, Answer))):
-            stages.append(f"answer@{domain}")
-        labels = project.results.labels(domain)
-        finals = project.results.final_claims(domain)
-        failed = labels.is_file() and any(x.failure for x in read_table(labels, Label))
-        if failed or (
-            finals.is_file()
-            and any(x.failure or x.subjects_failure for x in record_lines(finals, FinalClaims))
-        ):
-            stages.append(f"label@{domain}")
-    for stage, names in params.by_domain.items():
-        stages += [f"{stage}@{one}" for one in names if _failed(project, stage, one)]
-    return stages
-
-
-def _failed(project: Project, stage: str, domain: str) -> bool:
-    from flows.files import record_lines
-    from simulrag.judging.score.records import Asked
-    from simulrag.method.attribution.found import Attribution
-    from simulrag.method.routed import Routed
-
-    path: Path = getattr(project.results, stage)(domain)
-    if not path.is_file():
-        return False
-    if stage == "routing":
-        return any(one.failure is not None for one in record_lines(path, Routed))
-    if stage == "score":
-        return any(one.failures for one in record_lines(path, Asked))
-    return any(
-        one.failure is not None or any(claim.support is None for claim in one.claims)
-        for one in record_lines(path, Attribution)
-    )
-
-
-def _unanswered(project: Project, source: str) -> bool:
-    from flows.files import record_lines
-    from simulrag.questions.forms.records import FormAnswer
-
-    path = project.results.forms_answers(source)
-    return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))
-
-
-def holds_failure(answer: Answer) -> bool:
-    """A failed question, a claim whose verification failed, or a failed answer to compare with."""
-    return (
-        answer.failure is not None
-        or any(c.verdict is not None and c.verdict.status == "error" for c in answer.claims)
-        or any(text.failure is not None for text in answer.baselines)
-    )
+    return [
+        f"{stage.name}@{item}"
+        for stage in stages()
+        if stage.failed is not None
+        for item in stage.items(params)
+        if stage.failed(project.results, item)
+    ]
 
 
 def has_remote(project: Project) -> bool:
@@ -165,9 +117,11 @@ def dvc(project: Project, *arguments: str) -> int:
 
 
 def _pull_calls(project: Project, params: Params) -> None:
+    from flows.stages import exports
+
     calls = project.results.calls
-    exports = [str(calls(name).relative_to(project.root)) for name in params.exports]
-    if dvc(project, "pull", "--allow-missing", *exports) != 0:
+    files = [str(calls(name).relative_to(project.root)) for name in exports(params)]
+    if dvc(project, "pull", "--allow-missing", *files) != 0:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
 
 

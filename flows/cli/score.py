@@ -115,7 +115,7 @@ def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
 async def _scored(
     project: Project, params: Params, domain: str | None, given: list[Given]
 ) -> list[Asked]:
-    from flows.stages.scoring import open_desk
+    from flows.running.scoring import open_desk
     from simulrag.method.concurrency import together
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)

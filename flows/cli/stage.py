@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
-Name = Literal[
-    "simulators",
-    "benchmark",
-    "answer",
-    "label",
-    "attribution",
-    "routing",
-    "corpus",
-    "forms_benchmark",
-    "forms_answer",
-    "forms_metrics",
-    "score",
-    "metrics",
-    "report",
-]
-
 
 def stage(
-    name: Annotated[Name, typer.Argument(help="The stage, as dvc.yaml names it.")],
+    name: Annotated[str, typer.Argument(help="The stage, as dvc.yaml names it.")],
     domain: Annotated[
         str | None, typer.Option("--domain", "-d", help="A domain or a source of params.yaml.")
     ] = None,
@@ -57,35 +40,20 @@ def stage(
             raise
 
 
-TAKES: dict[str, tuple[str, ...]] = {
-    "answer": ("benchmark", "out", "simulator"),
-    "label": ("benchmark", "out"),
-    "attribution": ("benchmark", "out"),
-    "routing": ("benchmark", "out"),
-    "score": ("benchmark", "out"),
-    "metrics": ("benchmark", "out"),
-    "report": ("benchmark", "out"),
-}
-"""The options of stages beside --domain."""
-
-
-def _run(name: Name, domain: str | None, given: dict[str, Path | str | None]) -> None:
+def _run(name: str, domain: str | None, given: dict[str, Path | str | None]) -> None:
+    from flows.params import unknown
     from flows.project import find_project
+    from flows.running.runner import execute, options_of
+    from flows.stages import stage_names, stage_of
     from simulrag.errors import InputError
 
-    project = find_project()
-    options = {key: value for key, value in given.items() if value is not None}
-    others = [f"--{key}" for key in options if key not in TAKES.get(name, ())]
-    if others:
-        raise InputError(f"stage {name} does not take {', '.join(others)}")
-    if ("benchmark" in options) != ("out" in options):
-        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
-    if name in ("simulators", "report") and not options:
-        import_module(f"flows.stages.{name}").run(project)
-        return
-    if domain is None:
+    if name not in stage_names():
+        raise InputError(unknown("stage", name, sorted(stage_names())))
+    found = stage_of(name)
+    options: dict[str, Any] = options_of(found, given)
+    if (found.over and domain is None) or (options and domain is None):
         raise InputError(f"stage {name} needs --domain, such as --domain urban")
-    import_module(f"flows.stages.{name}").run(project, domain, **options)
+    execute(found, find_project(), domain or "", **options)
 
 
 @contextmanager

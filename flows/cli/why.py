@@ -15,7 +15,7 @@ def attribution_of(project: Project, params: Params, question: str, answer: Answ
     """By source, whatever estimator params.yaml names. Raises ModelError where a call failed."""
     import asyncio
 
-    from flows.stages.bench import open_bench
+    from flows.running.bench import open_bench
     from simulrag.errors import ModelError
     from simulrag.method.attribution.attribute import attribute
 

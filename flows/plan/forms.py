@@ -9,7 +9,7 @@ from flows.params import Params
 from flows.plan.estimate import TaskWork, gate_work
 from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
-from flows.stages.bench import located
+from flows.running.bench import located
 from flows.stages.forms_answer import evidence_of, lacks_corpus, seed_of, tasks
 from flows.stages.forms_metrics import judging
 from simulrag.errors import CallsPending

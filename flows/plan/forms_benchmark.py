@@ -8,7 +8,7 @@ from flows.params import Params
 from flows.plan.estimate import TOKENS, TaskWork, gate_work
 from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
-from flows.stages.bench import located
+from flows.running.bench import located
 from flows.stages.corpus import is_corpus
 from flows.stages.forms_benchmark import made_of, simulator_of
 from simulrag.errors import CallsPending

@@ -11,16 +11,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from flows.params import Params, Role, load_params
+from flows.params import Params, load_params
 from flows.plan.estimate import TaskWork, stage_work
 from flows.plan.rehearse import ROLES, StoredCalls, rehearse
 from flows.project import Project
+from flows.stages import exports as exported
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
+from simulrag.stage import Role
 
 
 class TaskPlan(TaskWork):
@@ -106,7 +108,7 @@ def refuse_without_budget(project: Project) -> None:
 
 def exports(project: Project, params: Params) -> Iterator[Path]:
     """The exported calls that the stages will take over: they cost nothing."""
-    for name in params.exports:
+    for name in exported(params):
         for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):
             if path.is_file():
                 yield path

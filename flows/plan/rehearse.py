@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from flows.params import Params
 from flows.project import Project
-from flows.stages.bench import located
+from flows.running.bench import located
 from flows.stages.routing import out_of_reach, sources_of, to_route
 from simulators.base import Consulted
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key

@@ -1,1 +1,51 @@
-"""One module a stage of dvc.yaml."""
+"""The stages, found by being here: a module of this folder with ``STAGE`` is one.
+
+A package of one's own may bring further ones under the entry point group ``simulrag.stages``.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from simulrag.stage import Stage
+
+ORDER = ("simulators", "benchmark", "answer", "label")
+"""Stages that stand first in dvc.yaml; metrics and report stand last, the others by name."""
+_LAST = ("metrics", "report")
+GROUP = "simulrag.stages"
+
+
+@cache
+def stage_names() -> tuple[str, ...]:
+    """The names of all stages, without importing them."""
+    own = [module.name for module in pkgutil.iter_modules(__path__)]
+    plugged = [point.name for point in entry_points(group=GROUP)]
+    between = sorted({*own, *plugged} - {*ORDER, *_LAST})
+    return (*ORDER, *between, *_LAST)
+
+
+def stage_of(name: str) -> Stage:
+    """A stage by its name; only its module is imported."""
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            found: Stage = point.load()
+            return found
+    stage: Stage = import_module(f"{__name__}.{name}").STAGE
+    return stage
+
+
+def stages() -> tuple[Stage, ...]:
+    """All of them."""
+    return tuple(map(stage_of, stage_names()))
+
+
+def exports(params: Params) -> list[str]:
+    """The names of all runs of stages whose calls are exported, such as answer-urban."""
+    asking = (stage for stage in stages() if stage.role is not None)
+    return [stage.named(item) for stage in asking for item in stage.items(params)]

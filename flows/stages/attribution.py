@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple, get_args
 
-from flows.files import record_lines
-from flows.params import Params, load_params
-from flows.project import Project, Results
-from flows.stages.bench import Bench
-from flows.stages.each import run_each
+from flows.files import record_lines, write_records
+from flows.params import Params
+from flows.project import Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
 from flows.watch.artifacts import failure_lines
 from simulrag.method.attribution.attribute import attribute
 from simulrag.method.attribution.forecast import forecast_of
@@ -19,6 +18,7 @@ from simulrag.method.attribution.found import Attribution
 from simulrag.method.attribution.sources import Support
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, Question
+from simulrag.stage import Outcome, Stage
 
 
 class Asked(NamedTuple):
@@ -28,30 +28,24 @@ class Asked(NamedTuple):
     answer: Answer
 
 
-def run(
-    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
-) -> None:
-    """Hold the claims of a domain's complete answers against their evidence, as ``run_each`` does.
-
-    ``benchmark`` and ``out``: as given to the answer stage.
-    """
-    params = load_params(project.params)
-    place = project.results if out is None else Results(out)
-    path = place.answers(domain)
-    questions = {q.question_id: q for q in read_questions(benchmark or place.benchmark(domain))}
-    answers = [(question_of(questions, one, path), one) for one in record_lines(path, Answer)]
-    asked = [Asked(*pair) for pair in answers if pair[1].failure is None]
-
-    async def items(bench: Bench) -> list[Asked]:  # noqa: ARG001 none hangs on a call
-        return asked
-
-    run_each(
-        *(project, params, "attribution", domain),
-        out=place.attribution(domain),
-        calls=place.calls(f"attribution-{domain}"),
-        items=items,
-        work=partial(work, params=params),
-        table=stage_table,
+async def make(at: At) -> Outcome:
+    """Hold the claims of a domain's complete answers against their evidence."""
+    path = at.place.answers(at.item)
+    questions = {q.question_id: q for q in read_questions(at.benchmark)}
+    answers = [Asked(question_of(questions, a, path), a) for a in record_lines(path, Answer)]
+    asked = [one for one in answers if one.answer.failure is None]
+    at.tracker.expect(len(asked))
+    async with at.asking(*at.chosen()) as bench:
+        found = await at.over("attribution", asked, partial(work, params=at.params), bench)
+        write_records(at.place.attribution(at.item), found)
+    failures = [one.failure for one in found if one.failure]
+    done = len(found) - len(failures)
+    return Outcome(
+        table=stage_table(at.item, found),
+        counts={"questions": (done, len(found))},
+        done=done,
+        total=len(found),
+        hints=tuple(sorted(set(failures))[:2]),
     )
 
 
@@ -77,3 +71,33 @@ def stage_table(domain: str, found: list[Attribution]) -> str:
         lines.append(f"| failed | {counts[None]} |")
     failed = [(one.question_id, "attribution", one.failure) for one in found if one.failure]
     return "\n".join([*lines, *failure_lines(failed)])
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether a question failed, or a claim of which nothing is known."""
+    path = place.attribution(domain)
+    return path.is_file() and any(
+        one.failure is not None or any(claim.support is None for claim in one.claims)
+        for one in record_lines(path, Attribution)
+    )
+
+
+STAGE = Stage(
+    name="attribution",
+    about="which evidence each claim of every answer stands on",
+    make=make,
+    over="attribution.domains",
+    role="answer",
+    sections=("simulators.{item}", "attribution", "answer.claims_per_call"),
+    reads=(out(Results.simulator), out(Results.benchmark), out(Results.answers)),
+    code=(
+        "simulrag/method",
+        "simulrag/questions/published.py",
+        "simulrag/records.py",
+        "simulators/base.py",
+        "simulators/shapes.py",
+    ),
+    makes=(out(Results.attribution),),
+    takes=("benchmark", "out"),
+    failed=failed,
+)

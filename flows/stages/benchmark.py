@@ -9,80 +9,70 @@ import json
 from pathlib import Path
 
 from flows.files import write_records, write_text
-from flows.params import Params, load_params
-from flows.project import Project
-from flows.stages.bench import open_bench
-from flows.watch.artifacts import show_stage
-from flows.watch.progress import say
-from flows.watch.tracking import Tracker, run_stage
+from flows.project import Results, out
+from flows.running.runner import At
 from simulators.base import Simulator
 from simulrag.calls import CallCache
-from simulrag.errors import CoverageFailed, InputError
+from simulrag.errors import InputError
 from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
 from simulrag.questions.published import read_questions
+from simulrag.stage import Outcome, Stage
 
 
-def run(project: Project, domain: str) -> None:
-    """Make a domain's benchmark: questions, templates, summary and the calls behind them.
-
-    Raises CoverageFailed, after they are written, where too few questions were made.
-    """
-    params = load_params(project.params)
-    simulator = params.load_simulator(domain, project.root)
-    if simulator.oracle:
-        summary = _copy_published(project, params, domain).summary
-        say(stage_table(summary))
-    else:
-        summary = _generate(project, params, domain, simulator).summary
-    check_made(summary, params.operations.min_coverage)
-
-
-def _generate(project: Project, params: Params, domain: str, simulator: Simulator) -> Benchmark:
-    name = f"benchmark-{domain}"
-    wanted = params.benchmark
-
-    async def body(tracker: Tracker) -> Benchmark:
-        export = project.results.calls(name)
-        async with open_bench(
-            project, params, name, "benchmark", simulator=simulator, export=export
-        ) as bench:
-            tracker.expect(wanted.questions)
-
-            async def draw() -> Benchmark:
-                return await generate(
-                    bench.gateway,
-                    bench.runs,
-                    domain,
-                    n=wanted.questions,
-                    seed=wanted.seed,
-                    template_count=wanted.templates,
-                    set_up=wanted.set_up,
-                    concurrency=params.operations.concurrency,
-                    simulator_seed=params.simulator(domain).seed,
-                    accepted=tracker.advance,
-                )
-
-            made = await tracker.step(f"generate {wanted.questions}", draw)
-            _write(project, domain, made)
-        text, done = stage_table(made.summary), (made.summary.accepted, made.summary.requested)
-        await show_stage(tracker, project, bench.gateway, name, text, {"questions made": done})
-        return made
-
-    tags = [f"domain:{domain}", f"model:{params.model('benchmark').model}"]
-    return run_stage(project, params, "benchmark", f"{name}-{wanted.questions}q", tags, body=body)
+async def make(at: At) -> Outcome:
+    """Make a domain's benchmark: questions, templates, summary and the calls behind them."""
+    simulator = at.params.load_simulator(at.item, at.project.root)
+    made = _published(at) if simulator.oracle else await _generated(at, simulator)
+    write_records(at.place.benchmark(at.item), made.questions)
+    plain = [template.model_dump(mode="json") for template in made.templates]
+    _write_json(at.place.templates(at.item), plain)
+    summary = made.summary
+    _write_json(at.place.benchmark_summary(at.item), summary.model_dump(mode="json"))
+    return Outcome(
+        table=stage_table(summary),
+        counts={"questions made": (summary.accepted, summary.requested)},
+        done=summary.accepted,
+        total=summary.requested,
+        hints=hints(summary),
+    )
 
 
-def _copy_published(project: Project, params: Params, domain: str) -> Benchmark:
+async def _generated(at: At, simulator: Simulator) -> Benchmark:
+    wanted = at.params.benchmark
+    seed = at.params.simulator(at.item).seed
+    async with at.asking(loaded=simulator, seed=seed) as bench:
+        at.tracker.expect(wanted.questions)
+
+        async def draw() -> Benchmark:
+            return await generate(
+                bench.gateway,
+                bench.runs,
+                at.item,
+                n=wanted.questions,
+                seed=wanted.seed,
+                template_count=wanted.templates,
+                set_up=wanted.set_up,
+                concurrency=at.params.operations.concurrency,
+                simulator_seed=seed,
+                accepted=at.tracker.advance,
+            )
+
+        return await at.tracker.step(f"generate {wanted.questions}", draw)
+
+
+def _published(at: At) -> Benchmark:
     """The imported questions of a replayed domain, under the domain's own name."""
-    settings = params.simulator(domain).settings
+    settings = at.params.simulator(at.item).settings
     if "benchmark" not in settings:
         raise InputError(
-            f"simulators.{domain}.settings needs 'benchmark', the file of imported questions"
+            f"simulators.{at.item}.settings needs 'benchmark', the file of imported questions"
         )
-    source = project.root / str(settings["benchmark"])
-    questions = [q.model_copy(update={"domain": domain}) for q in read_questions(source)]
+    source = at.project.root / str(settings["benchmark"])
+    questions = [q.model_copy(update={"domain": at.item}) for q in read_questions(source)]
+    with CallCache(at.params.operations.place(at.project.root), stage=at.name) as cache:
+        cache.export(at.place.calls(at.name))  # no call was made: an empty table
     summary = BenchmarkSummary(
-        domain=domain,
+        domain=at.item,
         requested=len(questions),
         accepted=len(questions),
         templates=0,
@@ -92,12 +82,7 @@ def _copy_published(project: Project, params: Params, domain: str) -> Benchmark:
         simulator_failures=0,
         exhausted=True,
     )
-    made = Benchmark([], questions, summary)
-    _write(project, domain, made)
-    with CallCache(params.operations.place(project.root), stage=f"benchmark-{domain}") as cache:
-        # No call was made: an empty table.
-        cache.export(project.results.calls(f"benchmark-{domain}"))
-    return made
+    return Benchmark([], questions, summary)
 
 
 def stage_table(summary: BenchmarkSummary) -> str:
@@ -111,31 +96,36 @@ def stage_table(summary: BenchmarkSummary) -> str:
     return "\n".join(lines)
 
 
-def check_made(summary: BenchmarkSummary, min_coverage: float) -> None:
-    """Raise CoverageFailed, with the reasons, where too few questions were made."""
-    made, wanted = summary.accepted, summary.requested
-    if wanted == 0 or made / wanted >= min_coverage:
-        return
+def hints(summary: BenchmarkSummary) -> tuple[str, ...]:
+    """Why there are fewer questions than were asked for."""
     reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
-    hints = [f"rejected: {reasons}"] if reasons else []
+    found = [f"rejected: {reasons}"] if reasons else []
     if summary.exhausted:
-        hints.append(
+        found.append(
             f"the {summary.templates} templates have {summary.scenarios} distinct scenarios and no "
             "more: lower benchmark.questions, or raise benchmark.templates with a model that "
             "writes others"
         )
-    raise CoverageFailed(
-        f"benchmark-{summary.domain}: {made} of {wanted} came through, below "
-        f"operations.min_coverage {min_coverage:g}; {'; '.join(hints)}"
-    )
-
-
-def _write(project: Project, domain: str, made: Benchmark) -> None:
-    write_records(project.results.benchmark(domain), made.questions)
-    plain = [template.model_dump(mode="json") for template in made.templates]
-    _write_json(project.results.templates(domain), plain)
-    _write_json(project.results.benchmark_summary(domain), made.summary.model_dump(mode="json"))
+    return tuple(found)
 
 
 def _write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+STAGE = Stage(
+    name="benchmark",
+    about="questions whose answers are known, because the simulator ran first",
+    make=make,
+    role="benchmark",
+    sections=("simulators.{item}", "benchmark"),
+    reads=(out(Results.simulator),),
+    code=(
+        "simulrag/questions",
+        "simulrag/method",
+        "simulrag/records.py",
+        "simulators/base.py",
+        "simulators/shapes.py",
+    ),
+    makes=(out(Results.benchmark), out(Results.templates), out(Results.benchmark_summary)),
+)

@@ -1,4 +1,4 @@
-"""Stage ``corpus``: the documents of a source of questions by form, as a corpus. Off by default."""
+"""Stage ``corpus``: the documents of a source of questions by form, as a corpus."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import hashlib
 from pathlib import Path
 
 from flows.files import check_folder
-from flows.params import load_params
-from flows.project import Project
+from flows.project import Results, out
+from flows.running.runner import At
 from flows.watch.progress import say
 from simulators.library.corpus import MANIFEST, Corpus
 from simulators.library.index import open_ranking
 from simulrag.questions.forms.documents import Documents
 from simulrag.questions.forms.records import Context
+from simulrag.stage import Stage
 
 
-def run(project: Project, source: str) -> None:
+async def make(at: At) -> None:
     """Make the corpus of a source. Raises CorpusError."""
     from simulators.library.builder import build_corpus
 
-    params, out = load_params(project.params), project.results.corpus(source)
-    if (given := params.forms.documents.get(source)) is None:
-        check_folder(out)  # questions come from its runs alone
+    folder = at.place.corpus(at.item)
+    if (given := at.params.forms.documents.get(at.item)) is None:
+        check_folder(folder)  # questions come from its runs alone
         return
-    files = [project.root / name for name in given.files]
-    built = build_corpus(out, files, licence=given.licence, attribution=given.attribution)
-    say(f"{source}: {built.manifest.passages} passages")
+    files = [at.project.root / name for name in given.files]
+    built = build_corpus(folder, files, licence=given.licence, attribution=given.attribution)
+    say(f"{at.item}: {built.manifest.passages} passages")
 
 
 def is_corpus(folder: Path) -> bool:
@@ -52,3 +53,16 @@ def documents(folder: Path) -> Documents:
             )
         )
     return Documents(passages, ranking.top)
+
+
+STAGE = Stage(
+    name="corpus",
+    about="the documents that questions by form are made from",
+    make=make,
+    over="forms.sources",
+    each="source",
+    sections=("forms.documents",),
+    reads=(out(Results.source),),
+    code=("simulators/library",),
+    makes=(out(Results.corpus),),
+)

@@ -1,20 +1,20 @@
-"""Stage ``forms_answer``: a source's questions by form, under every condition. Off by default."""
+"""Stage ``forms_answer``: a source's questions by form, under every condition."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
 
-from flows.files import check_folder, write_records
-from flows.params import Params, load_params
-from flows.project import Project
-from flows.stages.bench import Bench, check_coverage, open_bench
-from flows.stages.chunks import over_chunks
+from flows.files import record_lines, write_records
+from flows.params import Params
+from flows.project import Project, Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
 from flows.stages.corpus import is_corpus
-from flows.watch.artifacts import failure_lines, show_stage
-from flows.watch.tracking import Tracker, run_stage
+from flows.watch.artifacts import failure_lines
 from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.errors import InputError
@@ -22,56 +22,38 @@ from simulrag.method.simulation import Simulations
 from simulrag.questions.forms.answering import answer_question
 from simulrag.questions.forms.published import read_forms
 from simulrag.questions.forms.records import Condition, FormAnswer, Formed
+from simulrag.stage import Outcome, Stage
 
 Task = tuple[Formed, Condition]
 Chosen = tuple[str, dict[str, JsonValue]]
 
 
-def run(project: Project, source: str) -> None:
-    """Answer all questions of a source from nothing and from what evidence it has.
-
-    The out is written before it returns; raises SimulRAGError after that for too low a coverage.
-    """
-    params, place = load_params(project.params), project.results
-    name = f"forms_answer-{source}"
-    questions = read_forms(place.forms_benchmark(source))
-    simulators = evidence_of(project, params, source)
-    if lacks_corpus(params, source, simulators):
+async def make(at: At) -> Outcome:
+    """Answer all questions of a source from nothing and from what evidence it has."""
+    questions = read_forms(at.place.forms_benchmark(at.item))
+    simulators = evidence_of(at.project, at.params, at.item)
+    if lacks_corpus(at.params, at.item, simulators):
         raise InputError(
-            f"the documents of {source} are no corpus yet: run `simulrag stage corpus --domain "
-            f"{source}` first"
+            f"the documents of {at.item} are no corpus yet: run `simulrag stage corpus --domain "
+            f"{at.item}` first"
         )
     asked = tasks(questions, simulators)
-    check_folder(place.forms(source))
-
-    async def body(tracker: Tracker) -> None:
-        tracker.expect(len(asked))
-        async with open_bench(
-            *(project, params, name, "answer"), export=place.calls(name)
-        ) as bench:
-            workers = params.operations.simulator_workers
-            runs = {x: Simulations(one, bench.cache, workers) for x, one in simulators.items()}
-            found = [
-                one
-                async for one in over_chunks(
-                    "answer",
-                    asked,
-                    partial(work, params=params, source=source, runs=runs),
-                    bench=bench,
-                    tracker=tracker,
-                    chunk=params.operations.chunk,
-                )
-            ]
-            bench.waiting.check()
-            write_records(place.forms_answers(source), found)
-        done = sum(one.failure is None for one in found)
-        text, counts = stage_table(source, found), {"questions answered": (done, len(found))}
-        await show_stage(tracker, project, bench.gateway, name, text, counts)
-        reasons = sorted({one.failure for one in found if one.failure})
-        check_coverage(name, done, len(found), params.operations, "; ".join(reasons[:2]))
-
-    tags = [f"source:{source}", f"model:{params.model('answer').model}"]
-    run_stage(project, params, "forms_answer", name, tags, body=body)
+    at.tracker.expect(len(asked))
+    async with at.asking() as bench:
+        workers = at.params.operations.simulator_workers
+        runs = {name: Simulations(one, bench.cache, workers) for name, one in simulators.items()}
+        answer = partial(work, params=at.params, source=at.item, runs=runs)
+        found = await at.over("answer", asked, answer, replace(bench, workers=None))
+        write_records(at.place.forms_answers(at.item), found)
+    failures = [one.failure for one in found if one.failure]
+    done = len(found) - len(failures)
+    return Outcome(
+        table=stage_table(at.item, found),
+        counts={"questions answered": (done, len(found))},
+        done=done,
+        total=len(found),
+        hints=tuple(sorted(set(failures))[:2]),
+    )
 
 
 def tasks(questions: list[Formed], simulators: Mapping[Condition, Simulator]) -> list[Task]:
@@ -86,7 +68,10 @@ async def work(
     """One question under one condition."""
     question, condition = task
     return await answer_question(
-        *(question, condition, bench.gateway, runs.get(condition)),
+        question,
+        condition,
+        bench.gateway,
+        runs.get(condition),
         seed=params.forms.seed,
         simulator_seed=seed_of(params, source),
         max_attempts=params.forms.answer.max_attempts,
@@ -150,3 +135,32 @@ def stage_table(source: str, found: list[FormAnswer]) -> str:
         lines.append(f"| {condition} | {sum(done)} | {len(done)} |")
     failed = [(one.question_id, one.condition, one.failure) for one in found if one.failure]
     return "\n".join([*lines, *failure_lines(failed)])
+
+
+def failed(place: Results, source: str) -> bool:
+    """Whether a question has no answer under some condition."""
+    path = place.forms_answers(source)
+    return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))
+
+
+STAGE = Stage(
+    name="forms_answer",
+    about="questions by form answered from nothing, documents, a simulator, and both",
+    make=make,
+    over="forms.sources",
+    each="source",
+    role="answer",
+    sections=("simulators", "forms.seed", "forms.answer"),
+    reads=("data/simulators", out(Results.corpus), out(Results.forms_benchmark)),
+    code=(
+        "simulrag/questions/forms",
+        "simulrag/method",
+        "simulrag/records.py",
+        "simulators/base.py",
+        "simulators/shapes.py",
+        "simulators/library",
+        "flows/stages/corpus.py",
+    ),
+    makes=(out(Results.forms_answers),),
+    failed=failed,
+)

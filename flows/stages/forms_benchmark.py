@@ -1,17 +1,15 @@
-"""Stage ``forms_benchmark``: questions by form of a source, audited. Off by default."""
+"""Stage ``forms_benchmark``: questions by form of a source, audited."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from flows.files import check_folder, write_records, write_text
-from flows.params import Params, load_params
-from flows.project import Project
-from flows.stages.bench import check_coverage, open_bench
+from flows.files import write_records, write_text
+from flows.params import Params
+from flows.project import Project, Results, out
+from flows.running.runner import At
 from flows.stages.corpus import documents, is_corpus
-from flows.watch.artifacts import show_stage
-from flows.watch.tracking import Tracker, run_stage
 from simulators.base import Simulator
 from simulrag.errors import InputError
 from simulrag.method.simulation import Simulations
@@ -19,38 +17,38 @@ from simulrag.models.base import Asker
 from simulrag.questions.forms.documents import from_documents
 from simulrag.questions.forms.generation import DRAWS, PER_SEED, Made, Seed, generate
 from simulrag.questions.open.templates import draw_templates
+from simulrag.stage import Outcome, Stage
 
 
-def run(project: Project, source: str) -> None:
+async def make(at: At) -> Outcome:
     """Make a source's questions, from its documents and from its runs.
 
-    Writes them, what was refused, and a summary; raises CoverageFailed after that for too few.
+    Writes them, what was refused, and a summary.
     """
-    params, place = load_params(project.params), project.results
-    name, corpus = f"forms_benchmark-{source}", place.corpus(source)
-    simulator = simulator_of(project, params, source)
-    check_folder(place.forms(source))
+    simulator, wanted = simulator_of(at.project, at.params, at.item), at.params.forms.questions
+    async with at.asking(loaded=simulator) as bench:
 
-    async def body(tracker: Tracker) -> None:
-        async with open_bench(
-            *(project, params, name, "benchmark"), simulator=simulator, export=place.calls(name)
-        ) as bench:
+        async def generated() -> list[Made]:
+            return await made_of(
+                bench.gateway,
+                bench.simulations,
+                at.params,
+                at.item,
+                at.place.corpus(at.item),
+                at.tracker.advance,
+            )
 
-            async def make() -> list[Made]:
-                return await made_of(
-                    bench.gateway, bench.simulations, params, source, corpus, tracker.advance
-                )
-
-            parts = await tracker.step(f"generate {params.forms.questions}", make)
-            write(place.forms_benchmark(source), parts)
-        done = sum(part.summary.accepted for part in parts)
-        asked = sum(part.summary.requested for part in parts)
-        text, counts = stage_table(parts), {"questions made": (done, asked)}
-        await show_stage(tracker, project, bench.gateway, name, text, counts)
-        check_coverage(name, done, asked, params.operations, "see summary.json beside its out")
-
-    tags = [f"source:{source}", f"model:{params.model('benchmark').model}"]
-    run_stage(project, params, "forms_benchmark", name, tags, body=body)
+        parts = await at.tracker.step(f"generate {wanted}", generated)
+        write(at.place.forms_benchmark(at.item), parts)
+    done = sum(part.summary.accepted for part in parts)
+    asked = sum(part.summary.requested for part in parts)
+    return Outcome(
+        table=stage_table(parts),
+        counts={"questions made": (done, asked)},
+        done=done,
+        total=asked,
+        hints=("see summary.json beside its out",),
+    )
 
 
 def simulator_of(project: Project, params: Params, source: str) -> Simulator | None:
@@ -106,17 +104,17 @@ async def made_of(
     ]
 
 
-def write(out: Path, parts: list[Made]) -> None:
+def write(file: Path, parts: list[Made]) -> None:
     """The questions, and beside them what was refused, and the summary."""
-    write_records(out, [question for part in parts for question in part.questions])
-    write_records(_beside(out, "refused"), [one for part in parts for one in part.refused])
+    write_records(file, [question for part in parts for question in part.questions])
+    write_records(_beside(file, "refused"), [one for part in parts for one in part.refused])
     lines = [part.summary.model_dump_json(indent=1) for part in parts]
-    write_text(_beside(out, "summary", ".json"), "[" + ",\n".join(lines) + "]\n")
+    write_text(_beside(file, "summary", ".json"), "[" + ",\n".join(lines) + "]\n")
 
 
-def _beside(out: Path, what: str, suffix: str = ".jsonl") -> Path:
-    name = what if out.stem == "benchmark" else f"{out.stem}-{what}"
-    return out.with_name(f"{name}{suffix}")
+def _beside(file: Path, what: str, suffix: str = ".jsonl") -> Path:
+    name = what if file.stem == "benchmark" else f"{file.stem}-{what}"
+    return file.with_name(f"{name}{suffix}")
 
 
 def stage_table(parts: list[Made]) -> str:
@@ -130,3 +128,36 @@ def stage_table(parts: list[Made]) -> str:
             for kind, count in summary.rejected_by_reason.items()
         ]
     return "\n".join(lines)
+
+
+STAGE = Stage(
+    name="forms_benchmark",
+    about="audited questions by form, from documents and from runs",
+    make=make,
+    over="forms.sources",
+    each="source",
+    role="benchmark",
+    sections=(
+        "simulators",
+        "benchmark",
+        "forms.questions",
+        "forms.seed",
+        "forms.contexts",
+        "forms.threshold",
+    ),
+    reads=("data/simulators", out(Results.corpus)),
+    code=(
+        "simulrag/questions",
+        "simulrag/method",
+        "simulrag/records.py",
+        "simulators/base.py",
+        "simulators/shapes.py",
+        "simulators/library",
+        "flows/stages/corpus.py",
+    ),
+    makes=(
+        out(Results.forms_benchmark),
+        out(Results.forms_refused),
+        out(Results.forms_summary),
+    ),
+)

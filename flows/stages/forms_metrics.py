@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from flows.files import check_folder, read_records, write_records
-from flows.params import Params, load_params
-from flows.project import Project
-from flows.stages.bench import Bench, open_bench
-from flows.stages.chunks import over_chunks
-from flows.watch.artifacts import show_stage
-from flows.watch.tracking import Tracker, run_stage
+from flows.files import read_records, write_records
+from flows.params import Params
+from flows.project import Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
 from simulators.base import MissingEngineError
 from simulators.library.encoder import NAME, Encoder
 from simulrag.errors import InputError
@@ -23,48 +22,37 @@ from simulrag.metrics.table import Measurement, write_table
 from simulrag.models.base import Sampling
 from simulrag.questions.forms.published import read_forms
 from simulrag.questions.forms.records import FormAnswer, Formed
+from simulrag.stage import Outcome, Stage
 
 Pair = tuple[Formed, FormAnswer]
 
 
-def run(project: Project, source: str) -> None:
+async def make(at: At) -> Outcome:
     """Measure the answers of a source: a line an answer, and the long table."""
-    params, place = judging(load_params(project.params)), project.results
-    name, path = f"forms_metrics-{source}", place.forms_answers(source)
-    questions = {one.question_id: one for one in read_forms(place.forms_benchmark(source))}
+    at.params = judging(at.params)
+    place, path = at.place, at.place.forms_answers(at.item)
+    questions = {one.question_id: one for one in read_forms(place.forms_benchmark(at.item))}
     answers = read_records(path, FormAnswer)
     if lost := [one.question_id for one in answers if one.question_id not in questions]:
-        raise InputError(f"{path} answers '{lost[0]}', which is no question of {source}")
+        raise InputError(f"{path} answers '{lost[0]}', which is no question of {at.item}")
     pairs = [(questions[one.question_id], one) for one in answers]
     judged = {i: pair for i, pair in enumerate(pairs) if to_judge(pair)}
-    encoder = _encoder(params)
-    check_folder(place.forms(source))
-
-    async def body(tracker: Tracker) -> None:
-        tracker.expect(len(judged))
-        async with open_bench(*(project, params, name, "judge"), export=place.calls(name)) as bench:
-            found = [
-                one
-                async for one in over_chunks(
-                    "judge",
-                    judged.values(),
-                    partial(work, params=params),
-                    bench=bench,
-                    tracker=tracker,
-                    chunk=params.operations.chunk,
-                )
-            ]
-            bench.waiting.check()
-        scores = scored(pairs, dict(zip(judged, found, strict=True)), encoder)
-        rows = table(source, scores, params)
-        write_records(place.forms_scores(source), scores)
-        write_table(place.forms_metrics(source), rows)
-        told = sum(one.p_supports is not None for one in found)
-        text, counts = stage_table(source, rows), {"answers judged": (told, len(found))}
-        await show_stage(tracker, project, bench.gateway, name, text, counts)
-
-    tags = [f"source:{source}", f"model:{params.model('judge').model}"]
-    run_stage(project, params, "forms_metrics", name, tags, body=body)
+    encoder = _encoder(at.params)
+    at.tracker.expect(len(judged))
+    async with at.asking() as bench:
+        ask = partial(work, params=at.params)
+        found = await at.over("judge", judged.values(), ask, replace(bench, workers=None))
+    scores = scored(pairs, dict(zip(judged, found, strict=True)), encoder)
+    rows = table(at.item, scores, at.params)
+    write_records(place.forms_scores(at.item), scores)
+    write_table(place.forms_metrics(at.item), rows)
+    told = sum(one.p_supports is not None for one in found)
+    return Outcome(
+        table=stage_table(at.item, rows),
+        counts={"answers judged": (told, len(found))},
+        done=len(found),  # what the judge could not say is a reason in the table
+        total=len(found),
+    )
 
 
 def judging(params: Params) -> Params:
@@ -89,8 +77,12 @@ async def work(bench: Bench, pair: Pair, params: Params) -> Factual:
     """Factual accuracy of one answer."""
     wanted = params.forms.metrics
     return await judge(
-        *(pair[0].answer_text, pair[1].answer, bench.gateway),
-        *(wanted.factual, wanted.samples, wanted.min_label_mass),
+        pair[0].answer_text,
+        pair[1].answer,
+        bench.gateway,
+        wanted.factual,
+        wanted.samples,
+        wanted.min_label_mass,
     )
 
 
@@ -123,3 +115,26 @@ def stage_table(source: str, rows: list[Measurement]) -> str:
             value = row.reason if row.value is None else f"{row.value:.3f}"
             lines.append(f"| {row.metric} | {row.method} | {value} | {row.n} |")
     return "\n".join(lines)
+
+
+STAGE = Stage(
+    name="forms_metrics",
+    about="the measures of answers by form",
+    make=make,
+    over="forms.sources",
+    each="source",
+    role="judge",
+    sections=("forms.metrics", "metrics"),
+    reads=(out(Results.forms_benchmark), out(Results.forms_answers)),
+    code=(
+        "simulators/base.py",
+        "simulators/shapes.py",
+        "simulators/library",
+        "simulrag/metrics",
+        "simulrag/judging",
+        "simulrag/method",
+        "simulrag/questions/forms",
+        "simulrag/records.py",
+    ),
+    makes=(out(Results.forms_scores), out(Results.forms_metrics)),
+)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-from flows.files import check_folder, record_lines, write_records, write_table
-from flows.params import load_params
-from flows.project import Project, Results
+from flows.files import read_table, record_lines, write_records, write_table
+from flows.project import Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
 from flows.sections import LabelParams
-from flows.stages.bench import Bench, check_coverage, open_bench
-from flows.stages.chunks import over_chunks
-from flows.stages.cluster import BenchPlace, workers
-from flows.watch.artifacts import failure_lines, show_stage
-from flows.watch.tracking import Tracker, run_stage
+from flows.watch.artifacts import failure_lines
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, Label, Question
+from simulrag.stage import Outcome, Stage
 
 
 class Answered(NamedTuple):
@@ -36,67 +32,34 @@ class Labelled(NamedTuple):
     labels: tuple[Label, ...]
 
 
-def run(
-    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
-) -> None:
-    """Label the answers that are complete; failed questions have nothing to label.
-
-    ``benchmark`` and ``out``: as given to the answer stage. The outs are written before it returns;
-    raises SimulRAGError after that for too low a coverage.
-    """
-    params = load_params(project.params)
-    place = project.results if out is None else Results(out)
-    questions = {q.question_id: q for q in read_questions(benchmark or place.benchmark(domain))}
-    name = f"label-{domain}"
-    check_folder(place.labels(domain).parent)
-    total, complete = 0, 0
-    for answer in record_lines(place.answers(domain), Answer):
-        question_of(questions, answer, place.answers(domain))
-        total += 1
-        complete += answer.failure is None
-
-    def pairs() -> Iterator[Answered]:
-        for answer in record_lines(place.answers(domain), Answer):
-            if answer.failure is None:
-                yield Answered(questions[answer.question_id], answer)
-
-    async def body(tracker: Tracker) -> None:
-        tracker.expect(complete)
-        async with (
-            open_bench(project, params, name, "judge", export=place.calls(name)) as bench,
-            workers(BenchPlace(project, params, name, "judge"), bench) as there,
-        ):
-            made = [
-                labelled
-                async for labelled in over_chunks(
-                    "label",
-                    pairs(),
-                    partial(_label, settings=params.label),
-                    bench=bench,
-                    tracker=tracker,
-                    chunk=params.operations.chunk,
-                    workers=there,
-                )
-            ]
-            bench.waiting.check()
-            finals = [final for one in made for final in one.finals]
-            labels = [label for one in made for label in one.labels]
-            write_records(place.final_claims(domain), finals)
-            write_table(place.labels(domain), labels, Label)
-        counts = {
-            "questions with an answer": (complete, total),
+async def make(at: At) -> Outcome:
+    """Label the answers that are complete; failed questions have nothing to label."""
+    place, path = at.place, at.place.answers(at.item)
+    questions = {q.question_id: q for q in read_questions(at.benchmark)}
+    answers = [
+        Answered(question_of(questions, answer, path), answer)
+        for answer in record_lines(path, Answer)
+    ]
+    pairs = [pair for pair in answers if pair.answer.failure is None]
+    at.tracker.expect(len(pairs))
+    async with at.asking() as bench:
+        made = await at.over("label", pairs, partial(_label, settings=at.params.label), bench)
+        finals = [final for one in made for final in one.finals]
+        labels = [label for one in made for label in one.labels]
+        write_records(place.final_claims(at.item), finals)
+        write_table(place.labels(at.item), labels, Label)
+    results: list[Label | FinalClaims] = [*labels, *finals]
+    failures = [_failure(item) for item in results]
+    return Outcome(
+        table=stage_table(at.item, labels, finals),
+        counts={
+            "questions with an answer": (len(pairs), len(answers)),
             "claims labelled": (sum(label.failure is None for label in labels), len(labels)),
-        }
-        text = stage_table(domain, labels, finals)
-        await show_stage(tracker, project, bench.gateway, name, text, counts)
-        results: list[Label | FinalClaims] = [*labels, *finals]
-        failures = [_failure(item) for item in results]
-        reasons = sorted({failure for failure in failures if failure})
-        done = failures.count(None)
-        check_coverage(name, done, len(results), params.operations, "; ".join(reasons[:2]))
-
-    tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
-    run_stage(project, params, "label", f"{name}-{complete}q", tags, body=body)
+        },
+        done=failures.count(None),
+        total=len(results),
+        hints=tuple(sorted({failure for failure in failures if failure})[:2]),
+    )
 
 
 async def _label(bench: Bench, pair: Answered, settings: LabelParams) -> Labelled:
@@ -137,3 +100,30 @@ def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> 
     ]
     lines += failure_lines(failed)
     return "\n".join(lines)
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether a label, a decomposition or a grouping failed."""
+    labels, finals = place.labels(domain), place.final_claims(domain)
+    if labels.is_file() and any(one.failure for one in read_table(labels, Label)):
+        return True
+    return finals.is_file() and any(map(_failure, record_lines(finals, FinalClaims)))
+
+
+STAGE = Stage(
+    name="label",
+    about="every claim judged by the reference",
+    make=make,
+    role="judge",
+    sections=("label",),
+    reads=(out(Results.benchmark), out(Results.answers)),
+    code=(
+        "simulrag/judging",
+        "simulrag/method",
+        "simulrag/questions/published.py",
+        "simulrag/records.py",
+    ),
+    makes=(out(Results.labels), out(Results.final_claims)),
+    takes=("benchmark", "out"),
+    failed=failed,
+)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from flows.files import read_records, record_lines, write_bytes, write_text
-from flows.project import CALLING_STAGES, Project, Results
+from flows.project import Results, out
+from flows.running.runner import At
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.method.settings import MethodSettings
@@ -24,9 +24,10 @@ from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
 from simulrag.models.replies import Template
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
+from simulrag.stage import Stage
 
-if TYPE_CHECKING:
-    from flows.watch.tracking import Tracker
+CALLING = ("benchmark", "answer", "label")
+"""The stages whose calls a domain's cost is counted from."""
 
 
 def read_domain(
@@ -46,7 +47,7 @@ def read_domain(
     human = place.human_labels
 
     # A run outside DVC has made no benchmark.
-    paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING_STAGES}
+    paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING}
     return collect(
         domain,
         settings,
@@ -96,45 +97,34 @@ def _labels(path: Path) -> Iterator[LabelRow]:
     yield from frame.iter_rows()
 
 
-def run(
-    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
-) -> None:
-    """Measure a domain's outs, or those in ``out`` of a file's questions.
+async def make(at: At) -> None:
+    """Measure a domain's outs, or those in ``out`` of a file's questions."""
 
-    Writes DOMAIN.csv and DOMAIN.json before it returns.
-    """
-    from flows.params import load_params
-    from flows.watch.tracking import run_stage
+    async def work() -> Headline:
+        data = read_domain(
+            at.place,
+            at.item,
+            at.params.metrics,
+            at.params.answer,
+            benchmark=at.benchmark,
+            prices=pricing(at.project.prices),
+        )
+        return write_metrics(at.place, data)
 
-    params = load_params(project.params)
-    where = project.results if out is None else Results(out)
-
-    async def body(tracker: Tracker) -> Headline:
-        async def work() -> Headline:
-            prices = pricing(project.prices)
-            data = read_domain(
-                where, domain, params.metrics, params.answer, benchmark=benchmark, prices=prices
-            )
-            return write_metrics(where.metrics, data)
-
-        short = await tracker.step("measure", work)
-        await tracker.markdown(f"metrics-{domain}", headline_table(domain, short))
-        return short
-
-    tags = [f"domain:{domain}"]
-    run_stage(project, params, "metrics", f"metrics-{domain}", tags, body=body)
+    short = await at.tracker.step("measure", work)
+    await at.tracker.markdown(at.name, headline_table(at.item, short))
 
 
-def write_metrics(folder: Path, data: DomainData) -> Headline:
+def write_metrics(place: Results, data: DomainData) -> Headline:
     """The long table as ``DOMAIN.csv``, recipes as ``DOMAIN-recipes.csv``, and ``DOMAIN.json``."""
     rows = measure(data)
     table = frame_of(rows)
     recipes = csv_of_recipes(recipes_of(rows, data.settings.undecided))
-    write_text(folder / f"{data.domain}-recipes.csv", recipes)
+    write_text(place.recipes(data.domain), recipes)
     short = headline(table, data.settings)
-    write_bytes(folder / f"{data.domain}.csv", csv_of(table))
+    write_bytes(place.metrics_table(data.domain), csv_of(table))
     text = json.dumps(short, indent=2, allow_nan=False) + "\n"
-    write_text(folder / f"{data.domain}.json", text)
+    write_text(place.headline(data.domain), text)
     return short
 
 
@@ -144,3 +134,36 @@ def headline_table(domain: str, short: Headline) -> str:
         f"| {key} | {'undefined' if value is None else value} |" for key, value in short.items()
     ]
     return "\n".join([f"## metrics of {domain}", "", "| metric | value |", "| --- | --- |", *rows])
+
+
+STAGE = Stage(
+    name="metrics",
+    about="every metric of a domain, from its answers and labels",
+    make=make,
+    sections=("metrics", "answer.claims_per_call", "answer.merging"),
+    reads=(
+        out(Results.benchmark),
+        out(Results.templates),
+        out(Results.answers),
+        out(Results.labels),
+        out(Results.final_claims),
+        "data/labels/human.jsonl",
+        *(f"data/calls/{stage}-{{item}}.parquet" for stage in CALLING),
+        "prices.yaml",
+    ),
+    code=(
+        "simulrag/metrics",
+        "simulrag/judging",
+        "simulrag/method/reconciliation.py",
+        "simulrag/method/selection.py",
+        "simulrag/method/settings.py",
+        "simulrag/models/prices.py",
+        "simulrag/method/numbers.py",
+        "simulrag/questions/open/asked.py",
+        "simulrag/models/replies.py",
+        "simulrag/records.py",
+    ),
+    makes=(out(Results.metrics_table), out(Results.recipes)),
+    measures=(out(Results.headline),),
+    takes=("benchmark", "out"),
+)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_records, record_lines
-from flows.params import ROLES, Params, Role, load_params
+from flows.params import ROLES, Params
 from flows.project import Project, Results
-from flows.watch.tracking import Tracker, run_stage
+from flows.running.runner import At
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.method.attribution.found import Attribution
@@ -45,6 +45,7 @@ from simulrag.report.sections.documents import credited
 from simulrag.report.sections.forms import examples
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
+from simulrag.stage import Role, Stage
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,31 +54,19 @@ if TYPE_CHECKING:
 Labels = Mapping[str, LabelTable]
 
 
-def run(
-    project: Project,
-    domain: str | None = None,
-    *,
-    benchmark: Path | None = None,
-    out: Path | None = None,
-) -> None:
+async def make(at: At) -> None:
     """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
-    params = load_params(project.params)
-    place = project.results if out is None else Results(out)
-    names = list(params.domains) if domain is None else [domain]
-    files = {name: benchmark or place.benchmark(name) for name in names}
+    names = [at.item] if at.item else list(at.params.domains)
+    files = {name: at.benchmark if at.item else at.place.benchmark(name) for name in names}
+    tables: list[Table] = []
 
-    async def body(tracker: Tracker) -> None:
-        tables: list[Table] = []
+    async def work() -> None:
+        tables.extend(write(at.project, at.params, at.place, files))
 
-        async def work() -> None:
-            tables.extend(write(project, params, place, files))
-
-        await tracker.step("write", work)
-        link = f"[The report of this run]({place.report.resolve().as_uri()}): `{place.report}`"
-        await tracker.markdown("report", "\n\n".join([link, *map(markdown, tables)]))
-
-    tags = [f"domain:{name}" for name in names]
-    run_stage(project, params, "report", "report-" + "-".join(names), tags, body=body)
+    await at.tracker.step("write", work)
+    path = at.place.report
+    link = f"[The report of this run]({path.resolve().as_uri()}): `{path}`"
+    await at.tracker.markdown("report", "\n\n".join([link, *map(markdown, tables)]))
 
 
 def write(
@@ -248,3 +237,38 @@ def _published(folder: Path) -> dict[int, pl.DataFrame]:
     if (folder / f"table{PAPER_STATISTICS}.csv").is_file():
         found[PAPER_STATISTICS] = read_published_benchmark(folder)
     return found
+
+
+STAGE = Stage(
+    name="report",
+    about="one page of all domains, and its tables and figures as files",
+    make=make,
+    over="",
+    sections=("domains", "llm", "answer", "attribution", "routing", "forms", "score", "metrics"),
+    reads=(
+        "data/simulators",
+        "data/benchmark",
+        "data/answers",
+        "data/attribution",
+        "data/routing",
+        "data/forms",
+        "data/score",
+        "data/labels",
+        "data/metrics",
+        "data/recorded",
+        "data/published",
+    ),
+    code=(
+        "simulrag/report",
+        "simulrag/metrics",
+        "simulrag/judging",
+        "simulrag/method/attribution/found.py",
+        "simulrag/method/attribution/sources.py",
+        "simulrag/method/routed.py",
+        "simulrag/questions/forms",
+        "simulrag/questions/published.py",
+        "simulrag/records.py",
+    ),
+    makes=("data/report",),
+    takes=("benchmark", "out"),
+)

@@ -1,45 +1,43 @@
-"""Stage ``routing``: whether questions are sent to the source that can answer. Off by default."""
+"""Stage ``routing``: whether questions are sent to the source that can answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 
-from flows.files import record_lines
-from flows.params import Params, load_params
-from flows.project import Project, Results
-from flows.stages.bench import Bench
-from flows.stages.each import run_each
+from flows.files import record_lines, write_records
+from flows.params import Params
+from flows.project import Project, Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
 from simulators.base import Simulator
 from simulrag.method.routed import OutOfReach, Routed
 from simulrag.method.routing import near_misses, routed
 from simulrag.questions.published import read_questions
 from simulrag.records import Question
+from simulrag.stage import Outcome, Stage
 
 
-def run(
-    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
-) -> None:
+async def make(at: At) -> Outcome:
     """Route a domain's own questions, those near it that no source answers, and near misses."""
-    # Loaded simulators go to no worker.
-    params = load_params(project.params).with_operations(runner="threads")
-    place = project.results if out is None else Results(out)
-    sources = sources_of(project, params)
-    own = to_route(domain, read_questions(benchmark or place.benchmark(domain)))
-
-    async def items(bench: Bench) -> list[Routed]:
-        written = near_misses(domain, sources, bench.gateway, params.routing.near_misses)
+    sources = sources_of(at.project, at.params)
+    own = to_route(at.item, read_questions(at.benchmark))
+    simulator = at.params.load_simulator(at.item, at.project.root)
+    async with at.asking(loaded=simulator, seed=at.params.simulator(at.item).seed) as bench:
+        written = near_misses(at.item, sources, bench.gateway, at.params.routing.near_misses)
         misses = await bench.waiting.unless(written)
-        return [*own, *out_of_reach(project, domain), *(misses or [])]
-
-    run_each(
-        *(project, params, "routing", domain),
-        out=place.routing(domain),
-        calls=place.calls(f"routing-{domain}"),
-        items=items,
-        work=partial(_work, sources=sources),
-        table=stage_table,
+        asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
+        at.tracker.expect(len(asked))
+        found = await at.over("routing", asked, partial(_work, sources=sources), bench)
+        write_records(at.place.routing(at.item), found)
+    failures = [one.failure for one in found if one.failure]
+    done = len(found) - len(failures)
+    return Outcome(
+        table=stage_table(at.item, found),
+        counts={"questions": (done, len(found))},
+        done=done,
+        total=len(found),
+        hints=tuple(sorted(set(failures))[:2]),
     )
 
 
@@ -72,3 +70,30 @@ def stage_table(domain: str, found: Iterable[Routed]) -> str:
         if sent != (one.right or "none"):
             lines.append(f"| {one.question_id} | {one.right or 'none'} | {sent} |")
     return "\n".join(lines if len(lines) > 4 else [*lines[:1], "", "Every question is sent right."])
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether a question could not be routed."""
+    path = place.routing(domain)
+    return path.is_file() and any(one.failure is not None for one in record_lines(path, Routed))
+
+
+STAGE = Stage(
+    name="routing",
+    about="whether questions are sent to the source that can answer them",
+    make=make,
+    over="routing.domains",
+    role="answer",
+    sections=("domains", "simulators", "routing"),
+    reads=("data/simulators", out(Results.benchmark), "data/routing/none.jsonl"),
+    code=(
+        "simulrag/method",
+        "simulrag/questions/published.py",
+        "simulrag/records.py",
+        "simulators/base.py",
+        "simulators/shapes.py",
+    ),
+    makes=(out(Results.routing),),
+    takes=("benchmark", "out"),
+    failed=failed,
+)

@@ -1,22 +1,20 @@
-"""Stage ``score``: the measures of SCORE of every method's answers. Off by default."""
+"""Stage ``score``: the measures of SCORE of every method's answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from flows.files import check_folder, record_lines, write_records
-from flows.params import Params, load_params
-from flows.project import Project, Results
-from flows.stages.bench import Bench, check_coverage
-from flows.stages.chunks import Work, over_chunks
+from flows.files import record_lines, write_records
+from flows.params import Params
+from flows.project import Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
+from flows.running.scoring import beside, open_desk
 from flows.stages.metrics import read_templates
-from flows.stages.scoring import beside, open_desk
-from flows.watch.artifacts import show_stage
-from flows.watch.tracking import Tracker, run_stage
-from simulrag.judging.score.records import Again, Given
+from simulrag.judging.score.records import Again, Asked, Given
 from simulrag.judging.score.variants import paraphrase, perturb
 from simulrag.method.algorithm import answer_question
 from simulrag.method.concurrency import both
@@ -27,6 +25,7 @@ from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, FinalText, Question, ToolCall, final_answers
 from simulrag.report.sections.score import score_table
 from simulrag.report.table_files import markdown
+from simulrag.stage import Outcome, Stage
 
 
 class Pair(NamedTuple):
@@ -42,64 +41,54 @@ Anew = tuple[Again, dict[str, Again]]
 """A variant of a question, and by method its answer."""
 
 
-def run(
-    project: Project, domain: str, *, benchmark: Path | None = None, out: Path | None = None
-) -> None:
-    """Score a domain's complete answers, every method's alike.
-
-    ``benchmark`` and ``out``: as given to the answer stage. The out is written before it returns;
-    raises SimulRAGError after that for too low a coverage.
-    """
-    params = load_params(project.params)
-    place = project.results if out is None else Results(out)
-    name = f"score-{domain}"
-    check_folder(place.score(domain).parent)
-    pairs = read_pairs(place.answers(domain), benchmark or place.benchmark(domain))
-    finals = record_lines(place.final_claims(domain), FinalClaims)
+async def make(at: At) -> Outcome:
+    """Score a domain's complete answers, every method's alike."""
+    params, place, item = at.params, at.place, at.item
+    pairs = read_pairs(place.answers(item), at.benchmark)
+    finals = record_lines(place.final_claims(item), FinalClaims)
     claims = {_key(one.question_id, one): one.claims for one in finals if one.failure is None}
-    templates = read_templates(place.templates(domain))
-    simulator = params.load_simulator(domain, project.root)
-    runs: dict[str, Any] = {"simulator": simulator, "seed": params.simulator(domain).seed}
-
-    async def body(tracker: Tracker) -> None:
-        async def over(what: str, items: Sequence[Any], work: Work[Any, Any], at: Bench) -> Any:
-            chunk = params.operations.chunk
-            made = over_chunks(what, items, work, bench=at, tracker=tracker, chunk=chunk)
-            found = [one async for one in made]
-            at.waiting.check()
-            return found
-
-        desk_at = open_desk(project, params, name, export=place.calls(name), **runs)
-        async with desk_at as desk:
-            varied = pairs[: params.score.variants]
-            vary = partial(_vary, templates=templates, seed=params.score.seed)
-            variants = await over("vary", varied, vary, desk.bench)
-            asked = [(pair, one) for pair, two in zip(varied, variants, strict=True) for one in two]
-            answers_at = beside(
-                desk.bench, project, params, f"score-answers-{domain}", "answer", **runs
-            )
-            async with answers_at as bench:
-                anew = await over("answer", asked, partial(_answer, params=params), bench)
-            items = [
-                (given, number < params.score.context_use)
-                for number, pair in enumerate(pairs)
-                for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
-            ]
-            tracker.expect(len(items))
-            found = await over("score", items, desk.score, desk.bench)
-            write_records(place.score(domain), found)
-        rows = list(score_rows(found, params.metrics, domain))
-        write_table(place.score_table(domain), rows)
-        told = markdown(score_table(domain, rows))
-        failed = [one.reasons["answer"] for one in found if "answer" in one.reasons]
-        done = len(found) - len(failed)
-        counts = {"answers scored": (done, len(found))}
-        await show_stage(tracker, project, desk.bench.gateway, name, told, counts)
-        hint = "; ".join(sorted(set(failed))[:2])
-        check_coverage(name, done, len(found), params.operations, hint)
-
-    tags = [f"domain:{domain}", f"model:{params.model('judge').model}"]
-    run_stage(project, params, "score", f"{name}-{len(pairs)}q", tags, body=body)
+    templates = read_templates(place.templates(item))
+    simulator = params.load_simulator(item, at.project.root)
+    seed = params.simulator(item).seed
+    desk_at = open_desk(
+        at.project, params, at.name, simulator=simulator, seed=seed, export=place.calls(at.name)
+    )
+    async with desk_at as desk:
+        at.bench = desk.bench
+        varied = pairs[: params.score.variants]
+        vary = partial(_vary, templates=templates, seed=params.score.seed)
+        variants = await at.over("vary", varied, vary, desk.bench)
+        asked = [(pair, one) for pair, two in zip(varied, variants, strict=True) for one in two]
+        answers_at = beside(
+            desk.bench,
+            at.project,
+            params,
+            f"score-answers-{item}",
+            "answer",
+            simulator=simulator,
+            seed=seed,
+        )
+        async with answers_at as bench:
+            anew = await at.over("answer", asked, partial(_answer, params=params), bench)
+        items = [
+            (given, number < params.score.context_use)
+            for number, pair in enumerate(pairs)
+            for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
+        ]
+        at.tracker.expect(len(items))
+        found = await at.over("score", items, desk.score, desk.bench)
+        write_records(place.score(item), found)
+    rows = list(score_rows(found, params.metrics, item))
+    write_table(place.score_table(item), rows)
+    failures = [one.reasons["answer"] for one in found if "answer" in one.reasons]
+    done = len(found) - len(failures)
+    return Outcome(
+        table=markdown(score_table(item, rows)),
+        counts={"answers scored": (done, len(found))},
+        done=done,
+        total=len(found),
+        hints=tuple(sorted(set(failures))[:2]),
+    )
 
 
 def read_pairs(answers: Path, benchmark: Path) -> list[Pair]:
@@ -184,3 +173,42 @@ async def _answer(bench: Bench, asked: tuple[Pair, Again], params: Params) -> An
         )
         for method, final in _lines(answer).items()
     }
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether something of an answer could not be asked."""
+    path = place.score(domain)
+    return path.is_file() and any(one.failures for one in record_lines(path, Asked))
+
+
+STAGE = Stage(
+    name="score",
+    about="the measures of SCORE of every method's answers, without a reference",
+    make=make,
+    over="score.domains",
+    role="judge",
+    sections=("simulators.{item}", "score", "answer", "metrics", "llm.answer"),
+    reads=(
+        out(Results.simulator),
+        out(Results.benchmark),
+        out(Results.templates),
+        out(Results.answers),
+        out(Results.final_claims),
+    ),
+    code=(
+        "simulrag/judging",
+        "simulrag/method",
+        "simulrag/metrics",
+        "simulrag/questions",
+        "simulrag/report",
+        "simulrag/records.py",
+        "simulators/base.py",
+        "simulators/shapes.py",
+        "simulators/library",
+        "flows/running/scoring.py",
+        "flows/stages/metrics.py",
+    ),
+    makes=(out(Results.score), out(Results.score_table)),
+    takes=("benchmark", "out"),
+    failed=failed,
+)

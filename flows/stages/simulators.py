@@ -15,26 +15,27 @@ import hashlib
 import json
 from pathlib import Path
 
-from flows.files import write_text
-from flows.params import load_params
-from flows.project import Project
+from flows.files import check_folder, write_text
+from flows.running.runner import At
 from simulators.base import Simulator, handbook_with_guide, set_up_facts
 from simulrag.errors import InputError
+from simulrag.stage import Stage
 
 
-def run(project: Project) -> None:
-    """Write the identities of the domains in params.yaml."""
-    params = load_params(project.params)
+async def make(at: At) -> None:
+    """Write the identities of the domains and the hashes of the documents in params.yaml."""
+    project, params = at.project, at.params
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
         found = identity(domain, simulator, set_up=params.benchmark.set_up)
         text = json.dumps(found, indent=2, sort_keys=True) + "\n"
-        write_text(project.results.simulator(domain), text)
+        write_text(at.place.simulator(domain), text)
+    check_folder(at.place.source("any").parent)  # an out, also where no source is asked about
     for source in params.forms.sources:
         files = params.forms.documents[source].files if source in params.forms.documents else []
         hashes = {name: file_hashes(project.root / name) for name in files}
         text = json.dumps(hashes, indent=2, sort_keys=True) + "\n"
-        write_text(project.results.source(source), text)
+        write_text(at.place.source(source), text)
 
 
 def file_hashes(place: Path) -> dict[str, str]:
@@ -73,3 +74,14 @@ def identity(domain: str, simulator: Simulator, *, set_up: bool = False) -> dict
         "templates_sha256": hashlib.sha256(templates.encode()).hexdigest(),
         **(facts if set_up else {}),
     }
+
+
+STAGE = Stage(
+    name="simulators",
+    about="what lineage must know of each domain's simulator (fingerprint, handbook, texts) and of "
+    "each source's documents (their hashes), wherever these lie",
+    make=make,
+    over="",
+    makes=("data/simulators", "data/sources"),
+    always=True,
+)

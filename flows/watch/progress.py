@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypeVar
-
-from simulrag.method.concurrency import together
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def say(text: str) -> None:
@@ -21,31 +16,23 @@ def say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-async def each(
-    label: str,
-    items: Iterable[Item],
-    work: Callable[[Item], Awaitable[Result]],
-    advance: Callable[[], None] = lambda: None,
-) -> list[Result]:
-    """``work`` over all items at once (the gateway and the simulator bound what is in flight).
+@contextmanager
+def shown(
+    label: str, total: int, advance: Callable[[], None] = lambda: None
+) -> Iterator[Callable[[], None]]:
+    """Show a step's progress; what is yielded is called after each item, and calls ``advance``."""
+    if not sys.stderr.isatty():
+        yield advance
+        say(f"  {label}: {total} done")
+        return
+    with _bar() as progress:
+        bar = progress.add_task(label, total=total)
 
-    ``advance`` is called after each item.
-    """
-    todo = list(items)
-    with _bar() if sys.stderr.isatty() else nullcontext() as progress:
-        bar = None if progress is None else progress.add_task(label, total=len(todo))
-
-        async def one(item: Item) -> Result:
-            result = await work(item)
-            if progress is not None and bar is not None:
-                progress.advance(bar)
+        def advanced() -> None:
+            progress.advance(bar)
             advance()
-            return result
 
-        results = await together(one(item) for item in todo)
-    if progress is None:
-        say(f"  {label}: {len(todo)} done")
-    return results
+        yield advanced
 
 
 def _bar() -> Progress:

@@ -49,7 +49,7 @@ def test_a_real_failure_is_no_waiting(tmp_path: Path) -> None:
     changes = {**SMALL, "llm.answer": {"provider": "anthropic", "model": "m"}}
     project = copy_project(tmp_path / "project", **changes)
     dvc(project, "init", "--no-scm", "--quiet")
-    prompt = project / "prompts/first/tool_calls.md.j2"
+    prompt = project / "prompts/tool_calls.md.j2"
     prompt.unlink()  # a link to the project's own
     prompt.write_text("{{ missing_value }}")
     done = simulrag(project, "run")

@@ -80,14 +80,15 @@ def test_a_worker_that_is_killed_is_replaced_and_repeats_no_stored_call(tmp_path
         project = answering(tmp_path / "project", server.url)
         change_params(project, **{"operations.runner": "dask", "operations.chunk": 2})
         stage = start(project)
-        while len(server.requests) < 12:
+        stored = 0
+        while len(server.requests) < 12 or not stored:
             assert stage.poll() is None
-        stored = cache_stats(project / ".cache/calls").by_kind["model"]
+            if (project / ".cache/calls").is_dir():
+                stored = cache_stats(project / ".cache/calls").by_kind.get("model", 0)
         _kill_a_worker(stage)
         _, errors = stage.communicate(timeout=180)
         assert stage.returncode == 0, errors
         assert "Traceback" not in errors
-        assert stored > 0
         asked = len(server.requests)
         again = start(project)
         again.communicate(timeout=180)

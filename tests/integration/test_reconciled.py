@@ -12,6 +12,7 @@ import pytest
 from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.project import Project
+from flows.running.runner import execute
 from flows.stages import answer, benchmark, label, metrics, report
 from simulrag.metrics.table import read_table, select
 from simulrag.models.base import Message
@@ -87,8 +88,8 @@ def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> 
         }
         made = Project(copy_project(tmp_path / "project", **changes))
         for stage in (benchmark, answer, label, metrics):
-            stage.run(made, "urban")
-    report.run(made)
+            execute(stage.STAGE, made, "urban")
+    execute(report.STAGE, made)
     assert "SimulRAG reconciled, completed" in made.results.report.read_text()
     table = read_table(made.results.metrics / "urban.csv")
     finals = select(table, family="answers", undecided="excluded", failures="excluded")

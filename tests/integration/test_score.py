@@ -28,7 +28,7 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         change_params(project, score=settings, **few)
         change_params(project, **{"llm.judge": model, "llm.answer": model})
         tasks = {task.task: task for task in make_plan(Project(project)).tasks}
-        assert tasks["score_details"].calls == 15 * 2
+        assert tasks["score_details"].calls == 15 * 2 * 2  # closed book and ours, two samples
         assert tasks["score_paraphrase"].calls == 1
         answers = project / "data/answers/urban.jsonl"
         two = answers.read_text().splitlines(keepends=True)[:2]
@@ -46,9 +46,10 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         simulrag(project, *stage, check=True)
         found = read_records(project / "data/score/urban.jsonl", Asked)
         methods = list(dict.fromkeys(one.given.method for one in found))
-        assert sorted(methods) == ["closed_book", "input_rag", "output_rag", "simulrag"]
+        ours = ["reconciled", "reconciled_complete", "simulrag"]
+        assert sorted(methods) == ["closed_book", "input_rag", "output_rag", *ours]
         assert [one.given.method for one in found] == methods * 2
-        first, second = found[0], found[4]
+        first, second = found[0], found[len(methods)]
         assert len(first.votes) == 2
         assert first.given.perturbed is not None
         assert first.given.perturbed.failure is None

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flows.stages.benchmark import check_made
+from flows.params import load_params
+from flows.running.runner import check_coverage
+from flows.stages.benchmark import STAGE, hints
 from simulrag.errors import CoverageFailed
 from simulrag.questions.open.generation import BenchmarkSummary
+from simulrag.stage import Outcome
+from tests.recorded import ROOT
 
 
 def summary(exhausted: bool, **rejected: int) -> BenchmarkSummary:
@@ -21,6 +25,12 @@ def summary(exhausted: bool, **rejected: int) -> BenchmarkSummary:
         simulator_failures=0,
         exhausted=exhausted,
     )
+
+
+def check_made(made: BenchmarkSummary, min_coverage: float) -> None:
+    params = load_params(ROOT / "params.yaml").with_operations(min_coverage=min_coverage)
+    outcome = Outcome("", {}, made.accepted, made.requested, hints(made))
+    check_coverage(STAGE, STAGE.named(made.domain), outcome, params.operations)
 
 
 def test_how_many_scenarios_there_are_and_what_to_do() -> None:

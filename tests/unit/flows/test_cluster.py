@@ -9,7 +9,7 @@ import pytest
 
 from flows.params import Params, load_params
 from flows.project import Project
-from flows.stages.cluster import BenchPlace, workers
+from flows.running.cluster import BenchPlace, workers
 from simulrag.errors import InputError
 from simulrag.models.settings import ModelSettings
 

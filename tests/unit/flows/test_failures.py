@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.cli.run import holds_failure
+from flows.stages.answer import holds_failure
 from simulrag.records import Answer, FinalText
 from tests.unit.metrics.synthetic import answer, claim, failed
 

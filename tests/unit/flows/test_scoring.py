@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flows.stages import scoring
-from flows.stages.scoring import similarity
+from flows.running import scoring
+from flows.running.scoring import similarity
 from simulators.library import encoder
 from simulrag.errors import EnvironmentFault
 

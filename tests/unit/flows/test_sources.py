@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from flows.project import Project
-from flows.stages.simulators import file_hashes, run
+from flows.running.runner import execute
+from flows.stages.simulators import STAGE, file_hashes
 from simulrag.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,7 +48,7 @@ def test_the_stage_writes_what_changes_with_a_document(tmp_path: Path, documents
     written = []
     for text in ("second", "second", "changed"):
         (documents / "b.md").write_text(text)
-        run(project)
+        execute(STAGE, project)
         written.append(project.results.source("textbook").read_bytes())
     assert written[0] == written[1] != written[2]
     (hashes,) = json.loads(written[2]).values()

@@ -36,19 +36,19 @@ def place(tmp_path: Path) -> Results:
 
 
 def test_a_domain_is_measured_by_itself(place: Results) -> None:
-    first = write_metrics(place.metrics, read_domain(place, "urban", FAST, METHOD))
+    first = write_metrics(place, read_domain(place, "urban", FAST, METHOD))
     written = (place.metrics / "urban.csv").read_bytes()
     assert json.loads((place.metrics / "urban.json").read_text()) == first
     assert f"| questions | {first['questions']} |" in headline_table("urban", first)
-    write_metrics(place.metrics, read_domain(place, "climate", FAST, METHOD))
-    write_metrics(place.metrics, read_domain(place, "urban", FAST, METHOD))
+    write_metrics(place, read_domain(place, "climate", FAST, METHOD))
+    write_metrics(place, read_domain(place, "urban", FAST, METHOD))
     assert (place.metrics / "urban.csv").read_bytes() == written
     climate = read_table(place.metrics / "climate.csv")
     assert climate["domain"].unique().to_list() == ["climate"]
 
 
 def test_each_recipe_is_a_row_with_price_and_quality(place: Results) -> None:
-    write_metrics(place.metrics, read_domain(place, "urban", FAST, METHOD))
+    write_metrics(place, read_domain(place, "urban", FAST, METHOD))
     with (place.metrics / "urban-recipes.csv").open() as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
     assert list(rows) == ["Closed book", "SimulRAG"]
@@ -81,7 +81,7 @@ def test_labels_by_people_count_in_their_own_domain(place: Results) -> None:
     for domain, count in (("urban", 1), ("climate", 0)):
         data = read_domain(place, domain, FAST, METHOD)
         assert len(data.settled) == count
-        write_metrics(place.metrics, data)
+        write_metrics(place, data)
         agreement = select(read_table(place.metrics / f"{domain}.csv"), family="agreement")
         assert agreement.is_empty() == (count == 0)
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.params import Params, Role
+from flows.params import Params
 from flows.project import Project
-from flows.sections import Operations
-from flows.stages.waiting import Waiting, open_pending
+from flows.running.waiting import Waiting, open_pending
 from flows.watch.progress import say
 from simulators.base import Simulator
 from simulrag.calls import CallCache
-from simulrag.errors import BudgetSpent, CallsPending, CoverageFailed, InputError
+from simulrag.errors import BudgetSpent, CallsPending, InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
@@ -28,20 +27,23 @@ from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
+from simulrag.stage import Role
 
 if TYPE_CHECKING:
+    from flows.running.cluster import Workers
     from simulrag.method.algorithm import Instruments
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What a stage works with."""
+    """What a stage works with; ``workers`` where its chunks go to Dask."""
 
     cache: CallCache
     gateway: Gateway
     waiting: Waiting
     simulations: Simulations | None = None
     seed: int = 0
+    workers: Workers | None = None
 
     @property
     def runs(self) -> Simulations:
@@ -136,17 +138,6 @@ def located(project: Project, settings: ModelSettings) -> ModelSettings:
         return settings
     path = project.root / Path(settings.model).expanduser()
     return settings.model_copy(update={"model": str(path)})
-
-
-def check_coverage(stage: str, done: int, total: int, operations: Operations, hint: str) -> None:
-    """Raise when fewer than ``min_coverage`` of a stage's questions came through."""
-    if total == 0 or done / total >= operations.min_coverage:
-        return
-    raise CoverageFailed(
-        f"{stage}: {done} of {total} came through, below operations.min_coverage "
-        f"{operations.min_coverage:g}; {hint}. Nothing paid for is lost: `simulrag retry` "
-        "makes the failed ones again"
-    )
 
 
 def _import(cache: CallCache, export: Path) -> None:

@@ -46,8 +46,12 @@ class Waiting:
         try:
             return await work
         except CallsPending:
-            self._items += 1
+            self.note()
             return None
+
+    def note(self) -> None:
+        """Count an item that waits."""
+        self._items += 1
 
     def check(self) -> None:
         """Raise CallsPending where an item waits."""

@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
-from flows.params import Params, Role
+from flows.params import Params
 from flows.project import Project
+from flows.running.bench import Bench, open_bench
 from flows.sections import Operations
-from flows.stages.bench import Bench, open_bench
 from flows.watch.progress import say
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.gateway import Counts
 from simulrag.models.providers.registry import make_provider
+from simulrag.stage import Role
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
-from flows.params import Params, Role
+from flows.params import Params
 from flows.project import Project
-from flows.stages.bench import Bench, open_bench
+from flows.running.bench import Bench, open_bench
 from simulators.base import MissingEngineError, Simulator
 from simulators.library.encoder import Encoder
 from simulrag.calls import StageRun
@@ -25,6 +25,7 @@ from simulrag.metrics.scored import facts_of, measured
 from simulrag.models.likelihood import likelihood
 from simulrag.models.reranking import reranker
 from simulrag.models.settings import ModelSettings
+from simulrag.stage import Role
 
 _ONE_AT_A_TIME = Lock()
 _encoder = lru_cache(maxsize=1)(Encoder)

@@ -1,0 +1,1 @@
+"""What runs stages: model and simulator opened, chunks, Dask, deferred calls, and dvc.yaml."""

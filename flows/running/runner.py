@@ -1,0 +1,241 @@
+"""Runs any stage: its model and simulator opened, its items in chunks, its end shown and judged.
+
+A stage's ``make`` is plain code between these: it reads its inputs, opens a bench, works ``over``
+its items in one pass or several, writes its outs and returns an ``Outcome``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import JsonValue
+
+from flows.files import check_folder
+from flows.params import Params, load_params
+from flows.project import Project, Results
+from flows.sections import Operations
+from flows.watch.progress import say, shown
+from flows.watch.tracking import Tracker, Untracked, run_stage
+from simulrag.errors import CallsPending, CoverageFailed, InputError
+from simulrag.method.concurrency import together
+from simulrag.stage import Outcome, Stage
+
+if TYPE_CHECKING:
+    from flows.running.bench import Bench
+    from simulators.base import Simulator
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Work = Callable[["Bench", Item], Awaitable[Result]]
+"""What is done with one item, given a bench: a module's function with its arguments bound."""
+Chosen = tuple[str, Mapping[str, JsonValue]]
+"""A simulator by its name and settings, which a Dask worker can load for itself."""
+
+
+@dataclass
+class At:
+    """Where and with what one item of a stage is made.
+
+    ``place`` holds the outs, ``benchmark`` the item's questions, ``simulator`` the name given with
+    ``--simulator``. ``bench``: the last one that was opened.
+    """
+
+    stage: Stage
+    project: Project
+    params: Params
+    item: str
+    place: Results
+    tracker: Tracker
+    benchmark: Path
+    simulator: str | None = None
+    bench: Bench | None = None
+
+    @property
+    def name(self) -> str:
+        """``answer-urban``."""
+        return self.stage.named(self.item)
+
+    @property
+    def own(self) -> bool:
+        """Whether this is the pipeline's own run, not one over files given by hand."""
+        return self.place == self.project.results
+
+    def chosen(self) -> tuple[Chosen, int]:
+        """The item's simulator and the seed of its runs."""
+        choice = self.params.chosen(self.item, self.project.root)
+        return choice, self.params.simulator(self.item).seed
+
+    @asynccontextmanager
+    async def asking(
+        self, simulator: Chosen | None = None, seed: int = 0, *, loaded: Simulator | None = None
+    ) -> AsyncIterator[Bench]:
+        """The stage's model, and its simulator where one is named: by its name, or ``loaded``.
+
+        A simulator that is loaded goes to no worker, so chunks then stay in this process.
+        """
+        from flows.running.bench import open_bench
+        from flows.running.cluster import BenchPlace, workers
+        from simulators.registry import load
+
+        role = self.stage.role
+        if role is None:
+            raise LookupError(f"stage {self.stage.name} declares no model to ask")
+        used = load(*simulator) if simulator is not None else loaded
+        params = self.params if loaded is None else self.params.with_operations(runner="threads")
+        bench_at = open_bench(
+            self.project,
+            params,
+            self.name,
+            role,
+            simulator=used,
+            seed=seed,
+            export=self.place.calls(self.name),
+        )
+        there_at = BenchPlace(self.project, params, self.name, role, simulator, seed)
+        async with bench_at as bench, workers(there_at, bench) as there:
+            self.bench = replace(bench, workers=there)
+            yield self.bench
+
+    async def over(
+        self, what: str, items: Iterable[Item], work: Work[Item, Result], bench: Bench
+    ) -> list[Result]:
+        """``work`` over all items in their order; a task ``WHAT 1-50`` a chunk.
+
+        What waits for a batch is left out here, and ends the stage when all that can be done is
+        done: raises CallsPending. On Dask chunks go out side by side.
+        """
+        there = bench.workers
+        parts = _chunks(what, items, self.params.operations.chunk)
+        found: list[Result] = []
+        if there is None:
+            for label, part in parts:
+                found += await self._here(label, part, work, bench)
+            bench.waiting.check()
+            return found
+        done = await together(
+            self.tracker.step(label, partial(there.run, partial(work_all, work, part)))
+            for label, part in parts
+        )
+        for results in done:
+            for result in results:
+                self.tracker.advance()
+                found.append(result)
+        return found
+
+    async def _here(
+        self, label: str, part: list[Item], work: Work[Item, Result], bench: Bench
+    ) -> list[Result]:
+        with shown(label, len(part), self.tracker.advance) as advance:
+
+            async def one(item: Item) -> Result | None:
+                try:
+                    return await work(bench, item)
+                except CallsPending:
+                    bench.waiting.note()
+                    return None
+                finally:
+                    advance()
+
+            made = await self.tracker.step(label, lambda: together(map(one, part)))
+        return [result for result in made if result is not None]
+
+
+async def work_all(work: Work[Item, Result], part: list[Item], bench: Bench) -> list[Result]:
+    """On a worker: one chunk."""
+    return await together(work(bench, item) for item in part)
+
+
+def execute(
+    stage: Stage,
+    project: Project,
+    item: str = "",
+    *,
+    benchmark: Path | None = None,
+    out: Path | None = None,
+    simulator: str | None = None,
+) -> None:
+    """Make one item of a stage, or the questions of a file into another folder.
+
+    The outs are written and the calls exported before it returns; raises SimulRAGError after that
+    for too low a coverage.
+    """
+    params = load_params(project.params)
+    if item and benchmark is None:
+        _check_known(stage, item, params)
+    place = project.results if out is None else Results(out)
+    for made in (*stage.makes, *stage.measures):
+        check_folder(_path(place, made.format(item=item)).parent)
+    source = benchmark or place.benchmark(item)
+    name = stage.named(item)
+
+    async def body(tracker: Tracker) -> Outcome | None:
+        at = At(stage, project, params, item, place, tracker, source, simulator)
+        outcome = await stage.make(at)
+        if outcome is not None and at.bench is None:
+            say(outcome.table)
+        elif outcome is not None and at.bench is not None:
+            from flows.watch.artifacts import show_stage
+
+            gateway, counts = at.bench.gateway, outcome.counts
+            await show_stage(tracker, project, gateway, name, outcome.table, counts)
+        return outcome
+
+    if stage.always:  # watched by nobody: it is to take no longer than what it looks at
+        asyncio.run(body(Untracked()))
+        return
+    tags = [f"{stage.each}:{item}"] if item else [f"domain:{one}" for one in params.domains]
+    tags += [] if stage.role is None else [f"model:{params.model(stage.role).model}"]
+    outcome = run_stage(project, params, stage.name, name, tags, body=body)
+    if outcome is not None:
+        check_coverage(stage, name, outcome, params.operations)
+
+
+def check_coverage(stage: Stage, name: str, outcome: Outcome, operations: Operations) -> None:
+    """Raise CoverageFailed where fewer than ``min_coverage`` came through."""
+    done, total = outcome.done, outcome.total
+    if total == 0 or done / total >= operations.min_coverage:
+        return
+    again = ". Nothing paid for is lost: `simulrag retry` makes the failed ones again"
+    if stage.failed is None:  # it would make the same ones again
+        again = ""
+    raise CoverageFailed(
+        f"{name}: {done} of {total} came through, below operations.min_coverage "
+        f"{operations.min_coverage:g}; {'; '.join(outcome.hints)}{again}"
+    )
+
+
+def _check_known(stage: Stage, item: str, params: Params) -> None:
+    """Raise InputError for a domain or a source that params.yaml does not know."""
+    if stage.each == "domain" or item not in params.forms.documents:
+        params.simulator(item)
+
+
+def options_of(stage: Stage, given: Mapping[str, object]) -> dict[str, object]:
+    """The options that were given. Raises InputError for one that the stage does not take."""
+    options = {key: value for key, value in given.items() if value is not None}
+    others = [f"--{key}" for key in options if key not in stage.takes]
+    if others:
+        raise InputError(f"stage {stage.name} does not take {', '.join(others)}")
+    if ("benchmark" in options) != ("out" in options):
+        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
+    return options
+
+
+def _path(place: Results, declared: str) -> Path:
+    return place.data / Path(declared).relative_to("data")
+
+
+def _chunks(what: str, items: Iterable[Item], size: int) -> Iterator[tuple[str, list[Item]]]:
+    """('draft 1-50', items) and so on."""
+    left = iter(items)
+    start = 1
+    while part := list(islice(left, size)):
+        yield f"{what} {start}-{start + len(part) - 1}", part
+        start += len(part)

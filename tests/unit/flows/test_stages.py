@@ -1,0 +1,127 @@
+"""A stage is a value: everything that goes over the stages goes over these declarations."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import pytest
+
+from flows.params import Params, load_params
+from flows.project import Project
+from flows.running.lineage import dvc_yaml, entry
+from flows.running.runner import execute, options_of
+from flows.stages import exports, stage_names, stage_of, stages
+from simulrag.errors import InputError
+from simulrag.stage import Stage
+from tests.integration.projects import copy_project, write_questions
+from tests.recorded import ROOT
+
+PARAMS = load_params(ROOT / "params.yaml")
+
+
+def test_dvc_yaml_is_what_the_stages_declare() -> None:
+    assert (ROOT / "dvc.yaml").read_text() == dvc_yaml(stages()), "run simulrag docs dvc"
+
+
+def test_a_stage_is_found_by_being_there() -> None:
+    modules = {file.stem for file in (ROOT / "flows/stages").glob("*.py")} - {"__init__"}
+    assert set(stage_names()) == modules
+    assert [stage.name for stage in stages()] == list(stage_names())
+    assert stage_names()[-2:] == ("metrics", "report")
+
+
+@pytest.mark.parametrize("name", stage_names())
+def test_a_declaration_names_what_is_there(name: str) -> None:
+    stage = stage_of(name)
+    assert [path for path in stage.code if not (ROOT / path).exists()] == []
+    for section in (*stage.sections, *([f"llm.{stage.role}"] if stage.role else [])):
+        value: object = PARAMS.model_dump()
+        for part in section.format(item="urban").split("."):
+            assert isinstance(value, dict)
+            assert part in value, f"{name} declares {section}"
+            value = value[part]
+
+
+def test_what_asks_a_model_exports_its_calls() -> None:
+    for stage in stages():
+        outs = str(entry(stage)["outs"])
+        assert ("data/calls/" in outs) == (stage.role is not None)
+    recorded = {file.stem for file in (ROOT / "data/recorded").glob("*.parquet")}
+    assert set(exports(PARAMS)) == recorded
+
+
+def test_a_stage_runs_over_the_list_that_it_names() -> None:
+    assert stage_of("answer").items(PARAMS) == PARAMS.domains
+    assert stage_of("routing").items(PARAMS) == PARAMS.routing.domains
+    assert stage_of("corpus").items(PARAMS) == PARAMS.forms.sources
+    assert stage_of("report").items(PARAMS) == [""]
+
+
+def test_options_that_a_stage_does_not_take_are_refused() -> None:
+    with pytest.raises(InputError, match="stage label does not take --simulator"):
+        options_of(stage_of("label"), {"simulator": "replay", "out": None})
+    with pytest.raises(InputError, match="--benchmark and --out go together"):
+        options_of(stage_of("label"), {"out": Path("x")})
+
+
+def test_an_unknown_domain_is_named_before_anything_is_opened(tmp_path: Path) -> None:
+    project = Project(copy_project(tmp_path / "project"))
+    with pytest.raises(InputError, match="'ubran' is not a domain; did you mean 'urban'"):
+        execute(stage_of("answer"), project, "ubran")
+
+
+def test_few_frames_lie_between_the_runner_and_the_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("flows.stages.answer.draft", broken)
+    project = copy_project(tmp_path / "project")
+    questions = write_questions(project, "How long is the queue?")
+    with pytest.raises(ZeroDivisionError) as caught:
+        execute(
+            stage_of("answer"),
+            Project(project),
+            "urban",
+            benchmark=questions,
+            out=tmp_path / "out",
+        )
+    files = [frame.filename for frame in traceback.extract_tb(caught.tb)]
+    ours = [Path(file).relative_to(ROOT).as_posix() for file in files if _is_ours(file)]
+    made = ours.index("flows/stages/answer.py")
+    assert ours[made - 1] == "flows/running/runner.py"
+    between = [file for file in ours[made:] if file != "flows/running/runner.py"]
+    assert between.count("flows/stages/answer.py") == 2  # make, and the work on one question
+    assert len(between) <= 4, between
+
+
+def _is_ours(file: str) -> bool:
+    path = Path(file)
+    return path.is_relative_to(ROOT / "flows") or path.is_relative_to(ROOT / "simulrag")
+
+
+def test_a_stage_of_a_plug_in_is_declared_like_any_other() -> None:
+    async def make(at: object) -> None:
+        raise NotImplementedError
+
+    stage = Stage(
+        "ranking",
+        "a stage of somebody's own",
+        make,
+        over="routing.domains",
+        role="judge",
+        sections=("metrics",),
+        reads=("data/answers/{item}.jsonl",),
+        makes=("data/ranking/{item}.jsonl",),
+    )
+    found = entry(stage)
+    assert found["matrix"] == {"domain": "${routing.domains}"}
+    assert "data/answers/${item.domain}.jsonl" in found["deps"]
+    assert {"data/calls/ranking-${item.domain}.parquet": {"persist": True}} in found["outs"]
+
+
+def test_sections_with_domains_of_their_own_are_found() -> None:
+    assert isinstance(PARAMS, Params)
+    assert set(PARAMS.by_domain) == {"attribution", "routing", "score"}
