@@ -248,10 +248,8 @@ def _shuffled(count: int, seed: int) -> NDArray[np.int64]:
     return found
 
 
-def select_by_threshold(
-    candidates: Candidates, tau: float, *, boundary: bool = True
-) -> tuple[int, ...]:
-    """Claims with a confidence below ``tau``, inside the boundary unless ``boundary`` is False.
+def select_by_threshold(candidates: Candidates, tau: float) -> tuple[int, ...]:
+    """Claims with a confidence below ``tau``, inside the boundary.
 
     This is Algorithm 1's line 12. Raw closeness moves with the number of answers and claims, so a
     ``tau`` that fits one domain need not fit another; budgets are the default.
@@ -259,9 +257,7 @@ def select_by_threshold(
     return tuple(
         index
         for index, confidence in enumerate(candidates.confidence)
-        if confidence < tau
-        and candidates.checkable[index]
-        and (not boundary or candidates.boundary[index] is True)
+        if confidence < tau and candidates.checkable[index] and candidates.boundary[index] is True
     )
 
 
@@ -280,39 +276,25 @@ def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
     return float(np.quantile(np.asarray(confidences, dtype=float), quantile, method="lower"))
 
 
-def confidence_after(
-    claim: Claim,
-    selected: bool,
-    centrality: str = "closeness",
-    *,
-    all_selected_one: bool = False,
-) -> float:
+def confidence_after(claim: Claim, selected: bool, centrality: str = "closeness") -> float:
     """The confidence after verification, where ``selected`` says whether the claim was verified.
 
-    Aligned and contradicted claims take 1, all others keep theirs. ``all_selected_one`` is
-    Algorithm 1's line 18 to the letter: every selected claim takes 1, undecided ones too.
+    Aligned and contradicted claims take 1, all others keep theirs.
     """
-    decided = claim.verdict is not None and claim.verdict.status in DECIDED
-    if selected and (decided or all_selected_one):
+    if selected and claim.verdict is not None and claim.verdict.status in DECIDED:
         return 1.0
     return confidence_before(claim, centrality)
 
 
 def keep(
-    claims: Sequence[Claim],
-    selected: Sequence[int],
-    kappa: float,
-    centrality: str = "closeness",
-    *,
-    all_selected_one: bool = False,
+    claims: Sequence[Claim], selected: Sequence[int], kappa: float, centrality: str = "closeness"
 ) -> tuple[int, ...]:
     """Indices of the claims whose confidence after verification is at least ``kappa``."""
     verified = frozenset(selected)
     return tuple(
         index
         for index, claim in enumerate(claims)
-        if confidence_after(claim, index in verified, centrality, all_selected_one=all_selected_one)
-        >= kappa
+        if confidence_after(claim, index in verified, centrality) >= kappa
     )
 
 

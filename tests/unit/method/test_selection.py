@@ -117,7 +117,6 @@ def test_claims_without_evidence_are_counted_and_not_chosen(method: str) -> None
 
 def test_threshold() -> None:
     assert select_by_threshold(candidates(), 0.3) == (3,)
-    assert select_by_threshold(candidates(), 0.3, boundary=False) == (1, 3, 5)
 
 
 def test_unknown_method() -> None:
@@ -146,8 +145,6 @@ def test_keep_takes_decided_claims_and_confident_ones() -> None:
         claim(0.6, "indeterminate"),
     ]
     assert keep(claims, [0, 1, 2, 3], 0.5) == (0, 1, 5)
-    # Algorithm 1's line 18 to the letter.
-    assert keep(claims, [0, 1, 2, 3], 0.5, all_selected_one=True) == (0, 1, 2, 3, 5)
 
 
 def test_missing_confidence_names_what_there_is() -> None:
