@@ -54,14 +54,9 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Selection:
-    """``chosen``: indices into the candidates, ascending. ``wanted``: the budget in claims.
-
-    ``eligible``: how many the method could have chosen; fewer than ``wanted`` leaves budget over.
-    """
+    """``chosen``: indices into the candidates, ascending. ``claims``: how many candidates."""
 
     chosen: tuple[int, ...]
-    wanted: int
-    eligible: int
     claims: int
 
     @property
@@ -226,7 +221,6 @@ def select_by_budget(
         scores = np.array([value or 0.0 for value in given])
         eligible = eligible[np.argsort(scores[eligible], kind="stable")]
     left = _budgets(candidates, budget_percent, per_question)
-    wanted = sum(left.values())
     if per_question:
         chosen = []
         for index in eligible.tolist():
@@ -234,8 +228,8 @@ def select_by_budget(
                 left[candidates.question[index]] -= 1
                 chosen.append(index)
     else:
-        chosen = eligible[:wanted].tolist()
-    return Selection(tuple(sorted(chosen)), wanted, len(eligible), len(candidates))
+        chosen = eligible[: left[""]].tolist()
+    return Selection(tuple(sorted(chosen)), len(candidates))
 
 
 @lru_cache(maxsize=64)
