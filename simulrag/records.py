@@ -143,7 +143,7 @@ class Question(Extended):
     added: ClassVar[tuple[str, ...]] = ("resolved", "outcome")
 
 
-class Verdict(Record):
+class Verdict(Extended):
     """What verification of one claim against the context, or the outputs, said.
 
     ``updated_claim`` is set when contradicted alone. ``reason`` names the failure when error, and
@@ -154,14 +154,7 @@ class Verdict(Record):
     updated_claim: str | None = None
     reason: str | None = None
     found: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        """Without ``found`` where a model decided: such answers keep their bytes."""
-        written: dict[str, JsonValue] = plain(self)
-        if self.found is None:
-            del written["found"]
-        return written
+    added: ClassVar[tuple[str, ...]] = ("found",)
 
 
 class Claim(Record):

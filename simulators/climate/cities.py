@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -185,11 +185,6 @@ def _listed(cities: Sequence[City]) -> str:
     shown = "; ".join(city.described() for city in cities[:SHOWN])
     more = len(cities) - SHOWN
     return f"{shown}; and {more} more" if more > 0 else shown
-
-
-def all_cities() -> Iterator[City]:
-    """Every city of the asset."""
-    return map(_city, _table().decode().split("\n")[1:-1])
 
 
 @lru_cache(maxsize=1)

@@ -39,15 +39,15 @@ class Agreement:
     differences: list[str] = field(default_factory=list)
 
 
-def some_of(runs: Sequence[RecordedRun], count: int = RUNS_A_DOMAIN) -> list[RecordedRun]:
-    """``count`` of them, of as many tools as there are; always the same ones."""
+def some_of(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
+    """``RUNS_A_DOMAIN`` of them, of as many tools as there are; always the same ones."""
     ordered = sorted(runs, key=lambda run: (run.tool, json.dumps(run.arguments, sort_keys=True)))
     tools: dict[str, list[RecordedRun]] = {}
     for run in ordered:
         tools.setdefault(run.tool, []).append(run)
     depth = max(map(len, tools.values()), default=0)
     rounds = [some[k] for k in range(depth) for some in tools.values() if k < len(some)]
-    return rounds[:count]
+    return rounds[:RUNS_A_DOMAIN]
 
 
 def verify(simulator: Simulator, runs: Sequence[RecordedRun]) -> Agreement:

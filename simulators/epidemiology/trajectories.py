@@ -9,12 +9,12 @@ PLACES = 51
 BYTES = 8
 
 
-def check_memory(members: int, days: int, scenarios: int = 1) -> None:
+def check_memory(members: int, days: int) -> None:
     """Raises ArgumentError where daily trajectories by place would exceed the stated limit.
 
     Meant to be called before anything is allocated.
     """
-    per_member = days * PLACES * BYTES * scenarios
+    per_member = days * PLACES * BYTES
     limit = MEMORY_LIMIT_MIB * 2**20
     if members * per_member > limit:
         raise ArgumentError(

@@ -154,21 +154,6 @@ class CallCache:
         return Ledger(self._store)
 
     @property
-    def hits(self) -> int:
-        """Answers for which nothing was paid in this run."""
-        return self.counts()["hits"]
-
-    @property
-    def misses(self) -> int:
-        """Calls that were made in this run, failed ones too."""
-        return self.counts()["misses"]
-
-    @property
-    def missing(self) -> int:
-        """Calls that were wanted, are not stored and were not made."""
-        return self.counts()["missing"]
-
-    @property
     def used(self) -> Mapping[str, str]:
         """The keys of the calls that this stage used, each with its task: what an export holds."""
         return MappingProxyType(self._used)

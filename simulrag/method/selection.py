@@ -54,14 +54,9 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Selection:
-    """``chosen``: indices into the candidates, ascending. ``wanted``: the budget in claims.
-
-    ``eligible``: how many the method could have chosen; fewer than ``wanted`` leaves budget over.
-    """
+    """``chosen``: indices into the candidates, ascending. ``claims``: how many candidates."""
 
     chosen: tuple[int, ...]
-    wanted: int
-    eligible: int
     claims: int
 
     @property
@@ -226,7 +221,6 @@ def select_by_budget(
         scores = np.array([value or 0.0 for value in given])
         eligible = eligible[np.argsort(scores[eligible], kind="stable")]
     left = _budgets(candidates, budget_percent, per_question)
-    wanted = sum(left.values())
     if per_question:
         chosen = []
         for index in eligible.tolist():
@@ -234,8 +228,8 @@ def select_by_budget(
                 left[candidates.question[index]] -= 1
                 chosen.append(index)
     else:
-        chosen = eligible[:wanted].tolist()
-    return Selection(tuple(sorted(chosen)), wanted, len(eligible), len(candidates))
+        chosen = eligible[: left[""]].tolist()
+    return Selection(tuple(sorted(chosen)), len(candidates))
 
 
 @lru_cache(maxsize=64)
@@ -248,10 +242,8 @@ def _shuffled(count: int, seed: int) -> NDArray[np.int64]:
     return found
 
 
-def select_by_threshold(
-    candidates: Candidates, tau: float, *, boundary: bool = True
-) -> tuple[int, ...]:
-    """Claims with a confidence below ``tau``, inside the boundary unless ``boundary`` is False.
+def select_by_threshold(candidates: Candidates, tau: float) -> tuple[int, ...]:
+    """Claims with a confidence below ``tau``, inside the boundary.
 
     This is Algorithm 1's line 12. Raw closeness moves with the number of answers and claims, so a
     ``tau`` that fits one domain need not fit another; budgets are the default.
@@ -259,9 +251,7 @@ def select_by_threshold(
     return tuple(
         index
         for index, confidence in enumerate(candidates.confidence)
-        if confidence < tau
-        and candidates.checkable[index]
-        and (not boundary or candidates.boundary[index] is True)
+        if confidence < tau and candidates.checkable[index] and candidates.boundary[index] is True
     )
 
 
@@ -280,39 +270,25 @@ def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
     return float(np.quantile(np.asarray(confidences, dtype=float), quantile, method="lower"))
 
 
-def confidence_after(
-    claim: Claim,
-    selected: bool,
-    centrality: str = "closeness",
-    *,
-    all_selected_one: bool = False,
-) -> float:
+def confidence_after(claim: Claim, selected: bool, centrality: str = "closeness") -> float:
     """The confidence after verification, where ``selected`` says whether the claim was verified.
 
-    Aligned and contradicted claims take 1, all others keep theirs. ``all_selected_one`` is
-    Algorithm 1's line 18 to the letter: every selected claim takes 1, undecided ones too.
+    Aligned and contradicted claims take 1, all others keep theirs.
     """
-    decided = claim.verdict is not None and claim.verdict.status in DECIDED
-    if selected and (decided or all_selected_one):
+    if selected and claim.verdict is not None and claim.verdict.status in DECIDED:
         return 1.0
     return confidence_before(claim, centrality)
 
 
 def keep(
-    claims: Sequence[Claim],
-    selected: Sequence[int],
-    kappa: float,
-    centrality: str = "closeness",
-    *,
-    all_selected_one: bool = False,
+    claims: Sequence[Claim], selected: Sequence[int], kappa: float, centrality: str = "closeness"
 ) -> tuple[int, ...]:
     """Indices of the claims whose confidence after verification is at least ``kappa``."""
     verified = frozenset(selected)
     return tuple(
         index
         for index, claim in enumerate(claims)
-        if confidence_after(claim, index in verified, centrality, all_selected_one=all_selected_one)
-        >= kappa
+        if confidence_after(claim, index in verified, centrality) >= kappa
     )
 
 

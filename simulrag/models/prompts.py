@@ -69,15 +69,6 @@ class Prompts:
             Message(role="user", content=user.strip()),
         )
 
-    def rules(self, task: str, **values: object) -> str:
-        """The part of a prompt that all requests of a stage share; "" where there is none."""
-        for place in self._places:
-            file = place / f"{task}{_SUFFIX}"
-            if file.is_file():
-                head, separator, _ = file.read_text(encoding="utf-8").partition(SEPARATOR)
-                return self._environment.from_string(head).render(**values) if separator else ""
-        return ""
-
     @cached_property
     def _environment(self) -> Environment:
         return Environment(

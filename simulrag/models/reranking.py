@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from simulrag.models.gateway import Gateway
 
 
-def reranker(
-    gateway: Gateway, task: str = "rerank"
-) -> Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]:
+def reranker(gateway: Gateway) -> Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]:
     """Scores by a compatible ``/v1/rerank``, one a text, stored as any other call.
 
     They raise NotOffered (a ModelError) where the provider has no reranker, and ModelError.
@@ -22,7 +20,8 @@ def reranker(
 
     async def scores(query: str, texts: Sequence[str]) -> Sequence[float]:
         messages = tuple(Message(role="user", content=text) for text in (query, *texts))
-        request = Request(task, messages, sampling=Sampling(max_output_tokens=1), measure="rerank")
+        least = Sampling(max_output_tokens=1)
+        request = Request("rerank", messages, sampling=least, measure="rerank")
         found: list[float] = json.loads((await gateway.complete(request)).text)
         return found
 

@@ -17,7 +17,6 @@ from simulrag.method.attribution.sources import (
     Shares,
     Support,
     by_source,
-    inferable,
     support_of,
 )
 
@@ -30,7 +29,6 @@ __all__ = [
     "alone",
     "by_source",
     "cil",
-    "inferable",
     "leave_one_out",
     "shapley",
     "shapley_with_errors",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
@@ -60,13 +59,3 @@ def support_of(conditions: Conditions, threshold: float = THRESHOLD) -> Support:
     if simulator or documents:
         return "simulator" if simulator else "documents"
     return "neither"
-
-
-def inferable(values: Iterable[float], *, least: int = 1, threshold: float = 0.7) -> bool:
-    """Whether at least ``least`` values reach ``threshold``: PROPHET's L1, else L2.
-
-    The published text gives neither number; 0.7 is of a later note of its authors. A source's share
-    by verdicts is at most 0.5 (a silent context counts as 0.5), so this is for stated chances, CIL
-    and executed counterfactuals.
-    """
-    return sum(value >= threshold for value in values) >= least

@@ -1,31 +1,23 @@
 """BLEU of words by sacreBLEU's rules, and of characters as ClimaQA's published code computes it.
 
-Papineni et al. 2002 (doi:10.3115/1073083.1073135); sacreBLEU: Post 2018 (arXiv 1804.08771), its
-tokens ``13a`` and smoothing ``exp``. The published code (Rose-STL-Lab/genie-climaqa) gives NLTK's
-``corpus_bleu`` texts in place of lists of words, so its n-grams are of characters, smoothed by
-NLTK's ``method1`` (Chen and Cherry 2014, doi:10.3115/v1/W14-3346, with epsilon 0.1).
+Papineni et al. 2002 (doi:10.3115/1073083.1073135); sacreBLEU, whose library counts the n-grams:
+Post 2018 (arXiv 1804.08771), its tokens ``13a`` and smoothing ``exp``. The published code
+(Rose-STL-Lab/genie-climaqa) gives NLTK's ``corpus_bleu`` texts in place of lists of words, so its
+n-grams are of characters, smoothed by NLTK's ``method1`` (Chen and Cherry 2014,
+doi:10.3115/v1/W14-3346, with epsilon 0.1).
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Sequence
-
 import numpy as np
+from sacrebleu.metrics.bleu import BLEU
 
 from simulrag.metrics.intervals import Floats
 
 ORDER = 4
 _EPSILON = 0.1
-_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_SPLITS = (
-    (re.compile(r"([ -&(-+:-@\[-`{-~/])"), r" \1 "),
-    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
-    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
-    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
-)
-"""The international tokens of mteval-v13a: ASCII signs apart, but for points within numbers."""
+_WORDS = BLEU(tokenize="13a", max_ngram_order=ORDER)
+_PLAIN = BLEU(tokenize="none", max_ngram_order=ORDER)
 
 
 def bleu(reference: str, answer: str) -> float:
@@ -44,12 +36,14 @@ def word_counts(reference: str, answer: str) -> Floats:
     Shape (10,): n-grams of the answer that the reference has (n = 1 to 4), n-grams of the answer,
     length of the answer, length of the reference.
     """
-    return _counts(_tokens_13a(reference), _tokens_13a(answer))
+    return _counts(_WORDS, reference, answer)
 
 
 def char_counts(reference: str, answer: str) -> Floats:
     """The same of characters, for ``char_scores``. NLTK counts at least one n-gram a pair."""
-    found = _counts(reference, answer)
+    # sacreBLEU's own characters leave spaces out, so each character is the word of its number.
+    words = (" ".join(str(ord(sign)) for sign in text) for text in (reference, answer))
+    found = _counts(_PLAIN, *words)
     found[ORDER : 2 * ORDER] = np.maximum(found[ORDER : 2 * ORDER], 1)
     return found
 
@@ -80,28 +74,11 @@ def char_scores(counts: Floats) -> Floats:
     return np.where(matches[:, 0] > 0, scores, 0.0)
 
 
-def _counts(reference: Sequence[str], answer: Sequence[str]) -> Floats:
-    matches, totals = [], []
-    for n in range(1, ORDER + 1):
-        theirs, ours = (
-            Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
-            for text in (reference, answer)
-        )
-        matches.append((theirs & ours).total())
-        totals.append(ours.total())
-    return np.array([*matches, *totals, len(answer), len(reference)], dtype=float)
+def _counts(rules: BLEU, reference: str, answer: str) -> Floats:
+    told = rules.corpus_score([answer], [[reference]])
+    return np.array([*told.counts, *told.totals, told.sys_len, told.ref_len], dtype=float)
 
 
 def _brevity(counts: Floats) -> Floats:
     answer, reference = counts[:, -2], counts[:, -1]
     return np.exp(np.minimum(0.0, 1 - reference / np.maximum(answer, 1)))
-
-
-def _tokens_13a(text: str) -> list[str]:
-    text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
-    for entity, sign in _ENTITIES:
-        text = text.replace(entity, sign)
-    text = f" {text} "
-    for pattern, apart in _SPLITS:
-        text = pattern.sub(apart, text)
-    return text.split()

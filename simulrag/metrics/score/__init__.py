@@ -1,6 +1,6 @@
 """The measures of SCORE (arXiv 2602.10017) as pure functions; nothing here asks a model."""
 
-from simulrag.metrics.score.agreement import fleiss_kappa, pearson, spearman
+from simulrag.metrics.score.agreement import fleiss_kappa, spearman
 from simulrag.metrics.score.context import (
     confidence,
     context_use,
@@ -31,7 +31,6 @@ __all__ = [
     "leave_one_out",
     "losses",
     "moves",
-    "pearson",
     "readability",
     "same_calls",
     "same_claims",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from simulrag.errors import InputError
 
@@ -30,25 +29,15 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
 
 
 def spearman(one: Sequence[float], two: Sequence[float]) -> tuple[float, float] | None:
-    """Spearman's rank correlation and its two-sided p-value, ties by midrank; else as pearson."""
+    """Spearman's rank correlation, ties by midrank, and its two-sided p-value.
+
+    None below 3 pairs and for a constant.
+    """
     from scipy.stats import spearmanr
 
-    return _correlated(spearmanr, one, two)
-
-
-def pearson(one: Sequence[float], two: Sequence[float]) -> tuple[float, float] | None:
-    """Pearson's correlation and its two-sided p-value; None below 3 pairs and for a constant."""
-    from scipy.stats import pearsonr
-
-    return _correlated(pearsonr, one, two)
-
-
-def _correlated(
-    measure: Callable[..., Any], one: Sequence[float], two: Sequence[float]
-) -> tuple[float, float] | None:
     if len(one) != len(two):
         raise InputError(f"{len(one)} and {len(two)} values are no pairs")
     if len(one) < 3 or len(set(one)) == 1 or len(set(two)) == 1:
         return None
-    found = measure(one, two)
+    found = spearmanr(one, two)
     return float(found.statistic), float(found.pvalue)

@@ -29,17 +29,15 @@ async def asked_back(question: str, asked: Sequence[str], score: Scorer) -> floa
     return fmean(await score(question, asked)) if asked else None
 
 
-async def leave_one_out(
-    question: str, parts: Sequence[str], score: Scorer, *, intro: str = ""
-) -> LeftOut | None:
-    """Eq. 3 of SCORE over the sentences or paragraphs of an answer, ``intro`` staying in all.
+async def leave_one_out(question: str, parts: Sequence[str], score: Scorer) -> LeftOut | None:
+    """Eq. 3 of SCORE over the sentences or paragraphs of an answer.
 
     None where there is nothing to leave out, or nothing would be left to score.
     """
-    if not parts or (len(parts) == 1 and not intro.strip()):
+    if len(parts) < 2:
         return None
-    texts = [_joined(intro, *parts)]
-    texts += [_joined(intro, *parts[:at], *parts[at + 1 :]) for at in range(len(parts))]
+    texts = [_joined(*parts)]
+    texts += [_joined(*parts[:at], *parts[at + 1 :]) for at in range(len(parts))]
     whole, *without = await score(question, texts)
     shares = tuple(whole - one for one in without)
     return LeftOut(

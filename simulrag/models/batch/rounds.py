@@ -91,7 +91,6 @@ def submit(
     check: Callable[[PendingStore, Part], None],
     *,
     again: bool,
-    limits: BatchLimits | None = None,
 ) -> Iterable[WrittenBatch]:
     """Send what waits; one item a batch, when it is sent.
 
@@ -110,7 +109,7 @@ def submit(
             )
         _put_back(store, batch.name)
         store.remove_batch(batch.name)
-    for part in parts(store.calls(), limits):
+    for part in parts(store.calls()):
         check(store, part)
         yield _send(store, part)
 
@@ -163,7 +162,7 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
 
 
 def _send(store: PendingStore, part: Part) -> WrittenBatch:
-    # WrittenBatch down before it is sent: a kill in between must not send, and pay, twice unseen.
+    # Written down before it is sent: a kill in between must not send, and pay, twice unseen.
     batch = Batch(name=part.name, target=part.target, size=len(part.calls))
     store.put_batch(batch)
     store.put(*(call.model_copy(update={"batch": part.name}) for call in part.calls))

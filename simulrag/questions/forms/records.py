@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
-from simulrag.records import Domain, Evidence, Question, Record, Retrieval
+from simulrag.records import Domain, Evidence, Record, Retrieval
 
 Form = Literal["choice", "freeform", "cloze"]
 Level = Literal["base", "reasoning", "hypothetical"]
@@ -130,33 +129,15 @@ class ClozeQuestion(_InWords):
         return self
 
 
-def _form(value: Any) -> str:
-    given = value.get("form") if isinstance(value, Mapping) else getattr(value, "form", None)
-    return "open" if given is None else str(given)
-
-
 Formed = ChoiceQuestion | FreeformQuestion | ClozeQuestion
 """A question of one of the three new forms."""
 
 AskedForm = Annotated[Formed, Field(discriminator="form")]
-AnyQuestion = Annotated[
-    Annotated[ChoiceQuestion, Tag("choice")]
-    | Annotated[FreeformQuestion, Tag("freeform")]
-    | Annotated[ClozeQuestion, Tag("cloze")]
-    | Annotated[Question, Tag("open")],
-    Discriminator(_form),
-]
-"""A question of any form; one that names no form is open."""
 
 
 def asked_forms() -> TypeAdapter[Formed]:
     """The adapter that reads one question of the three forms."""
     return TypeAdapter(AskedForm)
-
-
-def any_questions() -> TypeAdapter[Formed | Question]:
-    """The adapter that reads one question of any form."""
-    return TypeAdapter(AnyQuestion)
 
 
 def question_id(source: Domain, scenario_id: str, form: Form, level: Level, *words: str) -> str:

@@ -78,8 +78,6 @@ def test_a_folder_of_ones_own_adds_and_overrides_by_name(folder: Path) -> None:
 def test_what_is_not_overridden_is_as_it_was_with_ones_own_shared_parts(folder: Path) -> None:
     for prompts, rules in ((Prompts(folder), "Be exact."), (Prompts(folder, "mine"), "Be kind.")):
         assert [m.content for m in prompts.render("verify", claim="C")] == [rules, "verify C"]
-        assert prompts.rules("verify").strip() == rules
-    assert Prompts(folder).rules("label") == ""
 
 
 def test_a_prompt_or_a_folder_that_is_not_there_is_named(folder: Path) -> None:

@@ -35,11 +35,11 @@ async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) ->
         gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
         first = await forecast_cil(question, reports, gateway, nearest=1)
         support = await attribute("q?", told, gateway, stated)
-        made = cache.misses
+        made = cache.counts()["misses"]
         again = await forecast_cil(question, reports, gateway, nearest=1)
         assert await attribute("q?", told, gateway, stated) == support
         await gateway.close()
-    assert (again, cache.misses) == (first, made)
+    assert (again, cache.counts()["misses"]) == (first, made)
     assert set(gateway.usage) == {"relevance", "chance_given", "chance_joint", "chance_shown"}
     assert all(item.value is not None for item in first.items)
     assert support.failure is None

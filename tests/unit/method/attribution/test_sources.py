@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simulrag.method.attribution import Conditions, by_source, inferable, shapley, support_of
+from simulrag.method.attribution import Conditions, by_source, shapley, support_of
 
 chance = st.floats(0, 1)
 
@@ -59,10 +59,3 @@ def test_impossible_thresholds(threshold: float) -> None:
 def test_a_chance_lies_between_0_and_1() -> None:
     with pytest.raises(ValidationError):
         conditions(0.5, 0.5, 1.2, 1.0)
-
-
-def test_inferable() -> None:
-    assert inferable([0.1, 0.7])
-    assert not inferable([0.1, 0.69])
-    assert not inferable([0.7], least=2)
-    assert not inferable([])
