@@ -8,6 +8,12 @@ from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Boundary, BoundaryBatch, Verbalized, VerbalizedBatch
+from simulrag.task import Task
+
+BOUNDARY = Task("boundary", Boundary, handbook=True, tokens=(1090, 9))
+BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary", handbook=True)
+VERBALIZED = Task("verbalized", Verbalized, tokens=(1400, 9))
+VERBALIZED_BATCH = Task("verbalized_batch", VerbalizedBatch, step="verbalized")
 
 
 async def assess_boundaries(
@@ -20,8 +26,7 @@ async def assess_boundaries(
     """
     if claims_per_call > 1:
         replies = await ask_in_batches(
-            "boundary_batch",
-            BoundaryBatch,
+            BOUNDARY_BATCH,
             claims,
             ask,
             claims_per_call=claims_per_call,
@@ -30,8 +35,7 @@ async def assess_boundaries(
         )
         return [bool(reply.tool_confidence) for reply in replies]
     completions = await together(
-        ask.ask("boundary", Boundary, handbook=handbook, question=question, claim=text)
-        for text in claims
+        ask.ask(BOUNDARY, handbook=handbook, question=question, claim=text) for text in claims
     )
     return [bool(completion.parsed.tool_confidence) for completion in completions]
 
@@ -42,8 +46,7 @@ async def verbalized_confidences(
     """The baseline score: for each claim the probability in [0, 1] that the model states."""
     if claims_per_call > 1:
         replies = await ask_in_batches(
-            "verbalized_batch",
-            VerbalizedBatch,
+            VERBALIZED_BATCH,
             claims,
             ask,
             claims_per_call=claims_per_call,
@@ -51,6 +54,6 @@ async def verbalized_confidences(
         )
         return [float(reply.probability) for reply in replies]
     completions = await together(
-        ask.ask("verbalized", Verbalized, question=question, claim=text) for text in claims
+        ask.ask(VERBALIZED, question=question, claim=text) for text in claims
     )
     return [float(completion.parsed.probability) for completion in completions]

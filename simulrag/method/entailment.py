@@ -6,6 +6,9 @@ from simulrag.method.concurrency import together
 from simulrag.method.merging import MergedClaim
 from simulrag.models.base import Asker
 from simulrag.models.replies import Entailment
+from simulrag.task import Task
+
+ENTAILMENT = Task("entailment", Entailment, tokens=(1250, 25))
 
 
 async def support_matrix(
@@ -34,6 +37,6 @@ async def _row(
         if len(reply.supported) != len(texts):
             raise ValueError(f"{len(reply.supported)} booleans for {len(texts)} claims")
 
-    completion = await ask.ask("entailment", Entailment, check=check, answer=answer, claims=texts)
+    completion = await ask.ask(ENTAILMENT, check=check, answer=answer, claims=texts)
     replies = iter(completion.parsed.supported)
     return [known or next(replies) for known in own]

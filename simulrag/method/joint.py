@@ -14,6 +14,9 @@ from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker
 from simulrag.models.replies import JointAlternative, JointReply
 from simulrag.records import Facet, Subject
+from simulrag.task import Task
+
+JOINT = Task("joint", JointReply, tokens=(2550, 720))
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,7 @@ async def merge_jointly(question: str, answer_claims: Sequence[Sequence[str]], a
         _check(reply, len(given), len(answer_claims))
 
     completion = await ask.ask(
-        "joint",
-        JointReply,
+        JOINT,
         check=check,
         question=question,
         claims=[{"answer": answer, "text": text} for answer, _, text in given],

@@ -8,6 +8,9 @@ from simulrag.method.concurrency import together
 from simulrag.method.settings import Merging
 from simulrag.models.base import Asker
 from simulrag.models.replies import ClaimPairs
+from simulrag.task import Task
+
+MERGE = Task("merge", ClaimPairs, tokens=(1320, 20))
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,7 @@ async def _unite(first: Claims, second: Claims, ask: Asker) -> Claims:
                 )
 
     completion = await ask.ask(
-        "merge",
-        ClaimPairs,
+        MERGE,
         check=check,
         existing=[claim.text for claim in first],
         new=[claim.text for claim in second],

@@ -10,6 +10,9 @@ from typing import Any
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Queries
+from simulrag.task import Task
+
+TASK = Task("queries", Queries)
 
 KINDS = ("entities", "steps", "similar")
 """What the question names; the steps that would settle it; like events elsewhere or before."""
@@ -30,7 +33,7 @@ async def queries(question: str, ask: Asker) -> tuple[str, ...]:
                 raise ValueError("; ".join(problems))
 
         values: dict[str, Any] = {"kind": kind, "count": QUERIES, "words": MOST_WORDS[kind]}
-        completion = await ask.ask("queries", Queries, check=check, question=question, **values)
+        completion = await ask.ask(TASK, check=check, question=question, **values)
         return [" ".join(query.split()) for query in completion.parsed.queries]
 
     found = {query.casefold(): query for part in await together(map(of, KINDS)) for query in part}

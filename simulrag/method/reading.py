@@ -19,7 +19,9 @@ from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import ReadClaim, ReadClaims
 from simulrag.records import Evidence, FacetKind, Record
+from simulrag.task import Task
 
+READ_CLAIMS = Task("read_claims", ReadClaims, tokens=(1740, 580))
 CLAIMS_PER_CALL = 20
 
 _FROM = re.compile(r"\b(at least|no less than|or more)\b", re.I)
@@ -172,8 +174,7 @@ async def read_claims(
                 _check_listed(item, runs)
 
         completion = await ask.ask(
-            "read_claims",
-            ReadClaims,
+            READ_CLAIMS,
             check=check,
             question=question,
             runs=shown,

@@ -11,6 +11,10 @@ from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import ProposedCall, ToolCalls
 from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
+from simulrag.task import Task
+
+TOOL_CALLS = Task("tool_calls", ToolCalls, handbook=True, tokens=(600, 60))
+MORE_CALLS = Task("more_calls", ToolCalls, handbook=True, tokens=(1500, 60))
 
 
 async def retrieve(
@@ -86,8 +90,7 @@ async def _proposed(
             {"evidence": [one.text for one in found]} if searching and found else {}
         )
         completion = await ask.ask(
-            "more_calls" if earlier else "tool_calls",
-            ToolCalls,
+            MORE_CALLS if earlier else TOOL_CALLS,
             # The same problems once more are another sample: one request has one stored reply.
             sample_index=told.count(problems),
             handbook=simulator.handbook(),

@@ -10,6 +10,10 @@ from simulrag.errors import ModelError
 from simulrag.method.routed import Fit, Route, Routed
 from simulrag.models.base import Asker
 from simulrag.models.replies import NearMisses, RouteReply, SourceFit
+from simulrag.task import Task
+
+ROUTE = Task("route", RouteReply, handbook=True, tokens=(350, 65))
+NEAR_MISSES = Task("near_misses", NearMisses, handbook=True, tokens=(200, 450))
 
 
 async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> Route:
@@ -26,8 +30,7 @@ async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> 
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
-        "route",
-        RouteReply,
+        ROUTE,
         check=check,
         sources=_told(sources),
         question=question,
@@ -61,7 +64,7 @@ async def near_misses(
     if not count:
         return []
     completion = await ask.ask(
-        "near_misses", NearMisses, check=check, name=name, sources=_told(sources), count=count
+        NEAR_MISSES, check=check, name=name, sources=_told(sources), count=count
     )
     written = enumerate(completion.parsed.questions, start=1)
     return [Routed.of(f"near-{name}-{n}", one.question, "near_miss") for n, one in written]

@@ -27,6 +27,10 @@ from simulrag.records import (
     Verdict,
     claim_hash,
 )
+from simulrag.task import Task
+
+UNCOVERED = Task("uncovered", Decomposition, tokens=(1230, 7))
+FINAL_RECONCILED = Task("final_reconciled", tokens=(1220, 290))
 
 
 def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
@@ -67,9 +71,7 @@ async def uncovered_claims(
     question: str, context: str, claims: Sequence[str], ask: Asker
 ) -> tuple[str, ...]:
     """What the question asks for and the evidence says, where no claim speaks of it."""
-    completion = await ask.ask(
-        "uncovered", Decomposition, question=question, context=context, claims=list(claims)
-    )
+    completion = await ask.ask(UNCOVERED, question=question, context=context, claims=list(claims))
     return distinct_texts(item.claim for item in completion.parsed.claims)
 
 
@@ -86,7 +88,7 @@ async def write_reconciled(question: str, statements: Sequence[Statement], ask: 
         {"text": item.text, "standing": item.standing, "others": list(item.others)}
         for item in statements
     ]
-    completion = await ask.ask("final_reconciled", question=question, statements=shown)
+    completion = await ask.ask(FINAL_RECONCILED, question=question, statements=shown)
     return completion.text.strip()
 
 

@@ -10,6 +10,10 @@ from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Verification, VerificationBatch
 from simulrag.records import Verdict, claim_hash
+from simulrag.task import Task
+
+VERIFY = Task("verify", Verification, tokens=(1350, 27))
+VERIFY_BATCH = Task("verify_batch", VerificationBatch, step="verify")
 
 
 async def verify_claims(
@@ -25,8 +29,7 @@ async def verify_claims(
     if claims_per_call == 1:
         return await together(_verify(question, text, context, ask) for text in claims)
     replies = await ask_in_batches(
-        "verify_batch",
-        VerificationBatch,
+        VERIFY_BATCH,
         claims,
         ask,
         claims_per_call=claims_per_call,
@@ -38,9 +41,7 @@ async def verify_claims(
 
 async def _verify(question: str, claim: str, context: str, ask: Asker) -> Verdict:
     try:
-        completion = await ask.ask(
-            "verify", Verification, question=question, context=context, claim=claim
-        )
+        completion = await ask.ask(VERIFY, question=question, context=context, claim=claim)
     except ModelError as error:
         return Verdict(status="error", reason=str(error))
     return read_verdict(claim, completion.parsed)

@@ -20,7 +20,12 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import AskedBack, DetailMarks, MarkedClaim, MaskedAnswer
 from simulrag.records import Evidence, VerdictStatus
+from simulrag.task import Task
 
+SCORE_DETAILS = Task("score_details", DetailMarks, tokens=(1300, 280))
+SCORE_MASK = Task("score_mask", MaskedAnswer, tokens=(450, 180))
+SCORE_ASK_BACK = Task("score_ask_back", AskedBack, tokens=(350, 200))
+SCORE_CONFIDENCE = Task("score_confidence")
 DETAILS = tuple(name for name in MarkedClaim.model_fields if name != "index")
 _PLACE = {"city", "country", "county", "latitude", "longitude", "location", "network", "place"}
 _PLACE |= {"region", "state", "states"}
@@ -98,7 +103,7 @@ class _Work:
 
         async def one(ask: Asker, sample: int) -> Votes:
             marked = await ask_in_batches(
-                *("score_details", DetailMarks, claims, ask),
+                *(SCORE_DETAILS, claims, ask),
                 claims_per_call=self.size,
                 sample_index=sample,
                 question=self.given.question,
@@ -163,9 +168,9 @@ class _Work:
                 raise ValueError(f"give {count} questions, not {len(reply.questions)}")
 
         async def work() -> dict[str, Any]:
-            masked = await ask.ask("score_mask", MaskedAnswer, check=masked_only, answer=answer)
+            masked = await ask.ask(SCORE_MASK, check=masked_only, answer=answer)
             shown = {"answer": masked.parsed.answer, "count": count}
-            back = await ask.ask("score_ask_back", AskedBack, check=counted, **shown)
+            back = await ask.ask(SCORE_ASK_BACK, check=counted, **shown)
             return {"masked": shown["answer"], "asked_back": tuple(back.parsed.questions)}
 
         return await self.tried("asking back", work(), {})

@@ -14,6 +14,10 @@ from simulrag.models.base import Asker
 from simulrag.models.replies import RewordedQuestion, Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Question, claim_hash
+from simulrag.task import Task
+
+SCORE_PARAPHRASE = Task("score_paraphrase", RewordedQuestion, tokens=(350, 230))
+SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=(420, 230))
 
 
 async def paraphrase(question: Question, ask: Asker) -> Again:
@@ -29,9 +33,7 @@ async def paraphrase(question: Question, ask: Asker) -> Again:
         _differs(reply, question)
 
     try:
-        reply = await ask.ask(
-            "score_paraphrase", RewordedQuestion, check=check, question=question.text
-        )
+        reply = await ask.ask(SCORE_PARAPHRASE, check=check, question=question.text)
     except ModelError as error:
         return Again(failure=str(error))
     return Again(question=reply.parsed.question, evidence=question.evidence)
@@ -75,8 +77,7 @@ async def perturb(
     try:
         evidence = await run_scenario(simulations, scenario, simulator_seed)
         reply = await ask.ask(
-            "score_perturb",
-            RewordedQuestion,
+            SCORE_PERTURB,
             check=check,
             question=question.text,
             situation=scenario.situation,

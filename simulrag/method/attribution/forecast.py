@@ -23,6 +23,11 @@ from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import JointChance, ReasonedChance, Relevance
 from simulrag.records import Question
+from simulrag.task import Task
+
+RELEVANCE = Task("relevance", Relevance)
+CHANCE_GIVEN = Task("chance_given", ReasonedChance, tokens=(1500, 250))
+CHANCE_JOINT = Task("chance_joint", JointChance)
 
 GROUP_DAYS = 10
 SAME_EVENT = 0.8
@@ -174,8 +179,7 @@ async def _rated(question: Forecast, articles: list[Article], ask: Asker) -> lis
         if article.rating is not None:
             return article
         completion = await ask.ask(
-            "relevance",
-            Relevance,
+            RELEVANCE,
             question=question.text,
             background=question.background,
             criteria=question.criteria,
@@ -195,8 +199,7 @@ async def _stated(
     async def once(index: int) -> float:
         if isinstance(query, Conditional):
             reply = await ask.ask(
-                "chance_given",
-                ReasonedChance,
+                CHANCE_GIVEN,
                 sample_index=index,
                 question=question.text,
                 background=question.background,
@@ -208,7 +211,7 @@ async def _stated(
             )
         else:
             reply = await ask.ask(
-                "chance_joint", JointChance, sample_index=index, happened=happened, absent=absent
+                CHANCE_JOINT, sample_index=index, happened=happened, absent=absent
             )
         return float(reply.parsed.probability)
 

@@ -31,6 +31,7 @@ from simulrag.metrics.plan import Setting, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
 from simulrag.records import FinalMethod, Usage
+from simulrag.task import tasks
 
 _SAMPLED = ("closed_book", "decompose", "merge", "joint")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "tool_calls", "verify")
@@ -214,8 +215,12 @@ def _size_of(task: str, sizes: ClaimsPerCall) -> int:
 
 
 def _step_of(task: str) -> str:
-    """The step of a task: ``verify_batch``, say, belongs to ``verify``."""
-    return task.removesuffix("_batch")
+    """The step of a task: ``verify_batch``, say, belongs to ``verify``.
+
+    A task that is no longer asked, of an older answer, counts as its own step.
+    """
+    known = tasks().get(task)
+    return task if known is None else known.step
 
 
 def _chain(bill: Bill, line: FinalLine, merging: Merging) -> int:

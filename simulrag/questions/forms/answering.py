@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 from simulrag.errors import ModelError
 from simulrag.method.retrieval import retrieve
@@ -18,18 +19,12 @@ from simulrag.questions.forms.records import (
     Formed,
 )
 from simulrag.questions.forms.replies import ChosenOption, GivenTerm, ShortAnswer
+from simulrag.task import Task
 
-TASKS: dict[Form, str] = {
-    "choice": "forms_answer_choice",
-    "freeform": "forms_answer_freeform",
-    "cloze": "forms_answer_cloze",
-}
-
-
-REPLIES: dict[Form, type[ChosenOption | ShortAnswer | GivenTerm]] = {
-    "choice": ChosenOption,
-    "freeform": ShortAnswer,
-    "cloze": GivenTerm,
+TASKS: Mapping[Form, Task] = {
+    "choice": Task("forms_answer_choice", ChosenOption, tokens=(500, 40)),
+    "freeform": Task("forms_answer_freeform", ShortAnswer, tokens=(500, 40)),
+    "cloze": Task("forms_answer_cloze", GivenTerm, tokens=(500, 40)),
 }
 
 
@@ -79,7 +74,7 @@ async def answer_question(
                 return found.model_copy(update={"failure": reason})
         context = "\n\n".join(item.text for item in found.evidence)
         told = await ask.ask(
-            *(TASKS[question.form], REPLIES[question.form]),
+            TASKS[question.form],
             question=question.text,
             context=context,
             options=options,

@@ -21,7 +21,10 @@ from simulrag.questions.forms.records import (
     Validity,
 )
 from simulrag.questions.forms.replies import OwnAnswers, Reading, Readings
+from simulrag.task import Task
 
+FORMS_OWN_ANSWERS = Task("forms_own_answers", OwnAnswers, tokens=(1300, 80))
+FORMS_AUDIT = Task("forms_audit", Readings, tokens=(1600, 180))
 SIMILAR = 0.8
 """Share of common words from which two questions are one."""
 LONGER = 2.0
@@ -99,16 +102,14 @@ async def audited(
         in_order(reply.questions, count)
 
     reply = await ask.ask(
-        "forms_own_answers",
-        OwnAnswers,
+        FORMS_OWN_ANSWERS,
         check=answered,
         contexts=contexts,
         questions=[shown(question) for question in questions],
     )
     own = [item.answer for item in in_order(reply.parsed.answers, count)]
     reply = await ask.ask(
-        "forms_audit",
-        Readings,
+        FORMS_AUDIT,
         check=read,
         contexts=contexts,
         questions=[

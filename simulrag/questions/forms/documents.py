@@ -17,7 +17,10 @@ from simulrag.questions.forms.replies import (
     WrittenStatement,
     WrittenTerm,
 )
+from simulrag.task import Task
 
+FORMS_WRITE = Task("forms_write", WrittenFreeform, tokens=(1600, 110))
+FORMS_TERM = Task("forms_term", WrittenTerm, tokens=(150, 8))
 SHORTEST_SEED = 200
 """Characters; a shorter passage is a heading or a leftover, and holds nothing to ask about."""
 
@@ -103,8 +106,7 @@ async def _written(
     ask: Asker, make: Maker, level: Level, *, choice: bool, base: str = ""
 ) -> Formed:
     reply = await ask.ask(
-        "forms_write",
-        WrittenChoice if choice else WrittenFreeform,
+        FORMS_WRITE.replying(WrittenChoice) if choice else FORMS_WRITE,
         contexts=[context.text for context in make.contexts],
         form="choice" if choice else "freeform",
         level=level,
@@ -120,8 +122,12 @@ async def _cloze(ask: Asker, make: Maker) -> Formed | Rejection:
     """A statement, then the term to take out of it."""
     shown = [context.text for context in make.contexts]
     reply = await ask.ask(
-        "forms_write", WrittenStatement, contexts=shown, form="cloze", level="base", base=""
+        FORMS_WRITE.replying(WrittenStatement),
+        contexts=shown,
+        form="cloze",
+        level="base",
+        base="",
     )
     statement: str = reply.parsed.statement
-    term = await ask.ask("forms_term", WrittenTerm, statement=statement)
+    term = await ask.ask(FORMS_TERM, statement=statement)
     return make.cloze(statement, term.parsed.term)

@@ -26,6 +26,9 @@ from simulrag.models.replies import (
     Templates,
 )
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
+from simulrag.task import Task
+
+BENCHMARK_TEMPLATES = Task("benchmark_templates", Templates, handbook=True, tokens=(1100, 8500))
 
 
 async def draw_templates(
@@ -37,9 +40,11 @@ async def draw_templates(
     a problem goes back to the model once, by the gateway; ModelError after that.
     """
     handbook = handbook_with_guide(simulator)
+    task = BENCHMARK_TEMPLATES
     shown: dict[str, Any] = {}
     if set_up:
         handbook = f"{handbook.rstrip()}\n\n{set_up_facts(simulator)}".strip()
+        task = task.replying(SetUpTemplates)
         shown["set_up"] = True
 
     def check(reply: Any) -> None:
@@ -49,8 +54,7 @@ async def draw_templates(
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
-        "benchmark_templates",
-        SetUpTemplates if set_up else Templates,
+        task,
         check=check,
         handbook=handbook,
         count=count,

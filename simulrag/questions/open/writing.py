@@ -21,7 +21,10 @@ from simulrag.questions.open.asked import AskedValue, asked_value
 from simulrag.questions.open.check import Problem, check_reference
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
+from simulrag.task import Task
 
+BENCHMARK_QUESTION = Task("benchmark_question", BenchmarkQuestion, tokens=(1300, 460))
+REFERENCE_CLAIMS = Task("reference_claims", ReferenceClaims, tokens=(950, 210))
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""
 
@@ -51,10 +54,12 @@ async def write_question(
     A reply that stays malformed, or that the model refuses, rejects the scenario. A provider that
     cannot be reached raises ModelError: a benchmark must not depend on the network's weather.
     """
+    write = BENCHMARK_QUESTION
+    if isinstance(template, SetUpTemplate):
+        write = write.replying(SetUpQuestion)
     try:
         written = await ask.ask(
-            "benchmark_question",
-            SetUpQuestion if isinstance(template, SetUpTemplate) else BenchmarkQuestion,
+            write,
             situation=scenario.situation,
             asks=json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False),
             context=_context(scenario, evidence),
@@ -62,8 +67,7 @@ async def write_question(
         )
         question: BenchmarkQuestion = written.parsed
         tagged = await ask.ask(
-            "reference_claims",
-            ReferenceClaims,
+            REFERENCE_CLAIMS,
             question=question.question,
             reference=question.reference_answer,
         )
