@@ -7,7 +7,9 @@ reference's own where its ranges count (``tolerance`` range).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import StrictStr
 
 from simulrag.errors import ModelError
 from simulrag.method.batches import ask_in_batches, batches
@@ -15,7 +17,7 @@ from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
 from simulrag.method.subjects import EVALUATION_SUBJECTS, find_subjects
 from simulrag.models.base import Asker
-from simulrag.models.replies import Judgement, JudgementBatch
+from simulrag.models.replies import Numbered, Reply
 from simulrag.records import (
     Answer,
     FinalClaims,
@@ -26,6 +28,24 @@ from simulrag.records import (
     final_answers,
 )
 from simulrag.task import Task
+
+
+class Judgement(Reply):
+    """Reply to ``label``."""
+
+    label: Literal["true", "false", "undecided"]
+    reason: StrictStr
+
+
+class NumberedJudgement(Judgement, Numbered):
+    """One claim's part of a JudgementBatch."""
+
+
+class JudgementBatch(Reply):
+    """Reply to ``label_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedJudgement]
+
 
 LABEL = Task("label", Judgement, tokens=(1500, 25))
 LABEL_BATCH = Task("label_batch", JudgementBatch, step="label")

@@ -13,9 +13,16 @@ from typing import Literal
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker, FirstTokens
-from simulrag.questions.forms.replies import Entailed
+from simulrag.models.replies import Reply
 from simulrag.records import Record
 from simulrag.task import Task
+
+
+class Entailed(Reply):
+    """Reply to ``forms_entail`` where answers are sampled."""
+
+    label: Literal["SUPPORTS", "REFUTES"]
+
 
 TASK = Task("forms_entail", Entailed, tokens=(250, 2))
 ALTERNATIVES = 20

@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field, StrictInt
 
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Boundary, BoundaryBatch, Verbalized, VerbalizedBatch
+from simulrag.models.replies import Numbered, Reply
 from simulrag.task import Task
+
+
+class Boundary(Reply):
+    """Reply to ``boundary``."""
+
+    tool_confidence: Annotated[StrictInt, Field(ge=0, le=1)]
+
+
+class NumberedBoundary(Boundary, Numbered):
+    """One claim's part of a BoundaryBatch."""
+
+
+class BoundaryBatch(Reply):
+    """Reply to ``boundary_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedBoundary]
+
+
+class Verbalized(Reply):
+    """Reply to ``verbalized``."""
+
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class NumberedProbability(Verbalized, Numbered):
+    """One claim's part of a VerbalizedBatch."""
+
+
+class VerbalizedBatch(Reply):
+    """Reply to ``verbalized_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedProbability]
+
 
 BOUNDARY = Task("boundary", Boundary, handbook=True, tokens=(1090, 9))
 BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary", handbook=True)

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulrag.models.base import Asker
-from simulrag.models.replies import Decomposition
+from simulrag.models.replies import Reply, Text
 from simulrag.records import claim_hash
 from simulrag.task import Task
+
+
+class DecomposedClaim(Reply):
+    """One atomic claim."""
+
+    claim: Text
+
+
+class Decomposition(Reply):
+    """Reply to ``decompose`` and ``evaluation_decompose``."""
+
+    claims: list[DecomposedClaim]
+
 
 DECOMPOSE = Task("decompose", Decomposition, tokens=(1010, 300))
 EVALUATION_DECOMPOSE = Task("evaluation_decompose", Decomposition, tokens=(1050, 420))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pydantic import StrictBool
+
 from simulrag.method.concurrency import together
 from simulrag.method.merging import MergedClaim
 from simulrag.models.base import Asker
-from simulrag.models.replies import Entailment
+from simulrag.models.replies import Reply
 from simulrag.task import Task
+
+
+class Entailment(Reply):
+    """Reply to ``entailment``: one boolean a claim, in order."""
+
+    supported: list[StrictBool]
+
 
 ENTAILMENT = Task("entailment", Entailment, tokens=(1250, 25))
 

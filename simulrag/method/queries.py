@@ -5,12 +5,21 @@ What is not in the published text is decided here: how many queries, and how lon
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Queries
+from simulrag.models.replies import Reply, Text
 from simulrag.task import Task
+
+
+class Queries(Reply):
+    """Reply to ``queries``."""
+
+    queries: Annotated[list[Text], Field(min_length=1)]
+
 
 TASK = Task("queries", Queries)
 

@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import JsonValue
+
 from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
 from simulrag.method.queries import queries
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import ProposedCall, ToolCalls
+from simulrag.models.replies import Reply, Text
 from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
 from simulrag.task import Task
+
+
+class ProposedCall(Reply):
+    """One tool call, not yet validated against its tool."""
+
+    tool: Text
+    arguments: dict[str, JsonValue]
+
+
+class ToolCalls(Reply):
+    """Reply to ``tool_calls``; empty where no tool applies."""
+
+    calls: list[ProposedCall]
+
 
 TOOL_CALLS = Task("tool_calls", ToolCalls, handbook=True, tokens=(600, 60))
 MORE_CALLS = Task("more_calls", ToolCalls, handbook=True, tokens=(1500, 60))

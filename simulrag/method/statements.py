@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from simulrag.errors import ModelError
-from simulrag.method.decomposition import distinct_texts
+from simulrag.method.decomposition import Decomposition, distinct_texts
 from simulrag.method.reconciliation import (
     Settled,
     one_voice,
@@ -14,7 +14,6 @@ from simulrag.method.reconciliation import (
     votes,
 )
 from simulrag.models.base import Asker
-from simulrag.models.replies import Decomposition
 from simulrag.records import (
     DECIDED,
     VOTES,

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import StrictBool, StrictStr
+
 from simulrag.errors import ModelError
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Verification, VerificationBatch
+from simulrag.models.replies import Numbered, Reply
 from simulrag.records import Verdict, claim_hash
 from simulrag.task import Task
+
+
+class Verification(Reply):
+    """Reply to ``verify``."""
+
+    is_included: StrictBool
+    should_update: StrictBool
+    updated_claim: StrictStr
+
+
+class NumberedVerification(Verification, Numbered):
+    """One claim's part of a VerificationBatch."""
+
+
+class VerificationBatch(Reply):
+    """Reply to ``verify_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedVerification]
+
 
 VERIFY = Task("verify", Verification, tokens=(1350, 27))
 VERIFY_BATCH = Task("verify_batch", VerificationBatch, step="verify")

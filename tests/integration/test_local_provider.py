@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, NotOffered, ReplyTruncated
-from simulrag.method.boundary import BOUNDARY
+from simulrag.method.boundary import BOUNDARY, Boundary
 from simulrag.metrics.score import confidence, losses
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
@@ -25,7 +25,6 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers import local
 from simulrag.models.providers.local import LocalProvider, content_hash
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Boundary
 from simulrag.models.settings import ModelSettings
 
 SHORT = Sampling(max_output_tokens=48)

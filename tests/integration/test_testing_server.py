@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache
-from simulrag.method.boundary import VERBALIZED
+from simulrag.method.boundary import VERBALIZED, Verbalized
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.specification import model_settings
 
 pytestmark = pytest.mark.slow

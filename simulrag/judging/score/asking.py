@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from simulators.base import Tool
 from simulators.shapes import Described, described
 from simulrag.errors import ModelError
-from simulrag.judging.score.records import Asked, Given, Votes
+from simulrag.judging.score.records import Asked, DetailMark, Given, Votes
 from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
@@ -18,9 +18,37 @@ from simulrag.method.decomposition import decompose_final
 from simulrag.method.reading import read_claims, readable_runs
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.replies import AskedBack, DetailMarks, MarkedClaim, MaskedAnswer
+from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
 from simulrag.task import Task
+
+
+class MarkedClaim(Numbered):
+    """Which details one claim states, and whether the evidence holds them."""
+
+    scenario: DetailMark
+    place: DetailMark
+    time: DetailMark
+    magnitude: DetailMark
+
+
+class DetailMarks(Reply):
+    """Reply to ``score_details``; each claim's number has to be there exactly once."""
+
+    claims: list[MarkedClaim]
+
+
+class MaskedAnswer(Reply):
+    """Reply to ``score_mask``."""
+
+    answer: Text
+
+
+class AskedBack(Reply):
+    """Reply to ``score_ask_back``."""
+
+    questions: list[Text]
+
 
 SCORE_DETAILS = Task("score_details", DetailMarks, tokens=(1300, 280))
 SCORE_MASK = Task("score_mask", MaskedAnswer, tokens=(450, 180))

@@ -11,10 +11,18 @@ from simulrag.judging.score.records import Again
 from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import RewordedQuestion, Template
+from simulrag.models.replies import Reply, Text
+from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Question, claim_hash
 from simulrag.task import Task
+
+
+class RewordedQuestion(Reply):
+    """Reply to ``score_paraphrase`` and ``score_perturb``."""
+
+    question: Text
+
 
 SCORE_PARAPHRASE = Task("score_paraphrase", RewordedQuestion, tokens=(350, 230))
 SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=(420, 230))

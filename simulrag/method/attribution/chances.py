@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from simulrag.method.attribution.settings import Kind
 from simulrag.method.batches import ask_in_batches
+from simulrag.method.boundary import VerbalizedBatch
 from simulrag.method.concurrency import together
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.replies import VerbalizedBatch
 from simulrag.records import Verdict
 from simulrag.task import Task
 

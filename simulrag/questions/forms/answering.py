@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from simulrag.errors import ModelError
 from simulrag.method.retrieval import retrieve
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.records import (
     LETTERS,
     ChoiceQuestion,
@@ -18,8 +21,26 @@ from simulrag.questions.forms.records import (
     FormAnswer,
     Formed,
 )
-from simulrag.questions.forms.replies import ChosenOption, GivenTerm, ShortAnswer
 from simulrag.task import Task
+
+
+class ChosenOption(Reply):
+    """Reply to ``forms_answer_choice``."""
+
+    letter: Literal["a", "b", "c", "d"]
+
+
+class ShortAnswer(Reply):
+    """Reply to ``forms_answer_freeform``."""
+
+    answer: Text
+
+
+class GivenTerm(Reply):
+    """Reply to ``forms_answer_cloze``."""
+
+    term: Annotated[Text, Field(max_length=200)]
+
 
 TASKS: Mapping[Form, Task] = {
     "choice": Task("forms_answer_choice", ChosenOption, tokens=(500, 40)),

@@ -5,19 +5,33 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from simulrag.errors import InputError
 from simulrag.method.concurrency import both
 from simulrag.models.base import Asker
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.generation import Maker, Seed, Written, attempt, in_turn
 from simulrag.questions.forms.records import Context, Formed, Level, Rejection
-from simulrag.questions.forms.replies import (
-    WrittenChoice,
-    WrittenFreeform,
-    WrittenStatement,
-    WrittenTerm,
-)
+from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement
 from simulrag.task import Task
+
+
+class WrittenChoice(Reply):
+    """Reply to ``forms_write``: a stem, its right option and three wrong ones."""
+
+    question: Text
+    correct: Text
+    distractors: Annotated[list[Text], Field(min_length=3, max_length=3)]
+
+
+class WrittenTerm(Reply):
+    """Reply to ``forms_term``."""
+
+    term: Text
+
 
 FORMS_WRITE = Task("forms_write", WrittenFreeform, tokens=(1600, 110))
 FORMS_TERM = Task("forms_term", WrittenTerm, tokens=(150, 8))

@@ -20,14 +20,22 @@ from simulators.shapes import described
 from simulrag.method.concurrency import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Ask, Template
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.generation import Maker, Seed, Written, attempt, in_turn
 from simulrag.questions.forms.records import Context, Form, Formed, Level, Rejection
-from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement, WrittenStem
+from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement
 from simulrag.questions.open.asked import asked_value
+from simulrag.questions.open.records import Ask, Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Evidence
 from simulrag.task import Task
+
+
+class WrittenStem(Reply):
+    """Reply to ``forms_run``: the stem of a choice whose options are given."""
+
+    question: Text
+
 
 FORMS_RUN = Task("forms_run", WrittenFreeform, tokens=(900, 90))
 NEIGHBOURS = 12

@@ -4,24 +4,52 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from simulrag.errors import ModelError
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.parsing import unusable
-from simulrag.models.replies import (
-    BenchmarkQuestion,
-    ReferenceClaims,
-    SetUpQuestion,
-    SetUpTemplate,
-    Template,
-)
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.open.asked import AskedValue, asked_value
 from simulrag.questions.open.check import Problem, check_reference
+from simulrag.questions.open.records import SetUpTemplate, Template
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
 from simulrag.task import Task
+
+
+class BenchmarkQuestion(Reply):
+    """Reply to ``benchmark_question``."""
+
+    question: Text
+    reference_answer: Text
+
+
+class SetUpQuestion(BenchmarkQuestion):
+    """Reply to ``benchmark_question`` where questions state their set-up.
+
+    ``open_points``: what the writer would say to the parts that no evidence answers, a sentence
+    each.
+    """
+
+    open_points: list[Text]
+
+
+class TaggedClaim(Reply):
+    """One claim of a reference answer."""
+
+    claim: Text
+    kind: Literal["quantitative", "qualitative"]
+
+
+class ReferenceClaims(Reply):
+    """Reply to ``reference_claims``."""
+
+    claims: Annotated[list[TaggedClaim], Field(min_length=1)]
+
 
 BENCHMARK_QUESTION = Task("benchmark_question", BenchmarkQuestion, tokens=(1300, 460))
 REFERENCE_CLAIMS = Task("reference_claims", ReferenceClaims, tokens=(950, 210))

@@ -21,14 +21,14 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.method.answering import CLOSED_BOOK
-from simulrag.method.entailment import ENTAILMENT
+from simulrag.method.decomposition import Decomposition
+from simulrag.method.entailment import ENTAILMENT, Entailment
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.outage import DOWN_AFTER
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import packaged_prompts
-from simulrag.models.replies import Decomposition, Entailment
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import ScriptedModel

@@ -21,14 +21,11 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.method.simulation import Simulations
+from simulrag.method.verification import VerificationBatch
 from simulrag.models.base import Completion
-from simulrag.models.replies import (
-    BenchmarkQuestion,
-    ReferenceClaims,
-    Template,
-    VerificationBatch,
-)
 from simulrag.questions.open.generation import generate
+from simulrag.questions.open.records import Template
+from simulrag.questions.open.writing import BenchmarkQuestion, ReferenceClaims
 from simulrag.records import Usage
 from simulrag.task import Task
 

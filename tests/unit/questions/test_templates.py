@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simulrag.models.base import Completion
-from simulrag.models.replies import Placeholder, Template, Templates
-from simulrag.questions.open.templates import draw_templates, grid, template_problems
+from simulrag.questions.open.records import Placeholder, Template
+from simulrag.questions.open.templates import Templates, draw_templates, grid, template_problems
 from simulrag.records import Usage
 from simulrag.task import Task
 
