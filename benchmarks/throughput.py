@@ -16,10 +16,10 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.stub_runs import settings, stub_server
 from simulrag.calls import CallCache
+from simulrag.method.boundary import VERBALIZED
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 
 CALLS = 2000
 IN_FLIGHT = 64
@@ -48,7 +48,7 @@ async def _calls(url: str, folder: Path) -> tuple[float, float]:
         )
 
         async def ask(i: int) -> None:
-            await gateway.ask("verbalized", Verbalized, question="Q", claim=f"claim {i}")
+            await gateway.ask(VERBALIZED, question="Q", claim=f"claim {i}")
 
         await ask(-1)  # imports the SDK and connects
         start, cpu = time.perf_counter(), time.process_time()

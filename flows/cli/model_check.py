@@ -15,6 +15,7 @@ from flows.running.bench import located
 from flows.sections import Operations
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
+from simulrag.method.boundary import VERBALIZED
 from simulrag.models.base import Completion
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
@@ -22,11 +23,9 @@ from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Record
 
-TASK = "verbalized"
 QUESTION = "How many days has a week?"
 CLAIM = "A week has seven days."
 NO_LIMIT = BudgetLimits(tokens=2**62)
@@ -114,7 +113,7 @@ async def _call(project: Project, operations: Operations, provider: Provider) ->
             budget=_budget(project, operations.budget, provider, cache),
         )
         try:
-            return await gateway.ask(TASK, Verbalized, question=QUESTION, claim=CLAIM)
+            return await gateway.ask(VERBALIZED, question=QUESTION, claim=CLAIM)
         finally:
             await gateway.close()
 

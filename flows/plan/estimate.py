@@ -1,8 +1,8 @@
 """How many calls are left and how long they are, where what is stored does not tell.
 
 Lengths and counts come from the stored calls of the same task as far as there are any; else from
-the assumptions below, which change no result: what the recorded run took (45 questions, m = 5),
-rounded.
+the assumptions below and from each task's ``tokens``, which change no result: what the recorded run
+took (45 questions, m = 5), rounded.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from flows.plan.rehearse import Length, Rehearsal, Rehearsed, Stage, text_tokens
 from flows.sections import BenchmarkParams
 from simulrag.method.settings import MethodSettings
 from simulrag.records import Answer, FinalText, Record
+from simulrag.task import tasks
 
 CLAIMS_PER_ANSWER = 12
 """Atomic claims of one closed-book answer."""
@@ -32,44 +33,8 @@ FACTS = 9
 PASSAGES = 3
 """Passages of one look into documents, its tool's default."""
 CLAIM_TOKENS = 25
-TOKENS: Mapping[str, tuple[int, int]] = {
-    "benchmark_templates": (2400, 8500),
-    "benchmark_question": (1300, 460),
-    "reference_claims": (950, 210),
-    "tool_calls": (600, 60),
-    "more_calls": (1500, 60),
-    "closed_book": (530, 250),
-    "decompose": (1010, 300),
-    "merge": (1320, 20),
-    "joint": (2550, 720),
-    "entailment": (1250, 25),
-    "boundary": (1090, 9),
-    "verbalized": (1400, 9),
-    "verify": (1350, 27),
-    "input_rag": (730, 190),
-    "output_rag": (1020, 240),
-    "final": (1050, 290),
-    "evaluation_decompose": (1050, 420),
-    "evaluation_subjects": (1250, 430),
-    "label": (1500, 25),
-    "subjects": (1500, 800),
-    "final_reconciled": (1220, 290),
-    "uncovered": (1230, 7),
-    "chance_shown": (900, 300),
-    "chance_given": (1500, 250),
-    "route": (350, 65),
-    "near_misses": (200, 450),
-    "score_details": (1300, 280),
-    "score_mask": (450, 180),
-    "score_ask_back": (350, 200),
-    "score_paraphrase": (350, 230),
-    "score_perturb": (420, 230),
-    "read_claims": (1740, 580),
-}
-"""Of a prompt without its handbook, and of a reply, where a call speaks of one claim."""
 SET_UP_TOKENS = {"benchmark_templates": 2300, "benchmark_question": 180}
 """Further ones of a reply about a question that states its set-up."""
-WITH_HANDBOOK = ("tool_calls", "boundary", "route", "near_misses", "more_calls")
 REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
 """Hidden tokens a reply, by the effort that is asked for; billed as output."""
 
@@ -166,15 +131,12 @@ def task_work(gate: Rehearsal, stage: str, task: str, expected: float, assumed: 
 
 
 def gate_work(
-    gate: Rehearsal,
-    stage: str,
-    expected: Mapping[str, float],
-    tokens: Mapping[str, tuple[int, int]],
+    gate: Rehearsal, stage: str, expected: Mapping[str, float], handbook: str = ""
 ) -> list[TaskWork]:
-    """What is left of a stage, by task; ``tokens``: a prompt and a reply where none is stored."""
+    """What is left of a stage, by task, where no call speaks of several claims."""
     names = dict.fromkeys([*expected, *gate.stored, *gate.missing])
     works = [
-        task_work(gate, stage, name, expected.get(name, 0.0), Length(*tokens[name]))
+        task_work(gate, stage, name, expected.get(name, 0.0), _of_one_claim(name, handbook))
         for name in names
     ]
     return [work for work in works if work.calls or work.cached]
@@ -324,20 +286,25 @@ def claims_per_question(method: MethodSettings) -> int:
 
 def assumed_length(task: str, params: Params, handbook: str, effort: str | None) -> Length:
     """The length of a call of which none is stored."""
-    name = task.removesuffix("_batch")
-    tokens_in, tokens_out = TOKENS.get(name, (500, 200))
+    one, step = _of_one_claim(task, handbook), tasks()[task].step
+    tokens_in, tokens_out = one.tokens_in, one.tokens_out
     if params.benchmark.set_up:
         tokens_out += SET_UP_TOKENS.get(task, 0)
-    if name in WITH_HANDBOOK:
-        tokens_in += text_tokens(handbook)
-    if name != task:
+    if step != task:
         sizes = {
             "label": params.label.claims_per_call,
             **params.answer.claims_per_call.model_dump(),
         }
-        claims = min(sizes.get(name, REFERENCE_CLAIMS), claims_per_question(params.answer))
+        claims = min(sizes.get(step, REFERENCE_CLAIMS), claims_per_question(params.answer))
         tokens_in, tokens_out = tokens_in + (claims - 1) * CLAIM_TOKENS, tokens_out * claims
     return Length(tokens_in, tokens_out + REASONING_TOKENS.get(effort or "none", 1000))
+
+
+def _of_one_claim(task: str, handbook: str) -> Length:
+    """The length of a call of a task's step, of which none is stored, about one claim."""
+    asked = tasks()[task]
+    tokens_in, tokens_out = tasks()[asked.step].tokens
+    return Length(tokens_in + asked.handbook * text_tokens(handbook), tokens_out)
 
 
 def _mean_calls(answers: Iterable[Answer]) -> dict[str, float]:

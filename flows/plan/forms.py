@@ -23,8 +23,6 @@ FORMS_ROLES: dict[FormsStage, Literal["answer", "judge"]] = {
     "forms_answer": "answer",
     "forms_metrics": "judge",
 }
-TOKENS = {"tool_calls": (1500, 60), TASK: (250, 2), **dict.fromkeys(TASKS.values(), (500, 40))}
-"""Of prompts and replies of which none is stored."""
 
 
 async def forms_work(
@@ -37,6 +35,7 @@ async def forms_work(
         for stage, role in FORMS_ROLES.items()
     }
     simulators = evidence_of(project, params, source)
+    handbook = max((one.handbook() for one in simulators.values()), key=len, default="")
     runs = {name: StoredRuns(one, cache) for name, one in simulators.items()}
     conditions: list[str] = ["nothing", *simulators]
     if lacks_corpus(params, source, simulators):
@@ -65,16 +64,14 @@ async def forms_work(
         parts = (source in wanted.documents) + (source in params.simulators)
         counts = dict.fromkeys(TASKS, wanted.questions * parts / 3)
         free = counts["freeform"] * len(conditions)
-    expected = {TASKS[form]: count * len(conditions) for form, count in counts.items()}
+    expected = {TASKS[form].name: count * len(conditions) for form, count in counts.items()}
     expected["tool_calls"] = sum(counts.values()) * asking
-    judged = {TASK: free * per_answer[wanted.metrics.factual]}
+    judged = {TASK.name: free * per_answer[wanted.metrics.factual]}
     if path.is_file() and not gates["forms_answer"].missing:  # all that is left is known
         expected, judged = {}, {}
     return {
         "forms_answer": gate_work(
-            gates["forms_answer"], f"forms_answer@{source}", expected, TOKENS
+            gates["forms_answer"], f"forms_answer@{source}", expected, handbook
         ),
-        "forms_metrics": gate_work(
-            gates["forms_metrics"], f"forms_metrics@{source}", judged, TOKENS
-        ),
+        "forms_metrics": gate_work(gates["forms_metrics"], f"forms_metrics@{source}", judged),
     }

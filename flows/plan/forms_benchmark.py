@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from flows.params import Params
-from flows.plan.estimate import TOKENS, TaskWork, gate_work
+from flows.plan.estimate import TaskWork, gate_work
 from flows.plan.rehearse import Rehearsal, StoredCalls, StoredRuns
 from flows.project import Project
 from flows.running.bench import located
@@ -17,15 +17,6 @@ from simulrag.questions.forms.generation import PER_SEED
 
 DRAWN = 1.2
 """Seeds written of for each that would do: audits refuse some questions."""
-TOKENS_OF = {
-    "benchmark_templates": TOKENS["benchmark_templates"],
-    "forms_write": (1600, 110),
-    "forms_term": (150, 8),
-    "forms_run": (900, 90),
-    "forms_own_answers": (1300, 80),
-    "forms_audit": (1600, 180),
-}
-"""Of a prompt and of a reply, where none is stored: as ten seeds by hand had them."""
 
 
 async def forms_benchmark_work(
@@ -35,6 +26,7 @@ async def forms_benchmark_work(
     settings = located(project, params.model("benchmark"))
     gate = Rehearsal(settings, cache, Prompts(project.prompts, params.prompts))
     simulator = simulator_of(project, params, source)
+    handbook = simulator.handbook() if simulator is not None else ""
     runs = StoredRuns(simulator, cache) if simulator is not None else None
     corpus = project.results.corpus(source)
     documents = source in params.forms.documents
@@ -49,4 +41,4 @@ async def forms_benchmark_work(
         with suppress(CallsPending):
             await made_of(gate, runs, params, source, corpus)
             expected = {}
-    return gate_work(gate, f"forms_benchmark@{source}", expected, TOKENS_OF)
+    return gate_work(gate, f"forms_benchmark@{source}", expected, handbook)

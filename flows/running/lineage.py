@@ -16,7 +16,7 @@ HEAD = """\
 # params.yaml. What is in `operations`, and what the stages share in flows/, changes no result, and
 # no stage names it. A stage over an empty list is off.
 """
-ASKING = ("simulrag/models", "simulrag/calls")
+ASKING = ("simulrag/models", "simulrag/calls", "simulrag/task.py")
 """What a stage that asks a model rests on, further to what it declares."""
 
 

@@ -17,7 +17,7 @@ from simulators.base import MissingEngineError, Simulator
 from simulators.library.encoder import Encoder
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault
-from simulrag.judging.score.asking import Panel, ask_about
+from simulrag.judging.score.asking import SCORE_CONFIDENCE, Panel, ask_about
 from simulrag.judging.score.records import Asked, Given
 from simulrag.judging.score.settings import ScoreSettings
 from simulrag.metrics.score import Scorer
@@ -100,7 +100,7 @@ async def open_desk(
 
             async def probabilities(given: Given, facts: Sequence[str]) -> Sequence[float]:
                 shown = {"question": given.question, "facts": list(facts)}
-                told = await likelihood(proxy, "score_confidence", given.answer, **shown)
+                told = await likelihood(proxy, SCORE_CONFIDENCE.name, given.answer, **shown)
                 return told.logprobs
 
             named = f"{score.confidence.provider}: {Path(score.confidence.model).name}"

@@ -62,8 +62,8 @@ def judging(params: Params) -> Params:
         return params
     # Sampled replies differ by the provider's own temperature, whatever the judge's other tasks do.
     wanted = {"top_logprobs": ALTERNATIVES} if variant == "logprobs" else {"temperature": None}
-    own = judge_settings.tasks.get(TASK, Sampling()).model_dump(exclude_unset=True)
-    tasks = {**judge_settings.tasks, TASK: Sampling.model_validate({**wanted, **own})}
+    own = judge_settings.tasks.get(TASK.name, Sampling()).model_dump(exclude_unset=True)
+    tasks = {**judge_settings.tasks, TASK.name: Sampling.model_validate({**wanted, **own})}
     changed = {"judge": judge_settings.model_copy(update={"tasks": tasks})}
     return params.model_copy(update={"llm": params.llm.model_copy(update=changed)})
 

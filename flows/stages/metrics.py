@@ -22,7 +22,7 @@ from simulrag.metrics.recipes import csv_of_recipes, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
-from simulrag.models.replies import Template
+from simulrag.questions.open.records import Template
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 from simulrag.stage import Stage
 
@@ -160,6 +160,7 @@ STAGE = Stage(
         "simulrag/models/prices.py",
         "simulrag/method/numbers.py",
         "simulrag/questions/open/asked.py",
+        "simulrag/questions/open/records.py",
         "simulrag/models/replies.py",
         "simulrag/records.py",
     ),

@@ -20,7 +20,7 @@ from simulrag.method.algorithm import answer_question
 from simulrag.method.concurrency import both
 from simulrag.metrics.scored import score_rows
 from simulrag.metrics.table import write_table
-from simulrag.models.replies import Template
+from simulrag.questions.open.records import Template
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, FinalText, Question, ToolCall, final_answers
 from simulrag.report.sections.score import score_table

@@ -7,15 +7,17 @@ reference's own where its ranges count (``tolerance`` range).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import StrictStr
 
 from simulrag.errors import ModelError
 from simulrag.method.batches import ask_in_batches, batches
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
-from simulrag.method.subjects import find_subjects
+from simulrag.method.subjects import EVALUATION_SUBJECTS, find_subjects
 from simulrag.models.base import Asker
-from simulrag.models.replies import Judgement, JudgementBatch
+from simulrag.models.replies import Numbered, Reply
 from simulrag.records import (
     Answer,
     FinalClaims,
@@ -25,6 +27,28 @@ from simulrag.records import (
     claim_hash,
     final_answers,
 )
+from simulrag.task import Task
+
+
+class Judgement(Reply):
+    """Reply to ``label``."""
+
+    label: Literal["true", "false", "undecided"]
+    reason: StrictStr
+
+
+class NumberedJudgement(Judgement, Numbered):
+    """One claim's part of a JudgementBatch."""
+
+
+class JudgementBatch(Reply):
+    """Reply to ``label_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedJudgement]
+
+
+LABEL = Task("label", Judgement, tokens=(1500, 25))
+LABEL_BATCH = Task("label_batch", JudgementBatch, step="label")
 
 
 async def final_claims(
@@ -63,7 +87,7 @@ async def _final_claims(
     if not subjects:
         return found
     try:
-        about = await find_subjects(question.text, claims, ask, task="evaluation_subjects")
+        about = await find_subjects(question.text, claims, ask, task=EVALUATION_SUBJECTS)
     except ModelError as error:
         return found.model_copy(update={"subjects_failure": str(error)})
     return found.model_copy(update={"subjects": about})
@@ -111,10 +135,10 @@ async def _judged(
     try:
         if batched:
             judgements = await ask_in_batches(
-                "label_batch", JudgementBatch, texts, ask, claims_per_call=len(texts), **shown
+                LABEL_BATCH, texts, ask, claims_per_call=len(texts), **shown
             )
         else:
-            completion = await ask.ask("label", Judgement, claim=texts[0], **shown)
+            completion = await ask.ask(LABEL, claim=texts[0], **shown)
             judgements = [completion.parsed]
     except ModelError as error:
         return [_label(question, text, failure=str(error)) for text in texts]

@@ -13,10 +13,18 @@ from typing import Literal
 from simulrag.errors import ModelError
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker, FirstTokens
-from simulrag.questions.forms.replies import Entailed
+from simulrag.models.replies import Reply
 from simulrag.records import Record
+from simulrag.task import Task
 
-TASK = "forms_entail"
+
+class Entailed(Reply):
+    """Reply to ``forms_entail`` where answers are sampled."""
+
+    label: Literal["SUPPORTS", "REFUTES"]
+
+
+TASK = Task("forms_entail", Entailed, tokens=(250, 2))
 ALTERNATIVES = 20
 """The most that servers tell the log-probabilities of."""
 LABELS = ("supports", "refutes")
@@ -75,10 +83,10 @@ async def judge(
         return Factual(reason="not asked for (forms.metrics.factual: off)")
     try:
         if variant == "logprobs":
-            told = await ask.ask(TASK, None, reference=reference, answer=answer)
+            told = await ask.ask(TASK.replying(None), reference=reference, answer=answer)
             return from_tokens(told.first_tokens, min_label_mass)
         replies = await together(
-            ask.ask(TASK, Entailed, sample_index=index, reference=reference, answer=answer)
+            ask.ask(TASK, sample_index=index, reference=reference, answer=answer)
             for index in range(samples)
         )
     except ModelError as error:

@@ -20,6 +20,10 @@ from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
 from simulrag.records import Answer, Choice, FinalMethod, FinalText
+from simulrag.task import Task
+
+INPUT_RAG = Task("input_rag", tokens=(730, 190))
+OUTPUT_RAG = Task("output_rag", tokens=(1020, 240))
 
 Write = Callable[[Asker], Awaitable[str]]
 
@@ -155,7 +159,7 @@ async def _input_layer(given: _Given, sample: int, ask: Asker) -> str:
     if not given.context:
         return given.answer.closed_book[sample]
     completion = await ask.ask(
-        "input_rag", sample_index=sample, question=given.question, context=given.context
+        INPUT_RAG, sample_index=sample, question=given.question, context=given.context
     )
     return completion.text.strip()
 
@@ -166,7 +170,7 @@ async def _output_layer(given: _Given, sample: int, ask: Asker) -> str:
     if not given.context:
         return text
     completion = await ask.ask(
-        "output_rag", question=given.question, answer=text, context=given.context
+        OUTPUT_RAG, question=given.question, answer=text, context=given.context
     )
     return completion.text.strip()
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
-
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered
+from simulrag.task import Task
 
 Item = TypeVar("Item")
 NumberedT = TypeVar("NumberedT", bound=Numbered)
 
 
 async def ask_in_batches(
-    task: str,
-    schema: type[BaseModel],
+    task: Task,
     claims: Sequence[str],
     ask: Asker,
     *,
     claims_per_call: int,
     **values: Any,
 ) -> list[Any]:
-    """The reply to each claim, in order: ``schema.claims`` of as few calls as the size allows.
+    """The reply to each claim, in order: the reply's ``claims`` of as few calls as the size allows.
 
-    ``values`` are what the prompt ``task`` shows beside its list of claims. Raises ModelError where
+    ``values`` are what the task's prompt shows beside its list of claims. Raises ModelError where
     a call has no valid reply.
     """
 
@@ -34,7 +32,7 @@ async def ask_in_batches(
         def check(reply: Any) -> None:
             in_order(reply.claims, len(part))
 
-        completion = await ask.ask(task, schema, check=check, claims=list(part), **values)
+        completion = await ask.ask(task, check=check, claims=list(part), **values)
         return in_order(completion.parsed.claims, len(part))
 
     parts = await together(one(part) for part in batches(claims, claims_per_call))

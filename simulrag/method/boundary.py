@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field, StrictInt
 
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Boundary, BoundaryBatch, Verbalized, VerbalizedBatch
+from simulrag.models.replies import Numbered, Reply
+from simulrag.task import Task
+
+
+class Boundary(Reply):
+    """Reply to ``boundary``."""
+
+    tool_confidence: Annotated[StrictInt, Field(ge=0, le=1)]
+
+
+class NumberedBoundary(Boundary, Numbered):
+    """One claim's part of a BoundaryBatch."""
+
+
+class BoundaryBatch(Reply):
+    """Reply to ``boundary_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedBoundary]
+
+
+class Verbalized(Reply):
+    """Reply to ``verbalized``."""
+
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class NumberedProbability(Verbalized, Numbered):
+    """One claim's part of a VerbalizedBatch."""
+
+
+class VerbalizedBatch(Reply):
+    """Reply to ``verbalized_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedProbability]
+
+
+BOUNDARY = Task("boundary", Boundary, handbook=True, tokens=(1090, 9))
+BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary", handbook=True)
+VERBALIZED = Task("verbalized", Verbalized, tokens=(1400, 9))
+VERBALIZED_BATCH = Task("verbalized_batch", VerbalizedBatch, step="verbalized")
 
 
 async def assess_boundaries(
@@ -20,8 +62,7 @@ async def assess_boundaries(
     """
     if claims_per_call > 1:
         replies = await ask_in_batches(
-            "boundary_batch",
-            BoundaryBatch,
+            BOUNDARY_BATCH,
             claims,
             ask,
             claims_per_call=claims_per_call,
@@ -30,8 +71,7 @@ async def assess_boundaries(
         )
         return [bool(reply.tool_confidence) for reply in replies]
     completions = await together(
-        ask.ask("boundary", Boundary, handbook=handbook, question=question, claim=text)
-        for text in claims
+        ask.ask(BOUNDARY, handbook=handbook, question=question, claim=text) for text in claims
     )
     return [bool(completion.parsed.tool_confidence) for completion in completions]
 
@@ -42,8 +82,7 @@ async def verbalized_confidences(
     """The baseline score: for each claim the probability in [0, 1] that the model states."""
     if claims_per_call > 1:
         replies = await ask_in_batches(
-            "verbalized_batch",
-            VerbalizedBatch,
+            VERBALIZED_BATCH,
             claims,
             ask,
             claims_per_call=claims_per_call,
@@ -51,6 +90,6 @@ async def verbalized_confidences(
         )
         return [float(reply.probability) for reply in replies]
     completions = await together(
-        ask.ask("verbalized", Verbalized, question=question, claim=text) for text in claims
+        ask.ask(VERBALIZED, question=question, claim=text) for text in claims
     )
     return [float(completion.parsed.probability) for completion in completions]

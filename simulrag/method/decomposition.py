@@ -5,8 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulrag.models.base import Asker
-from simulrag.models.replies import Decomposition
+from simulrag.models.replies import Reply, Text
 from simulrag.records import claim_hash
+from simulrag.task import Task
+
+
+class DecomposedClaim(Reply):
+    """One atomic claim."""
+
+    claim: Text
+
+
+class Decomposition(Reply):
+    """Reply to ``decompose`` and ``evaluation_decompose``."""
+
+    claims: list[DecomposedClaim]
+
+
+DECOMPOSE = Task("decompose", Decomposition, tokens=(1010, 300))
+EVALUATION_DECOMPOSE = Task("evaluation_decompose", Decomposition, tokens=(1050, 420))
 
 
 async def decompose(question: str, answer: str, ask: Asker, *, limit: int) -> tuple[str, ...]:
@@ -17,7 +34,7 @@ async def decompose(question: str, answer: str, ask: Asker, *, limit: int) -> tu
             raise ValueError(f"{len(reply.claims)} claims where at most {limit} are allowed")
 
     completion = await ask.ask(
-        "decompose", Decomposition, check=check, question=question, answer=answer, limit=limit
+        DECOMPOSE, check=check, question=question, answer=answer, limit=limit
     )
     return distinct_texts(item.claim for item in completion.parsed.claims)
 
@@ -26,9 +43,7 @@ async def decompose_final(question: str, answer: str, ask: Asker) -> tuple[str, 
     """Every claim of a final answer: the evaluation's decomposition, without a cap."""
     if not answer.strip():
         return ()
-    completion = await ask.ask(
-        "evaluation_decompose", Decomposition, question=question, answer=answer
-    )
+    completion = await ask.ask(EVALUATION_DECOMPOSE, question=question, answer=answer)
     return distinct_texts(item.claim for item in completion.parsed.claims)
 
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from pydantic import StrictBool
+
 from simulrag.method.concurrency import together
 from simulrag.method.merging import MergedClaim
 from simulrag.models.base import Asker
-from simulrag.models.replies import Entailment
+from simulrag.models.replies import Reply
+from simulrag.task import Task
+
+
+class Entailment(Reply):
+    """Reply to ``entailment``: one boolean a claim, in order."""
+
+    supported: list[StrictBool]
+
+
+ENTAILMENT = Task("entailment", Entailment, tokens=(1250, 25))
 
 
 async def support_matrix(
@@ -34,6 +46,6 @@ async def _row(
         if len(reply.supported) != len(texts):
             raise ValueError(f"{len(reply.supported)} booleans for {len(texts)} claims")
 
-    completion = await ask.ask("entailment", Entailment, check=check, answer=answer, claims=texts)
+    completion = await ask.ask(ENTAILMENT, check=check, answer=answer, claims=texts)
     replies = iter(completion.parsed.supported)
     return [known or next(replies) for known in own]

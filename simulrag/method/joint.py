@@ -8,12 +8,48 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictInt
 
 from simulrag.method.merging import MergedClaim
 from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker
-from simulrag.models.replies import JointAlternative, JointReply
-from simulrag.records import Facet, Subject
+from simulrag.models.replies import Reply, Text
+from simulrag.records import Facet, FacetKind, Subject
+from simulrag.task import Task
+
+
+class JointAlternative(Reply):
+    """Claims that say the same of one side of a subject; answers that agree without saying it."""
+
+    claims: Annotated[list[StrictInt], Field(min_length=1)]
+    answers: list[StrictInt]
+
+
+class JointFacet(Reply):
+    """One side of a subject, and the different things that are said of it."""
+
+    kind: FacetKind
+    exclusive: StrictBool
+    alternatives: Annotated[list[JointAlternative], Field(min_length=1)]
+
+
+class JointSubject(Reply):
+    """One thing that the claims of several answers are about."""
+
+    about: Text
+    facets: Annotated[list[JointFacet], Field(min_length=1)]
+    rests_on: list[StrictInt]
+
+
+class JointReply(Reply):
+    """Reply to ``joint``."""
+
+    subjects: Annotated[list[JointSubject], Field(min_length=1)]
+
+
+JOINT = Task("joint", JointReply, tokens=(2550, 720))
 
 
 @dataclass(frozen=True)
@@ -44,8 +80,7 @@ async def merge_jointly(question: str, answer_claims: Sequence[Sequence[str]], a
         _check(reply, len(given), len(answer_claims))
 
     completion = await ask.ask(
-        "joint",
-        JointReply,
+        JOINT,
         check=check,
         question=question,
         claims=[{"answer": answer, "text": text} for answer, _, text in given],

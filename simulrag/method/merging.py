@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StrictInt
 
 from simulrag.method.concurrency import together
 from simulrag.method.settings import Merging
 from simulrag.models.base import Asker
-from simulrag.models.replies import ClaimPairs
+from simulrag.models.replies import Reply
+from simulrag.task import Task
+
+
+class ClaimPairs(Reply):
+    """Reply to ``merge``: [existing index, new index] where the existing claim covers the new."""
+
+    pairs: list[Annotated[list[StrictInt], Field(min_length=2, max_length=2)]]
+
+
+MERGE = Task("merge", ClaimPairs, tokens=(1320, 20))
 
 
 @dataclass(frozen=True)
@@ -58,8 +71,7 @@ async def _unite(first: Claims, second: Claims, ask: Asker) -> Claims:
                 )
 
     completion = await ask.ask(
-        "merge",
-        ClaimPairs,
+        MERGE,
         check=check,
         existing=[claim.text for claim in first],
         new=[claim.text for claim in second],

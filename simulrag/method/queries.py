@@ -5,11 +5,23 @@ What is not in the published text is decided here: how many queries, and how lon
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Queries
+from simulrag.models.replies import Reply, Text
+from simulrag.task import Task
+
+
+class Queries(Reply):
+    """Reply to ``queries``."""
+
+    queries: Annotated[list[Text], Field(min_length=1)]
+
+
+TASK = Task("queries", Queries)
 
 KINDS = ("entities", "steps", "similar")
 """What the question names; the steps that would settle it; like events elsewhere or before."""
@@ -30,7 +42,7 @@ async def queries(question: str, ask: Asker) -> tuple[str, ...]:
                 raise ValueError("; ".join(problems))
 
         values: dict[str, Any] = {"kind": kind, "count": QUERIES, "words": MOST_WORDS[kind]}
-        completion = await ask.ask("queries", Queries, check=check, question=question, **values)
+        completion = await ask.ask(TASK, check=check, question=question, **values)
         return [" ".join(query.split()) for query in completion.parsed.queries]
 
     found = {query.casefold(): query for part in await together(map(of, KINDS)) for query in part}

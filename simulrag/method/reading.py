@@ -11,15 +11,39 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pydantic import StrictInt
+
 from simulators.base import Tool
 from simulators.shapes import described
 from simulrag.method.batches import batches, in_order
 from simulrag.method.concurrency import together
 from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import ReadClaim, ReadClaims
+from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, FacetKind, Record
+from simulrag.task import Task
 
+
+class ReadClaim(Numbered):
+    """What one claim says: of which output of which run, and what."""
+
+    kind: FacetKind
+    output: Text | None
+    run: StrictInt | None
+    against: StrictInt | None
+    value: Text | None
+    unit: Text | None
+    direction: Literal["rises", "falls", "same"] | None
+    class_word: Text | None
+
+
+class ReadClaims(Reply):
+    """Reply to ``read_claims``; each claim's number has to be there exactly once."""
+
+    claims: list[ReadClaim]
+
+
+READ_CLAIMS = Task("read_claims", ReadClaims, tokens=(1740, 580))
 CLAIMS_PER_CALL = 20
 
 _FROM = re.compile(r"\b(at least|no less than|or more)\b", re.I)
@@ -172,8 +196,7 @@ async def read_claims(
                 _check_listed(item, runs)
 
         completion = await ask.ask(
-            "read_claims",
-            ReadClaims,
+            READ_CLAIMS,
             check=check,
             question=question,
             runs=shown,

@@ -5,12 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import JsonValue
+
 from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
 from simulrag.method.queries import queries
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import ProposedCall, ToolCalls
+from simulrag.models.replies import Reply, Text
 from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
+from simulrag.task import Task
+
+
+class ProposedCall(Reply):
+    """One tool call, not yet validated against its tool."""
+
+    tool: Text
+    arguments: dict[str, JsonValue]
+
+
+class ToolCalls(Reply):
+    """Reply to ``tool_calls``; empty where no tool applies."""
+
+    calls: list[ProposedCall]
+
+
+TOOL_CALLS = Task("tool_calls", ToolCalls, handbook=True, tokens=(600, 60))
+MORE_CALLS = Task("more_calls", ToolCalls, handbook=True, tokens=(1500, 60))
 
 
 async def retrieve(
@@ -86,8 +106,7 @@ async def _proposed(
             {"evidence": [one.text for one in found]} if searching and found else {}
         )
         completion = await ask.ask(
-            "more_calls" if earlier else "tool_calls",
-            ToolCalls,
+            MORE_CALLS if earlier else TOOL_CALLS,
             # The same problems once more are another sample: one request has one stored reply.
             sample_index=told.count(problems),
             handbook=simulator.handbook(),

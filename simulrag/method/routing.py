@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import StrictStr
 
 from simulators.base import ArgumentError, Simulator, Tool
 from simulrag.errors import ModelError
 from simulrag.method.routed import Fit, Route, Routed
 from simulrag.models.base import Asker
-from simulrag.models.replies import NearMisses, RouteReply, SourceFit
+from simulrag.models.replies import Reply, Text
+from simulrag.task import Task
+
+
+class SourceFit(Reply):
+    """What one source can say to a question: ``covers`` in words, ``tool`` one of its tools.
+
+    Both are empty where the source cannot say anything.
+    """
+
+    source: Text
+    fit: Literal["fits", "partly", "not"]
+    covers: StrictStr
+    tool: StrictStr
+
+
+class RouteReply(Reply):
+    """Reply to ``route``; each source has to be there exactly once."""
+
+    sources: list[SourceFit]
+
+
+class NearMiss(Reply):
+    """A question that no source answers, and what of it is out of reach."""
+
+    question: Text
+    missing: Text
+
+
+class NearMisses(Reply):
+    """Reply to ``near_misses``."""
+
+    questions: list[NearMiss]
+
+
+ROUTE = Task("route", RouteReply, handbook=True, tokens=(350, 65))
+NEAR_MISSES = Task("near_misses", NearMisses, handbook=True, tokens=(200, 450))
 
 
 async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> Route:
@@ -26,8 +64,7 @@ async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> 
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
-        "route",
-        RouteReply,
+        ROUTE,
         check=check,
         sources=_told(sources),
         question=question,
@@ -61,7 +98,7 @@ async def near_misses(
     if not count:
         return []
     completion = await ask.ask(
-        "near_misses", NearMisses, check=check, name=name, sources=_told(sources), count=count
+        NEAR_MISSES, check=check, name=name, sources=_told(sources), count=count
     )
     written = enumerate(completion.parsed.questions, start=1)
     return [Routed.of(f"near-{name}-{n}", one.question, "near_miss") for n, one in written]

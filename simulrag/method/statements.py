@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from simulrag.errors import ModelError
-from simulrag.method.decomposition import distinct_texts
+from simulrag.method.decomposition import Decomposition, distinct_texts
 from simulrag.method.reconciliation import (
     Settled,
     one_voice,
@@ -14,7 +14,6 @@ from simulrag.method.reconciliation import (
     votes,
 )
 from simulrag.models.base import Asker
-from simulrag.models.replies import Decomposition
 from simulrag.records import (
     DECIDED,
     VOTES,
@@ -27,6 +26,10 @@ from simulrag.records import (
     Verdict,
     claim_hash,
 )
+from simulrag.task import Task
+
+UNCOVERED = Task("uncovered", Decomposition, tokens=(1230, 7))
+FINAL_RECONCILED = Task("final_reconciled", tokens=(1220, 290))
 
 
 def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
@@ -67,9 +70,7 @@ async def uncovered_claims(
     question: str, context: str, claims: Sequence[str], ask: Asker
 ) -> tuple[str, ...]:
     """What the question asks for and the evidence says, where no claim speaks of it."""
-    completion = await ask.ask(
-        "uncovered", Decomposition, question=question, context=context, claims=list(claims)
-    )
+    completion = await ask.ask(UNCOVERED, question=question, context=context, claims=list(claims))
     return distinct_texts(item.claim for item in completion.parsed.claims)
 
 
@@ -86,7 +87,7 @@ async def write_reconciled(question: str, statements: Sequence[Statement], ask: 
         {"text": item.text, "standing": item.standing, "others": list(item.others)}
         for item in statements
     ]
-    completion = await ask.ask("final_reconciled", question=question, statements=shown)
+    completion = await ask.ask(FINAL_RECONCILED, question=question, statements=shown)
     return completion.text.strip()
 
 

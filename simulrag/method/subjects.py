@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictInt
 
 from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker
-from simulrag.models.replies import SubjectsReply
-from simulrag.records import Facet, Subject
+from simulrag.models.replies import Reply, Text
+from simulrag.records import Facet, FacetKind, Subject
+from simulrag.task import Task
+
+
+class SubjectFacet(Reply):
+    """One side of a subject, and the claims that speak of it."""
+
+    kind: FacetKind
+    exclusive: StrictBool
+    claims: Annotated[list[StrictInt], Field(min_length=1)]
+
+
+class SubjectEntry(Reply):
+    """One thing that claims are about."""
+
+    about: Text
+    facets: Annotated[list[SubjectFacet], Field(min_length=1)]
+    rests_on: list[StrictInt]
+
+
+class SubjectsReply(Reply):
+    """Reply to ``subjects`` and ``evaluation_subjects``."""
+
+    subjects: Annotated[list[SubjectEntry], Field(min_length=1)]
+
+
+SUBJECTS = Task("subjects", SubjectsReply, tokens=(1500, 800))
+EVALUATION_SUBJECTS = Task("evaluation_subjects", SubjectsReply, tokens=(1250, 430))
 
 
 async def find_subjects(
@@ -16,7 +45,7 @@ async def find_subjects(
     claims: Sequence[str],
     ask: Asker,
     *,
-    task: Literal["subjects", "evaluation_subjects"] = "subjects",
+    task: Task = SUBJECTS,
 ) -> tuple[Subject, ...]:
     """The subjects of the claims, every claim in exactly one facet; no call without claims.
 
@@ -28,9 +57,7 @@ async def find_subjects(
     def check(reply: SubjectsReply) -> None:
         check_partition(_subjects(reply), len(claims))
 
-    completion = await ask.ask(
-        task, SubjectsReply, check=check, question=question, claims=list(claims)
-    )
+    completion = await ask.ask(task, check=check, question=question, claims=list(claims))
     return _subjects(completion.parsed)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from simulrag.models.base import Asker
+from simulrag.task import Task
+
+FINAL = Task("final", tokens=(1050, 290))
 
 
 async def synthesize(question: str, claims: tuple[str, ...], ask: Asker) -> str:
     """Connected prose from the claims; the simulator's context is not shown."""
-    completion = await ask.ask("final", question=question, claims=list(claims))
+    completion = await ask.ask(FINAL, question=question, claims=list(claims))
     return completion.text.strip()

@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import StrictBool, StrictStr
+
 from simulrag.errors import ModelError
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Verification, VerificationBatch
+from simulrag.models.replies import Numbered, Reply
 from simulrag.records import Verdict, claim_hash
+from simulrag.task import Task
+
+
+class Verification(Reply):
+    """Reply to ``verify``."""
+
+    is_included: StrictBool
+    should_update: StrictBool
+    updated_claim: StrictStr
+
+
+class NumberedVerification(Verification, Numbered):
+    """One claim's part of a VerificationBatch."""
+
+
+class VerificationBatch(Reply):
+    """Reply to ``verify_batch``; each claim's number has to be there exactly once."""
+
+    claims: list[NumberedVerification]
+
+
+VERIFY = Task("verify", Verification, tokens=(1350, 27))
+VERIFY_BATCH = Task("verify_batch", VerificationBatch, step="verify")
 
 
 async def verify_claims(
@@ -25,8 +50,7 @@ async def verify_claims(
     if claims_per_call == 1:
         return await together(_verify(question, text, context, ask) for text in claims)
     replies = await ask_in_batches(
-        "verify_batch",
-        VerificationBatch,
+        VERIFY_BATCH,
         claims,
         ask,
         claims_per_call=claims_per_call,
@@ -38,9 +62,7 @@ async def verify_claims(
 
 async def _verify(question: str, claim: str, context: str, ask: Asker) -> Verdict:
     try:
-        completion = await ask.ask(
-            "verify", Verification, question=question, context=context, claim=claim
-        )
+        completion = await ask.ask(VERIFY, question=question, context=context, claim=claim)
     except ModelError as error:
         return Verdict(status="error", reason=str(error))
     return read_verdict(claim, completion.parsed)

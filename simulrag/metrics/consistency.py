@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from simulrag.method.numbers import Number, numbers
-from simulrag.models.replies import MagnitudeClass
+from simulrag.questions.open.records import MagnitudeClass
 from simulrag.records import Subject, claim_hash
 
 Scales = Sequence[Sequence[MagnitudeClass]]

@@ -28,7 +28,7 @@ from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import LabelLookup, PoolBuilder
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.topics import Topic, topics_of
-from simulrag.models.replies import Template
+from simulrag.questions.open.records import Template
 from simulrag.records import (
     Answer,
     FinalClaims,

@@ -10,9 +10,8 @@ from typing import NamedTuple, get_args
 
 from simulrag.errors import InputError
 from simulrag.judging.people.ratings import SCALES, Rating, answer_hash
-from simulrag.judging.score.records import Asked
+from simulrag.judging.score.records import Asked, DetailMark
 from simulrag.metrics.score import DETAILS, fleiss_kappa, spearman
-from simulrag.models.replies import DetailMark
 
 JUDGED = {
     "relevance": ("relevance",),

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulrag.records import Usage
+from simulrag.task import Task
 
 
 class Message(BaseModel):
@@ -110,8 +111,7 @@ class Asker(Protocol):
 
     async def ask(
         self,
-        task: str,
-        schema: type[BaseModel] | None = None,
+        task: Task,
         *,
         sample_index: int = 0,
         check: Callable[[Any], None] | None = None,

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from simulrag.models.base import Asker, Completion, Message
 from simulrag.records import Usage
+from simulrag.task import Task
 
 FRAME_TOKENS = 1024
 """What providers add to a prompt by themselves, at most: instructions for the use of a tool."""
@@ -36,16 +37,13 @@ class Counted:
 
     async def ask(
         self,
-        task: str,
-        schema: type[BaseModel] | None = None,
+        task: Task,
         *,
         sample_index: int = 0,
         check: Callable[[Any], None] | None = None,
         **values: object,
     ) -> Completion:
         """See Asker.ask."""
-        completion = await self._asker.ask(
-            task, schema, sample_index=sample_index, check=check, **values
-        )
-        self.usage[task] = self.usage.get(task, Usage()) + completion.usage
+        completion = await self._asker.ask(task, sample_index=sample_index, check=check, **values)
+        self.usage[task.name] = self.usage.get(task.name, Usage()) + completion.usage
         return completion

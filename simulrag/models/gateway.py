@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import (
@@ -32,6 +32,7 @@ from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
+from simulrag.task import Task
 
 if TYPE_CHECKING:
     from simulrag.models.budget import Bill, Budget
@@ -107,8 +108,7 @@ class Gateway:
 
     async def ask(
         self,
-        task: str,
-        schema: type[BaseModel] | None = None,
+        task: Task,
         *,
         sample_index: int = 0,
         check: Callable[[Any], None] | None = None,
@@ -116,10 +116,10 @@ class Gateway:
     ) -> Completion:
         """Render the task's prompt with ``values`` and complete it. See ``complete``."""
         request = Request(
-            task=task,
-            messages=self.rendered(task, **values),
-            schema=schema,
-            sampling=self.settings.sampling_of(task),
+            task=task.name,
+            messages=self.rendered(task.name, **values),
+            schema=task.reply,
+            sampling=self.settings.sampling_of(task.name),
             sample_index=sample_index,
             check=check,
         )

@@ -14,6 +14,7 @@ from simulrag.models.base import Completion, Message, ProviderReply, Sampling
 from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
+from simulrag.task import Task
 
 SETTINGS = ModelSettings(provider="scripted", model="scripted")
 USED = Usage(calls=1, input_tokens=10, output_tokens=2)
@@ -55,27 +56,26 @@ class ScriptedModel(Provider):
 
     async def ask(
         self,
-        task: str,
-        schema: type[BaseModel] | None = None,
+        task: Task,
         *,
         sample_index: int = 0,
         check: Callable[[Any], None] | None = None,
         **values: object,
     ) -> Completion:
         """See Asker.ask."""
-        self.asked.append({"task": task, "sample_index": sample_index, **values})
+        self.asked.append({"task": task.name, "sample_index": sample_index, **values})
         if self.by_task is None:
             reply = self.replies.pop(0)
         else:
-            reply = self.by_task(task, {"sample_index": sample_index, **values})
+            reply = self.by_task(task.name, {"sample_index": sample_index, **values})
         if isinstance(reply, Exception):
             raise reply
         try:
-            parsed = None if schema is None else schema.model_validate(reply)
+            parsed = None if task.reply is None else task.reply.model_validate(reply)
             if check is not None:
                 check(reply if parsed is None else parsed)
         except ValueError as error:
-            raise ReplyInvalid(f"'{task}': {error}") from None
+            raise ReplyInvalid(f"'{task.name}': {error}") from None
         return Completion(_text(reply), parsed, self.usage, "scripted-1", cached=False)
 
     async def call(

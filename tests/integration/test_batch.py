@@ -24,6 +24,7 @@ from simulrag.errors import (
     ReplyRefused,
     ReplyTruncated,
 )
+from simulrag.method.boundary import VERBALIZED
 from simulrag.models.batch.lines import BatchLimits, Part
 from simulrag.models.batch.rounds import (
     counts,
@@ -41,7 +42,6 @@ from simulrag.models.pending import Batch, PendingCalls, PendingStore
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import (
@@ -79,7 +79,7 @@ class Stage:
             pending = PendingCalls(self.folder, stage="test", collect=collect)
             provider = make_provider(self.settings)
             gate = Gateway(provider, self.settings, cache, Prompts(PROMPTS), pending=pending)
-            asked = (gate.ask("verbalized", Verbalized, question="Q", claim=c) for c in claims)
+            asked = (gate.ask(VERBALIZED, question="Q", claim=c) for c in claims)
             found = await asyncio.gather(*asked, return_exceptions=True)
             pending.sweep()
             await gate.close()

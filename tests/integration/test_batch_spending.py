@@ -11,6 +11,7 @@ import pytest
 
 from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
+from simulrag.method.boundary import VERBALIZED
 from simulrag.models.batch.rounds import read_files
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
@@ -18,7 +19,6 @@ from simulrag.models.pending import BatchReply, PendingCall, PendingCalls, Pendi
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing.loopback import Act, LoopbackServer, canned, fails
@@ -67,7 +67,7 @@ def opened(folder: Path, url: str, mode: Mode) -> Iterator[Gateway]:
 async def ask(folder: Path, url: str, mode: Mode = "normal") -> None:
     with opened(folder, url, mode) as gate:
         try:
-            await gate.ask("verbalized", Verbalized, question="Q", claim="a")
+            await gate.ask(VERBALIZED, question="Q", claim="a")
         finally:
             await gate.close()
 

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, NotOffered, ReplyTruncated
+from simulrag.method.boundary import BOUNDARY, Boundary
 from simulrag.metrics.score import confidence, losses
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
@@ -24,7 +25,6 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers import local
 from simulrag.models.providers.local import LocalProvider, content_hash
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Boundary
 from simulrag.models.settings import ModelSettings
 
 SHORT = Sampling(max_output_tokens=48)
@@ -182,7 +182,7 @@ async def test_the_gateway_keys_the_content_and_not_the_path(tmp_path: Path) -> 
         chosen = settings(path, context=2048).model_copy(update={"sampling": SHORT})
         with CallCache(tmp_path / "cache", stage="test") as cache:
             gate = Gateway(make_provider(chosen), chosen, cache, packaged_prompts(), concurrency=9)
-            done = await gate.ask("boundary", Boundary, question="Q", claim="C", handbook="H")
+            done = await gate.ask(BOUNDARY, question="Q", claim="C", handbook="H")
             hits.append(done.cached)
             await gate.close()
     assert hits == [False, True]

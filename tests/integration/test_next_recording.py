@@ -12,7 +12,7 @@ from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
 from simulrag.method.reading import read_claims, readable_runs
 from simulrag.method.simulation import Simulations
-from simulrag.method.subjects import find_subjects
+from simulrag.method.subjects import EVALUATION_SUBJECTS, find_subjects
 from simulrag.models.base import Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
@@ -65,7 +65,7 @@ async def test_the_next_recording_from_templates_to_labels(tmp_path: Path) -> No
             question.text, texts, readable_runs(question.evidence, simulator.tools), gateway
         )
         again = await find_subjects(
-            question.text, finals[0].claims, gateway, task="evaluation_subjects"
+            question.text, finals[0].claims, gateway, task=EVALUATION_SUBJECTS
         )
         await gateway.close()
 

@@ -13,11 +13,11 @@ import pytest
 
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ProviderDown
+from simulrag.method.boundary import VERBALIZED
 from simulrag.models.gateway import Gateway
 from simulrag.models.outage import DOWN_AFTER
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer, canned
 from simulrag.testing.loopback import HANG, RESET, Act, fails
@@ -44,12 +44,12 @@ async def test_under_random_faults_each_call_is_answered_once(tmp_path: Path) ->
     ):
         gate = gateway(server, cache, retries=6)
         done = await asyncio.gather(
-            *(gate.ask("verbalized", Verbalized, question="Q", claim=f"{i}") for i in range(150))
+            *(gate.ask(VERBALIZED, question="Q", claim=f"{i}") for i in range(150))
         )
         failed = sum(act.kind != "reply" for act in acts)
         assert sum(gate.failures.values()) == failed > 20
         assert gate.paid["verbalized"].calls == 150
-        again = await gate.ask("verbalized", Verbalized, question="Q", claim="0")
+        again = await gate.ask(VERBALIZED, question="Q", claim="0")
         await gate.close()
     assert all(completion.usage.calls == 1 for completion in done)
     assert again.cached
@@ -66,7 +66,7 @@ async def test_a_provider_that_stays_down_stops_the_run(tmp_path: Path) -> None:
     ):
         gate = gateway(server, cache, retries=2)
         results = await asyncio.gather(
-            *(gate.ask("verbalized", Verbalized, question="Q", claim=f"{i}") for i in range(300)),
+            *(gate.ask(VERBALIZED, question="Q", claim=f"{i}") for i in range(300)),
             return_exceptions=True,
         )
         await gate.close()

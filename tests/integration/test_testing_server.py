@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache
+from simulrag.method.boundary import VERBALIZED, Verbalized
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.specification import model_settings
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ async def asked(url: str, cache_folder: Path) -> Verbalized:
     settings = model_settings(f"{url}#stub")
     with CallCache(cache_folder, stage="test") as cache:
         gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
-        done = await gateway.ask("verbalized", Verbalized, question="Q", claim="C")
+        done = await gateway.ask(VERBALIZED, question="Q", claim="C")
         await gateway.close()
     parsed: Verbalized = done.parsed
     return parsed

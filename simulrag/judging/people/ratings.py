@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from simulrag.errors import InputError
-from simulrag.judging.score.records import Given
-from simulrag.models.replies import DetailMark
+from simulrag.judging.score.records import DetailMark, Given
 from simulrag.records import Record, claim_hash
 
 Scale = int

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from simulators.base import Tool
 from simulators.shapes import Described, described
 from simulrag.errors import ModelError
-from simulrag.judging.score.records import Asked, Given, Votes
+from simulrag.judging.score.records import Asked, DetailMark, Given, Votes
 from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
@@ -18,9 +18,42 @@ from simulrag.method.decomposition import decompose_final
 from simulrag.method.reading import read_claims, readable_runs
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.replies import AskedBack, DetailMarks, MarkedClaim, MaskedAnswer
+from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
+from simulrag.task import Task
 
+
+class MarkedClaim(Numbered):
+    """Which details one claim states, and whether the evidence holds them."""
+
+    scenario: DetailMark
+    place: DetailMark
+    time: DetailMark
+    magnitude: DetailMark
+
+
+class DetailMarks(Reply):
+    """Reply to ``score_details``; each claim's number has to be there exactly once."""
+
+    claims: list[MarkedClaim]
+
+
+class MaskedAnswer(Reply):
+    """Reply to ``score_mask``."""
+
+    answer: Text
+
+
+class AskedBack(Reply):
+    """Reply to ``score_ask_back``."""
+
+    questions: list[Text]
+
+
+SCORE_DETAILS = Task("score_details", DetailMarks, tokens=(1300, 280))
+SCORE_MASK = Task("score_mask", MaskedAnswer, tokens=(450, 180))
+SCORE_ASK_BACK = Task("score_ask_back", AskedBack, tokens=(350, 200))
+SCORE_CONFIDENCE = Task("score_confidence")
 DETAILS = tuple(name for name in MarkedClaim.model_fields if name != "index")
 _PLACE = {"city", "country", "county", "latitude", "longitude", "location", "network", "place"}
 _PLACE |= {"region", "state", "states"}
@@ -98,7 +131,7 @@ class _Work:
 
         async def one(ask: Asker, sample: int) -> Votes:
             marked = await ask_in_batches(
-                *("score_details", DetailMarks, claims, ask),
+                *(SCORE_DETAILS, claims, ask),
                 claims_per_call=self.size,
                 sample_index=sample,
                 question=self.given.question,
@@ -163,9 +196,9 @@ class _Work:
                 raise ValueError(f"give {count} questions, not {len(reply.questions)}")
 
         async def work() -> dict[str, Any]:
-            masked = await ask.ask("score_mask", MaskedAnswer, check=masked_only, answer=answer)
+            masked = await ask.ask(SCORE_MASK, check=masked_only, answer=answer)
             shown = {"answer": masked.parsed.answer, "count": count}
-            back = await ask.ask("score_ask_back", AskedBack, check=counted, **shown)
+            back = await ask.ask(SCORE_ASK_BACK, check=counted, **shown)
             return {"masked": shown["answer"], "asked_back": tuple(back.parsed.questions)}
 
         return await self.tried("asking back", work(), {})

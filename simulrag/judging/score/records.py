@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from simulrag.method.reading import ClaimReading
-from simulrag.models.replies import DetailMark
 from simulrag.records import Evidence, Record, ToolCall, VerdictStatus
+
+DetailMark = Literal["yes", "no", "n/a"]
 
 
 class Again(Record):

@@ -11,9 +11,21 @@ from simulrag.judging.score.records import Again
 from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import RewordedQuestion, Template
+from simulrag.models.replies import Reply, Text
+from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Question, claim_hash
+from simulrag.task import Task
+
+
+class RewordedQuestion(Reply):
+    """Reply to ``score_paraphrase`` and ``score_perturb``."""
+
+    question: Text
+
+
+SCORE_PARAPHRASE = Task("score_paraphrase", RewordedQuestion, tokens=(350, 230))
+SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=(420, 230))
 
 
 async def paraphrase(question: Question, ask: Asker) -> Again:
@@ -29,9 +41,7 @@ async def paraphrase(question: Question, ask: Asker) -> Again:
         _differs(reply, question)
 
     try:
-        reply = await ask.ask(
-            "score_paraphrase", RewordedQuestion, check=check, question=question.text
-        )
+        reply = await ask.ask(SCORE_PARAPHRASE, check=check, question=question.text)
     except ModelError as error:
         return Again(failure=str(error))
     return Again(question=reply.parsed.question, evidence=question.evidence)
@@ -75,8 +85,7 @@ async def perturb(
     try:
         evidence = await run_scenario(simulations, scenario, simulator_seed)
         reply = await ask.ask(
-            "score_perturb",
-            RewordedQuestion,
+            SCORE_PERTURB,
             check=check,
             question=question.text,
             situation=scenario.situation,

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 
 from simulrag.method.attribution.settings import Kind
 from simulrag.method.batches import ask_in_batches
+from simulrag.method.boundary import VerbalizedBatch
 from simulrag.method.concurrency import together
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.replies import VerbalizedBatch
 from simulrag.records import Verdict
+from simulrag.task import Task
+
+CHANCE_SHOWN = Task("chance_shown", VerbalizedBatch, tokens=(900, 300))
 
 SILENT = 0.5
 _MEANS = {"aligned": 1.0, "contradicted": 0.0, "indeterminate": SILENT}
@@ -90,8 +93,7 @@ class Chances:
     async def _stated(self, context: str) -> list[Told]:
         rounds = await together(
             ask_in_batches(
-                "chance_shown",
-                VerbalizedBatch,
+                CHANCE_SHOWN,
                 self._claims,
                 self._ask,
                 claims_per_call=self._claims_per_call,

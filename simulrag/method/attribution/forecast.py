@@ -7,6 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from typing import Annotated
+
+from pydantic import Field, StrictInt
 
 from simulrag.errors import InputError
 from simulrag.method.attribution.intervention import (
@@ -21,8 +24,36 @@ from simulrag.method.attribution.intervention import (
 )
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
-from simulrag.models.replies import JointChance, ReasonedChance, Relevance
+from simulrag.models.replies import Reply, Text
 from simulrag.records import Question
+from simulrag.task import Task
+
+
+class ReasonedChance(Reply):
+    """Reply to ``chance_given``; at least three reasons on each side."""
+
+    reasons_no: Annotated[list[Text], Field(min_length=3)]
+    reasons_yes: Annotated[list[Text], Field(min_length=3)]
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class JointChance(Reply):
+    """Reply to ``chance_joint``."""
+
+    thoughts: Text
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Relevance(Reply):
+    """Reply to ``relevance``: 1 (irrelevant) to 6."""
+
+    thoughts: Text
+    rating: Annotated[StrictInt, Field(ge=1, le=6)]
+
+
+RELEVANCE = Task("relevance", Relevance)
+CHANCE_GIVEN = Task("chance_given", ReasonedChance, tokens=(1500, 250))
+CHANCE_JOINT = Task("chance_joint", JointChance)
 
 GROUP_DAYS = 10
 SAME_EVENT = 0.8
@@ -174,8 +205,7 @@ async def _rated(question: Forecast, articles: list[Article], ask: Asker) -> lis
         if article.rating is not None:
             return article
         completion = await ask.ask(
-            "relevance",
-            Relevance,
+            RELEVANCE,
             question=question.text,
             background=question.background,
             criteria=question.criteria,
@@ -195,8 +225,7 @@ async def _stated(
     async def once(index: int) -> float:
         if isinstance(query, Conditional):
             reply = await ask.ask(
-                "chance_given",
-                ReasonedChance,
+                CHANCE_GIVEN,
                 sample_index=index,
                 question=question.text,
                 background=question.background,
@@ -208,7 +237,7 @@ async def _stated(
             )
         else:
             reply = await ask.ask(
-                "chance_joint", JointChance, sample_index=index, happened=happened, absent=absent
+                CHANCE_JOINT, sample_index=index, happened=happened, absent=absent
             )
         return float(reply.parsed.probability)
 

@@ -214,7 +214,11 @@ def _size_of(task: str, sizes: ClaimsPerCall) -> int:
 
 
 def _step_of(task: str) -> str:
-    """The step of a task: ``verify_batch``, say, belongs to ``verify``."""
+    """The step of a task: ``verify_batch``, say, belongs to ``verify``.
+
+    By the name, which a test holds to ``Task.step``: looking tasks up imports every step, and the
+    metrics would rest on all of them.
+    """
     return task.removesuffix("_batch")
 
 

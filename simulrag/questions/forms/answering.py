@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from simulrag.errors import ModelError
 from simulrag.method.retrieval import retrieve
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.records import (
     LETTERS,
     ChoiceQuestion,
@@ -17,19 +21,31 @@ from simulrag.questions.forms.records import (
     FormAnswer,
     Formed,
 )
-from simulrag.questions.forms.replies import ChosenOption, GivenTerm, ShortAnswer
-
-TASKS: dict[Form, str] = {
-    "choice": "forms_answer_choice",
-    "freeform": "forms_answer_freeform",
-    "cloze": "forms_answer_cloze",
-}
+from simulrag.task import Task
 
 
-REPLIES: dict[Form, type[ChosenOption | ShortAnswer | GivenTerm]] = {
-    "choice": ChosenOption,
-    "freeform": ShortAnswer,
-    "cloze": GivenTerm,
+class ChosenOption(Reply):
+    """Reply to ``forms_answer_choice``."""
+
+    letter: Literal["a", "b", "c", "d"]
+
+
+class ShortAnswer(Reply):
+    """Reply to ``forms_answer_freeform``."""
+
+    answer: Text
+
+
+class GivenTerm(Reply):
+    """Reply to ``forms_answer_cloze``."""
+
+    term: Annotated[Text, Field(max_length=200)]
+
+
+TASKS: Mapping[Form, Task] = {
+    "choice": Task("forms_answer_choice", ChosenOption, tokens=(500, 40)),
+    "freeform": Task("forms_answer_freeform", ShortAnswer, tokens=(500, 40)),
+    "cloze": Task("forms_answer_cloze", GivenTerm, tokens=(500, 40)),
 }
 
 
@@ -79,7 +95,7 @@ async def answer_question(
                 return found.model_copy(update={"failure": reason})
         context = "\n\n".join(item.text for item in found.evidence)
         told = await ask.ask(
-            *(TASKS[question.form], REPLIES[question.form]),
+            TASKS[question.form],
             question=question.text,
             context=context,
             options=options,

@@ -6,11 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, StrictBool
 
 from simulrag.method.batches import in_order
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
+from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.questions.forms.records import (
     LETTERS,
     MASK,
@@ -20,8 +23,40 @@ from simulrag.questions.forms.records import (
     Rejection,
     Validity,
 )
-from simulrag.questions.forms.replies import OwnAnswers, Reading, Readings
+from simulrag.task import Task
 
+
+class OwnAnswer(Numbered):
+    """A second reader's answer to one question: a letter, words, or none."""
+
+    answer: Text
+
+
+class OwnAnswers(Reply):
+    """Reply to ``forms_own_answers``; each question's number has to be there exactly once."""
+
+    answers: list[OwnAnswer]
+
+
+class Reading(Numbered):
+    """What an auditor reads in one question."""
+
+    mentions_source: StrictBool
+    needs_figure: StrictBool
+    self_contained: StrictBool
+    gives_answer: StrictBool
+    same_answer: StrictBool
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Readings(Reply):
+    """Reply to ``forms_audit``; each question's number has to be there exactly once."""
+
+    questions: list[Reading]
+
+
+FORMS_OWN_ANSWERS = Task("forms_own_answers", OwnAnswers, tokens=(1300, 80))
+FORMS_AUDIT = Task("forms_audit", Readings, tokens=(1600, 180))
 SIMILAR = 0.8
 """Share of common words from which two questions are one."""
 LONGER = 2.0
@@ -99,16 +134,14 @@ async def audited(
         in_order(reply.questions, count)
 
     reply = await ask.ask(
-        "forms_own_answers",
-        OwnAnswers,
+        FORMS_OWN_ANSWERS,
         check=answered,
         contexts=contexts,
         questions=[shown(question) for question in questions],
     )
     own = [item.answer for item in in_order(reply.parsed.answers, count)]
     reply = await ask.ask(
-        "forms_audit",
-        Readings,
+        FORMS_AUDIT,
         check=read,
         contexts=contexts,
         questions=[

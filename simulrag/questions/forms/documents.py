@@ -5,19 +5,36 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from simulrag.errors import InputError
 from simulrag.method.concurrency import both
 from simulrag.models.base import Asker
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.generation import Maker, Seed, Written, attempt, in_turn
 from simulrag.questions.forms.records import Context, Formed, Level, Rejection
-from simulrag.questions.forms.replies import (
-    WrittenChoice,
-    WrittenFreeform,
-    WrittenStatement,
-    WrittenTerm,
-)
+from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement
+from simulrag.task import Task
 
+
+class WrittenChoice(Reply):
+    """Reply to ``forms_write``: a stem, its right option and three wrong ones."""
+
+    question: Text
+    correct: Text
+    distractors: Annotated[list[Text], Field(min_length=3, max_length=3)]
+
+
+class WrittenTerm(Reply):
+    """Reply to ``forms_term``."""
+
+    term: Text
+
+
+FORMS_WRITE = Task("forms_write", WrittenFreeform, tokens=(1600, 110))
+FORMS_TERM = Task("forms_term", WrittenTerm, tokens=(150, 8))
 SHORTEST_SEED = 200
 """Characters; a shorter passage is a heading or a leftover, and holds nothing to ask about."""
 
@@ -103,8 +120,7 @@ async def _written(
     ask: Asker, make: Maker, level: Level, *, choice: bool, base: str = ""
 ) -> Formed:
     reply = await ask.ask(
-        "forms_write",
-        WrittenChoice if choice else WrittenFreeform,
+        FORMS_WRITE.replying(WrittenChoice) if choice else FORMS_WRITE,
         contexts=[context.text for context in make.contexts],
         form="choice" if choice else "freeform",
         level=level,
@@ -120,8 +136,12 @@ async def _cloze(ask: Asker, make: Maker) -> Formed | Rejection:
     """A statement, then the term to take out of it."""
     shown = [context.text for context in make.contexts]
     reply = await ask.ask(
-        "forms_write", WrittenStatement, contexts=shown, form="cloze", level="base", base=""
+        FORMS_WRITE.replying(WrittenStatement),
+        contexts=shown,
+        form="cloze",
+        level="base",
+        base="",
     )
     statement: str = reply.parsed.statement
-    term = await ask.ask("forms_term", WrittenTerm, statement=statement)
+    term = await ask.ask(FORMS_TERM, statement=statement)
     return make.cloze(statement, term.parsed.term)

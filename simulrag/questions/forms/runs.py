@@ -20,14 +20,24 @@ from simulators.shapes import described
 from simulrag.method.concurrency import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Ask, Reply, Template
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.generation import Maker, Seed, Written, attempt, in_turn
 from simulrag.questions.forms.records import Context, Form, Formed, Level, Rejection
-from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement, WrittenStem
+from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement
 from simulrag.questions.open.asked import asked_value
+from simulrag.questions.open.records import Ask, Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Evidence
+from simulrag.task import Task
 
+
+class WrittenStem(Reply):
+    """Reply to ``forms_run``: the stem of a choice whose options are given."""
+
+    question: Text
+
+
+FORMS_RUN = Task("forms_run", WrittenFreeform, tokens=(900, 90))
 NEIGHBOURS = 12
 """Scenarios of one template, at least, among which neighbours are looked for."""
 OPTIONS = 4
@@ -122,26 +132,27 @@ class _Scenario:
             return Rejection(
                 kind="options", detail=f"neighbours give too few values of {ask.output}"
             )
-        stem = await self._reply("choice", WrittenStem, make, level, ask, result.value)
+        task = FORMS_RUN.replying(WrittenStem)
+        stem = await self._reply(task, "choice", make, level, ask, result.value)
         return make.choice(level, stem.question, result.value, wrong)
 
     async def _freeform(
         self, make: Maker, level: Level, ask: Ask, result: Result
     ) -> Formed | Rejection:
         told = f"{result.value} ({result.term})" if result.term else result.value
-        reply = await self._reply("freeform", WrittenFreeform, make, level, ask, told)
+        reply = await self._reply(FORMS_RUN, "freeform", make, level, ask, told)
         return make.freeform(level, reply.question, reply.answer)
 
     async def _cloze(self, make: Maker, ask: Ask, result: Result) -> Formed | Rejection:
-        reply = await self._reply("cloze", WrittenStatement, make, "base", ask, result.term)
+        task = FORMS_RUN.replying(WrittenStatement)
+        reply = await self._reply(task, "cloze", make, "base", ask, result.term)
         return make.cloze(reply.statement, result.term)
 
     async def _reply(
-        self, form: Form, schema: type[Reply], make: Maker, level: Level, ask: Ask, result: str
+        self, task: Task, form: Form, make: Maker, level: Level, ask: Ask, result: str
     ) -> Any:
         completion = await self.ask.ask(
-            "forms_run",
-            schema,
+            task,
             form=form,
             level=level,
             situation=self.scenario.situation,

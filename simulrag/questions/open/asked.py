@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulrag.models.replies import Ask
+from simulrag.questions.open.records import Ask
 from simulrag.records import Evidence
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
-from simulrag.models.replies import ArgumentValue, Placeholder, Template
+from simulrag.questions.open.records import ArgumentValue, Placeholder, Template
 from simulrag.records import ToolCall
 
 

@@ -12,8 +12,8 @@ from simulators.base import ArgumentError, RunError
 from simulrag.errors import CallsPending, InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Template
 from simulrag.questions.open.check import Problem
+from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.questions.open.templates import draw_templates
 from simulrag.questions.open.writing import Rejection, rejection, write_question

@@ -11,8 +11,8 @@ from math import prod
 import numpy as np
 
 from simulrag.method.simulation import Simulations
-from simulrag.models.replies import Choice, Placeholder, Template
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
+from simulrag.questions.open.records import Choice, Placeholder, Template
 from simulrag.records import Evidence, Record, ToolCall
 
 

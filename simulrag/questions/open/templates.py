@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import string
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from simulators.base import (
     ArgumentError,
@@ -17,15 +19,25 @@ from simulators.base import (
 from simulators.shapes import described, names_of
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import (
-    Ask,
-    Placeholder,
-    SetUpTemplate,
-    SetUpTemplates,
-    Template,
-    Templates,
-)
+from simulrag.models.replies import Reply
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
+from simulrag.questions.open.records import Ask, Placeholder, SetUpTemplate, Template
+from simulrag.task import Task
+
+
+class Templates(Reply):
+    """Reply to ``benchmark_templates``."""
+
+    templates: Annotated[list[Template], Field(min_length=1)]
+
+
+class SetUpTemplates(Reply):
+    """Reply to ``benchmark_templates`` where questions state their set-up."""
+
+    templates: Annotated[list[SetUpTemplate], Field(min_length=1)]
+
+
+BENCHMARK_TEMPLATES = Task("benchmark_templates", Templates, handbook=True, tokens=(1100, 8500))
 
 
 async def draw_templates(
@@ -37,9 +49,11 @@ async def draw_templates(
     a problem goes back to the model once, by the gateway; ModelError after that.
     """
     handbook = handbook_with_guide(simulator)
+    task = BENCHMARK_TEMPLATES
     shown: dict[str, Any] = {}
     if set_up:
         handbook = f"{handbook.rstrip()}\n\n{set_up_facts(simulator)}".strip()
+        task = task.replying(SetUpTemplates)
         shown["set_up"] = True
 
     def check(reply: Any) -> None:
@@ -49,8 +63,7 @@ async def draw_templates(
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
-        "benchmark_templates",
-        SetUpTemplates if set_up else Templates,
+        task,
         check=check,
         handbook=handbook,
         count=count,

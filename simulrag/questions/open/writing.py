@@ -4,24 +4,55 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from simulrag.errors import ModelError
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.parsing import unusable
-from simulrag.models.replies import (
-    BenchmarkQuestion,
-    ReferenceClaims,
-    SetUpQuestion,
-    SetUpTemplate,
-    Template,
-)
+from simulrag.models.replies import Reply, Text
 from simulrag.questions.open.asked import AskedValue, asked_value
 from simulrag.questions.open.check import Problem, check_reference
+from simulrag.questions.open.records import SetUpTemplate, Template
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
+from simulrag.task import Task
 
+
+class BenchmarkQuestion(Reply):
+    """Reply to ``benchmark_question``."""
+
+    question: Text
+    reference_answer: Text
+
+
+class SetUpQuestion(BenchmarkQuestion):
+    """Reply to ``benchmark_question`` where questions state their set-up.
+
+    ``open_points``: what the writer would say to the parts that no evidence answers, a sentence
+    each.
+    """
+
+    open_points: list[Text]
+
+
+class TaggedClaim(Reply):
+    """One claim of a reference answer."""
+
+    claim: Text
+    kind: Literal["quantitative", "qualitative"]
+
+
+class ReferenceClaims(Reply):
+    """Reply to ``reference_claims``."""
+
+    claims: Annotated[list[TaggedClaim], Field(min_length=1)]
+
+
+BENCHMARK_QUESTION = Task("benchmark_question", BenchmarkQuestion, tokens=(1300, 460))
+REFERENCE_CLAIMS = Task("reference_claims", ReferenceClaims, tokens=(950, 210))
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""
 
@@ -51,10 +82,12 @@ async def write_question(
     A reply that stays malformed, or that the model refuses, rejects the scenario. A provider that
     cannot be reached raises ModelError: a benchmark must not depend on the network's weather.
     """
+    write = BENCHMARK_QUESTION
+    if isinstance(template, SetUpTemplate):
+        write = write.replying(SetUpQuestion)
     try:
         written = await ask.ask(
-            "benchmark_question",
-            SetUpQuestion if isinstance(template, SetUpTemplate) else BenchmarkQuestion,
+            write,
             situation=scenario.situation,
             asks=json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False),
             context=_context(scenario, evidence),
@@ -62,8 +95,7 @@ async def write_question(
         )
         question: BenchmarkQuestion = written.parsed
         tagged = await ask.ask(
-            "reference_claims",
-            ReferenceClaims,
+            REFERENCE_CLAIMS,
             question=question.question,
             reference=question.reference_answer,
         )

@@ -10,7 +10,7 @@ import pytest
 
 from simulrag.metrics.asked import NOTHING, asks_of, stated
 from simulrag.metrics.table import select
-from simulrag.models.replies import Template
+from simulrag.questions.open.records import Template
 from simulrag.records import FinalClaims, FinalText, Question, Subject
 from tests.unit.metrics.measuring import measured, row
 from tests.unit.metrics.synthetic import answer, claim, evidence, failed, label, question

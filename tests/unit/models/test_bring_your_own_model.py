@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from simulrag.calls import CallCache
+from simulrag.method.answering import CLOSED_BOOK
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
@@ -50,7 +51,7 @@ async def test_the_provider_of_the_guide_works(tmp_path: Path) -> None:
     settings = ModelSettings(provider="echo", model="parrot")
     with CallCache(tmp_path / "cache", stage="test") as cache:
         gateway = Gateway(names["Echo"](settings), settings, cache, packaged_prompts())
-        completion = await gateway.ask("closed_book", question="What happens?")
+        completion = await gateway.ask(CLOSED_BOOK, question="What happens?")
         await gateway.close()
     assert "What happens?" in completion.text
     assert completion.model_version == "parrot"

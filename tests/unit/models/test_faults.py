@@ -24,6 +24,9 @@ from simulrag.errors import (
     ReplyTruncated,
     SimulRAGError,
 )
+from simulrag.method.answering import CLOSED_BOOK
+from simulrag.method.boundary import BOUNDARY, VERBALIZED
+from simulrag.method.decomposition import DECOMPOSE
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.anthropic import OFFICIAL_URL as ANTHROPIC_URL
@@ -31,7 +34,6 @@ from simulrag.models.providers.base import Provider
 from simulrag.models.providers.credentials import NO_KEY
 from simulrag.models.providers.openai import OFFICIAL_URL as OPENAI_URL
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Boundary, Decomposition, Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer
 from simulrag.testing.loopback import (
@@ -129,7 +131,7 @@ async def test_a_server_that_is_down(settings: ModelSettings) -> None:
 
 async def test_a_spoilt_reply_is_repaired(server: LoopbackServer, gateway: Gateway) -> None:
     server.script(says('{"probability": "high"}'))
-    completion = await gateway.ask("verbalized", Verbalized, question="Well?", claim="It rises.")
+    completion = await gateway.ask(VERBALIZED, question="Well?", claim="It rises.")
     assert completion.parsed.probability == 0.5
     assert completion.usage.calls == 2
     second = str(server.requests[1].body)
@@ -143,9 +145,9 @@ async def test_failures_are_paid_again_and_successes_are_not(
     server.script(fails(500), CUT_OFF, refuses())
     for error in (ModelUnavailable, ReplyTruncated, ReplyRefused):
         with pytest.raises(error):
-            await gateway.ask("decompose", Decomposition, question="Q", answer="A", limit=12)
+            await gateway.ask(DECOMPOSE, question="Q", answer="A", limit=12)
     for cached in (False, True, True):
-        done = await gateway.ask("decompose", Decomposition, question="Q", answer="A", limit=12)
+        done = await gateway.ask(DECOMPOSE, question="Q", answer="A", limit=12)
         assert done.cached is cached
     assert len(server.requests) == 4
 
@@ -153,9 +155,9 @@ async def test_failures_are_paid_again_and_successes_are_not(
 async def test_a_missing_key_is_named_and_what_is_stored_needs_none(
     server: LoopbackServer, gateway: Gateway, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await gateway.ask("closed_book", question="What happens?")
+    await gateway.ask(CLOSED_BOOK, question="What happens?")
     monkeypatch.delenv(KEY_VARIABLE)
-    assert (await gateway.ask("closed_book", question="What happens?")).cached
+    assert (await gateway.ask(CLOSED_BOOK, question="What happens?")).cached
     caught = await failure(provider)
     assert isinstance(caught, EnvironmentFault)
     assert KEY_VARIABLE in str(caught)
@@ -195,10 +197,10 @@ async def test_the_key_is_nowhere_but_in_the_header(
         said += [*traceback.format_exception(error), repr(error.__dict__)]
     server.script(says(f"{KEY} is not JSON"), says(f"nor is {KEY}"))
     with pytest.raises(ReplyInvalid) as caught:
-        await gateway.ask("boundary", Boundary, handbook="H", question="Q", claim="C")
+        await gateway.ask(BOUNDARY, handbook="H", question="Q", claim="C")
     said += traceback.format_exception(caught.value)
     server.script(says(f"The key is {KEY}, it rises."))
-    completion = await gateway.ask("closed_book", question="What happens?")
+    completion = await gateway.ask(CLOSED_BOOK, question="What happens?")
     assert completion.text == "The key is ***, it rises."
     said += [repr(provider), str(vars(provider)), repr(gateway), str(vars(gateway)), caplog.text]
     assert KEY not in "\n".join(said)
@@ -209,7 +211,7 @@ async def test_no_stored_reply_holds_the_key(
     server: LoopbackServer, gateway: Gateway, cache: CallCache, tmp_path: Path
 ) -> None:
     server.script(says(f"The key is {KEY}, it rises."))
-    await gateway.ask("closed_book", question="What happens?")
+    await gateway.ask(CLOSED_BOOK, question="What happens?")
     cache.export(tmp_path / "calls.parquet")
     exported = str(pl.read_parquet(tmp_path / "calls.parquet").to_dicts())
     assert "The key is ***" in exported

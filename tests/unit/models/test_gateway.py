@@ -20,13 +20,15 @@ from simulrag.errors import (
     ReplyInvalid,
     ReplyTruncated,
 )
+from simulrag.method.answering import CLOSED_BOOK
+from simulrag.method.decomposition import Decomposition
+from simulrag.method.entailment import ENTAILMENT, Entailment
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.outage import DOWN_AFTER
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import packaged_prompts
-from simulrag.models.replies import Decomposition, Entailment
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import ScriptedModel
@@ -179,13 +181,13 @@ async def test_a_list_of_the_wrong_length_goes_through_the_check(cache: CallCach
     provider = ScriptedModel('{"supported": [true]}', '{"supported": [true, false, true]}')
     with pytest.raises(ReplyInvalid, match="expected 2 booleans"):
         await gateway(provider, cache).ask(
-            "entailment", Entailment, check=two_booleans, answer="It rises.", claims=["a", "b"]
+            ENTAILMENT, check=two_booleans, answer="It rises.", claims=["a", "b"]
         )
 
 
 async def test_empty_free_text_is_asked_for_again(cache: CallCache) -> None:
     provider = ScriptedModel("  \n", " It rises.\n")
-    completion = await gateway(provider, cache).ask("closed_book", question="What happens?")
+    completion = await gateway(provider, cache).ask(CLOSED_BOOK, question="What happens?")
     assert completion.text == "It rises."
     assert completion.parsed is None
     assert provider.schemas == [None, None]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from simulrag.errors import InputError, ModelError, ReplyRefused
+from simulrag.method.boundary import Verbalized
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.parsing import InvalidReply, parse_reply, reply_schema
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer, canned
 from simulrag.testing.loopback import Act

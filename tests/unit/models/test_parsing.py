@@ -7,8 +7,17 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from simulrag.models import replies
+from simulrag.judging.claims import Judgement
+from simulrag.method.boundary import Boundary, Verbalized
+from simulrag.method.decomposition import Decomposition
+from simulrag.method.entailment import Entailment
+from simulrag.method.merging import ClaimPairs
+from simulrag.method.retrieval import ToolCalls
+from simulrag.method.routing import RouteReply
+from simulrag.method.verification import Verification
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+from simulrag.questions.open.templates import Templates
+from simulrag.questions.open.writing import BenchmarkQuestion, ReferenceClaims, TaggedClaim
 
 TEMPLATE = {
     "template_id": "speed-limit",
@@ -55,42 +64,42 @@ TEMPLATE = {
 }
 
 VALID: dict[type[BaseModel], dict[str, object]] = {
-    replies.ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
-    replies.RouteReply: {"sources": [{"source": "urban", "fit": "not", "covers": "", "tool": ""}]},
-    replies.Decomposition: {"claims": [{"claim": "Travel time rises by 12 %."}]},
-    replies.ClaimPairs: {"pairs": [[0, 1], [2, 0]]},
-    replies.Entailment: {"supported": [True, False]},
-    replies.Verbalized: {"probability": 0.75},
-    replies.Boundary: {"tool_confidence": 1},
-    replies.Verification: {"is_included": True, "should_update": False, "updated_claim": "As is."},
-    replies.Judgement: {"label": "undecided", "reason": "The reference is silent."},
-    replies.Templates: {"templates": [TEMPLATE]},
-    replies.BenchmarkQuestion: {"question": "What happens?", "reference_answer": "It rises."},
-    replies.ReferenceClaims: {"claims": [{"claim": "CO2 falls by 3 %.", "kind": "quantitative"}]},
+    ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
+    RouteReply: {"sources": [{"source": "urban", "fit": "not", "covers": "", "tool": ""}]},
+    Decomposition: {"claims": [{"claim": "Travel time rises by 12 %."}]},
+    ClaimPairs: {"pairs": [[0, 1], [2, 0]]},
+    Entailment: {"supported": [True, False]},
+    Verbalized: {"probability": 0.75},
+    Boundary: {"tool_confidence": 1},
+    Verification: {"is_included": True, "should_update": False, "updated_claim": "As is."},
+    Judgement: {"label": "undecided", "reason": "The reference is silent."},
+    Templates: {"templates": [TEMPLATE]},
+    BenchmarkQuestion: {"question": "What happens?", "reference_answer": "It rises."},
+    ReferenceClaims: {"claims": [{"claim": "CO2 falls by 3 %.", "kind": "quantitative"}]},
 }
 
 WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
-    replies.ToolCalls: [{"calls": "run"}, {"calls": [{"tool": "run", "arguments": [0.8]}]}],
-    replies.RouteReply: [
+    ToolCalls: [{"calls": "run"}, {"calls": [{"tool": "run", "arguments": [0.8]}]}],
+    RouteReply: [
         {"sources": [{"source": "urban", "fit": "maybe", "covers": "", "tool": ""}]},
         {"sources": [{"source": "", "fit": "not", "covers": "", "tool": ""}]},
     ],
-    replies.Decomposition: [{"claims": ["Travel time rises."]}, {"claims": [{"claim": ""}]}],
-    replies.ClaimPairs: [{"pairs": [["0", 1]]}, {"pairs": [[0]]}, {"pairs": [[0.0, 1]]}],
-    replies.Entailment: [{"supported": ["true", "false"]}, {"supported": [1, 0]}],
-    replies.Verbalized: [{"probability": "0.75"}, {"probability": 75}, {"probability": True}],
-    replies.Boundary: [{"tool_confidence": "0"}, {"tool_confidence": 2}, {"tool_confidence": True}],
-    replies.Verification: [
+    Decomposition: [{"claims": ["Travel time rises."]}, {"claims": [{"claim": ""}]}],
+    ClaimPairs: [{"pairs": [["0", 1]]}, {"pairs": [[0]]}, {"pairs": [[0.0, 1]]}],
+    Entailment: [{"supported": ["true", "false"]}, {"supported": [1, 0]}],
+    Verbalized: [{"probability": "0.75"}, {"probability": 75}, {"probability": True}],
+    Boundary: [{"tool_confidence": "0"}, {"tool_confidence": 2}, {"tool_confidence": True}],
+    Verification: [
         {"is_included": "false", "should_update": False, "updated_claim": ""},
         {"is_included": True, "should_update": False, "updated_claim": None},
     ],
-    replies.Judgement: [{"label": True, "reason": ""}, {"label": "maybe", "reason": ""}],
-    replies.Templates: [
+    Judgement: [{"label": True, "reason": ""}, {"label": "maybe", "reason": ""}],
+    Templates: [
         {"templates": []},
         {"templates": [{**TEMPLATE, "template_id": "No Spaces"}]},
     ],
-    replies.BenchmarkQuestion: [{"question": "", "reference_answer": "It rises."}],
-    replies.ReferenceClaims: [{"claims": [{"claim": "CO2 falls.", "kind": "number"}]}],
+    BenchmarkQuestion: [{"question": "", "reference_answer": "It rises."}],
+    ReferenceClaims: [{"claims": [{"claim": "CO2 falls.", "kind": "number"}]}],
 }
 
 SCHEMAS = sorted(VALID, key=lambda schema: schema.__name__)
@@ -155,26 +164,26 @@ def test_extra_and_missing_keys_are_refused(schema: type[BaseModel]) -> None:
 )
 def test_what_has_to_be_guessed_at_is_refused(text: str, why: str) -> None:
     with pytest.raises(InvalidReply, match=why):
-        parse_reply(text, replies.Verbalized)
+        parse_reply(text, Verbalized)
 
 
 def test_an_inner_object_of_a_broken_reply_is_not_taken_for_the_reply() -> None:
     broken = '{"claims": [{"claim": "one", "kind": "qualitative"}, {"claim": '
     with pytest.raises(InvalidReply, match="cut off"):
-        parse_reply(broken, replies.TaggedClaim)
+        parse_reply(broken, TaggedClaim)
 
 
 def test_contradictory_flags_parse_as_they_are() -> None:
     """What they mean is the verification step's to say; parsing must not repair them."""
     text = '{"is_included": false, "should_update": true, "updated_claim": "It falls."}'
-    reply = parse_reply(text, replies.Verification)
+    reply = parse_reply(text, Verification)
     assert (reply.is_included, reply.should_update) == (False, True)
 
 
 def test_many_problems_are_shortened() -> None:
     text = json.dumps({"supported": ["yes"] * 30})
     with pytest.raises(InvalidReply, match=r"supported\.0: .*; and 25 more$"):
-        parse_reply(text, replies.Entailment)
+        parse_reply(text, Entailment)
 
 
 def test_plain_text() -> None:
@@ -189,7 +198,7 @@ class Described(BaseModel):
     """A docstring for readers of the code."""
 
     description: str
-    title: list[replies.TaggedClaim]
+    title: list[TaggedClaim]
 
 
 def test_the_schema_holds_structure_alone() -> None:

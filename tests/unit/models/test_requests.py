@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from simulrag.errors import InputError
+from simulrag.method.boundary import Boundary, Verbalized
+from simulrag.method.retrieval import ToolCalls
 from simulrag.models.base import Message, Sampling
 from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.anthropic import DEFAULT_MAX_TOKENS
 from simulrag.models.providers.base import BatchProvider
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.replies import Boundary, ToolCalls, Verbalized
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import LoopbackServer

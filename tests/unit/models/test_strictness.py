@@ -5,9 +5,17 @@ import json
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from simulrag.models import replies
+from simulrag.judging.claims import Judgement
+from simulrag.method.boundary import Boundary, Verbalized
+from simulrag.method.decomposition import Decomposition
+from simulrag.method.entailment import Entailment
+from simulrag.method.merging import ClaimPairs
+from simulrag.method.retrieval import ToolCalls
+from simulrag.method.verification import Verification
 from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.strictness import strict_schema
+from simulrag.questions.open.templates import Templates
+from simulrag.questions.open.writing import BenchmarkQuestion, ReferenceClaims
 
 
 class Open(BaseModel):
@@ -36,16 +44,16 @@ class HoldsOpen(BaseModel):
 @pytest.mark.parametrize(
     "schema",
     [
-        replies.Decomposition,
-        replies.ClaimPairs,
-        replies.Entailment,
-        replies.Verbalized,
-        replies.Boundary,
-        replies.Verification,
-        replies.Judgement,
-        replies.Templates,
-        replies.BenchmarkQuestion,
-        replies.ReferenceClaims,
+        Decomposition,
+        ClaimPairs,
+        Entailment,
+        Verbalized,
+        Boundary,
+        Verification,
+        Judgement,
+        Templates,
+        BenchmarkQuestion,
+        ReferenceClaims,
     ],
 )
 def test_closed_replies_are_strict(schema: type[BaseModel]) -> None:
@@ -55,12 +63,12 @@ def test_closed_replies_are_strict(schema: type[BaseModel]) -> None:
     assert strict["required"] == reply_schema(schema)["required"]
 
 
-@pytest.mark.parametrize("schema", [replies.ToolCalls, Open, WithDefault, HoldsOpen])
+@pytest.mark.parametrize("schema", [ToolCalls, Open, WithDefault, HoldsOpen])
 def test_open_replies_are_not(schema: type[BaseModel]) -> None:
     assert strict_schema(reply_schema(schema)) is None
 
 
 def test_limits_that_are_known_stay() -> None:
-    strict = json.dumps(strict_schema(reply_schema(replies.Verbalized)))
+    strict = json.dumps(strict_schema(reply_schema(Verbalized)))
     assert '"maximum": 1' in strict
-    assert '"pattern"' in json.dumps(strict_schema(reply_schema(replies.Templates)))
+    assert '"pattern"' in json.dumps(strict_schema(reply_schema(Templates)))

@@ -80,7 +80,7 @@ def test_orders_by_seed_and_a_constant_letter_is_a_guess() -> None:
 @pytest.mark.parametrize("question", [CHOICE, FREE, CLOZE])
 def test_the_prompt_shows_evidence_as_data(question: Formed, context: str) -> None:
     said = packaged_prompts().render(
-        TASKS[question.form], question=question.text, options=list(OPTIONS), context=context
+        TASKS[question.form].name, question=question.text, options=list(OPTIONS), context=context
     )
     shown = section(said, "evidence")
     assert (shown is None) == (context == "")

@@ -21,15 +21,13 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.method.simulation import Simulations
+from simulrag.method.verification import VerificationBatch
 from simulrag.models.base import Completion
-from simulrag.models.replies import (
-    BenchmarkQuestion,
-    ReferenceClaims,
-    Template,
-    VerificationBatch,
-)
 from simulrag.questions.open.generation import generate
+from simulrag.questions.open.records import Template
+from simulrag.questions.open.writing import BenchmarkQuestion, ReferenceClaims
 from simulrag.records import Usage
+from simulrag.task import Task
 
 
 class Writer:
@@ -44,21 +42,20 @@ class Writer:
 
     async def ask(
         self,
-        task: str,
-        schema: Any = None,
+        task: Task,
         *,
         sample_index: int = 0,
         check: Any = None,
         **values: Any,
     ) -> Completion:
-        if task in self.fail:
-            raise self.fail[task](f"{task} failed")
+        if task.name in self.fail:
+            raise self.fail[task.name](f"{task.name} failed")
         replies = {
             "reference_claims": self._claims,
             "benchmark_question": self._question,
             "verify_batch": self._verdicts,
         }
-        parsed = replies[task](**values)
+        parsed = replies[task.name](**values)
         return Completion(text="", parsed=parsed, usage=Usage(), model_version="", cached=False)
 
     def _question(self, situation: str, asks: str, context: str) -> BenchmarkQuestion:

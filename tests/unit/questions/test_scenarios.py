@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from simulators.base import validate_call
-from simulrag.models.replies import Template
+from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, scenario_stream
 
 

@@ -13,8 +13,8 @@ from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import ReplyInvalid
 from simulrag.method.simulation import Simulations
-from simulrag.models.replies import SetUpTemplate
 from simulrag.questions.open.check import check_reference
+from simulrag.questions.open.records import SetUpTemplate
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.questions.open.templates import draw_templates
 from simulrag.questions.open.writing import write_question

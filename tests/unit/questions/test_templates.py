@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from simulrag.models.base import Completion
-from simulrag.models.replies import Placeholder, Template, Templates
-from simulrag.questions.open.templates import draw_templates, grid, template_problems
+from simulrag.questions.open.records import Placeholder, Template
+from simulrag.questions.open.templates import Templates, draw_templates, grid, template_problems
 from simulrag.records import Usage
+from simulrag.task import Task
 
 
 def changed(template: Template, **values: Any) -> Template:
@@ -213,8 +214,7 @@ class OneReply:
 
     async def ask(
         self,
-        task: str,
-        schema: Any = None,
+        task: Task,
         *,
         sample_index: int = 0,
         check: Any = None,

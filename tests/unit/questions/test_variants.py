@@ -10,7 +10,7 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.judging.score.variants import other_scenario, paraphrase, perturb
 from simulrag.method.simulation import Simulations
-from simulrag.models.replies import Template
+from simulrag.questions.open.records import Template
 from simulrag.records import Question
 from simulrag.testing import ScriptedModel
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,25 +11,32 @@ from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import ReplyInvalid
 from simulrag.method.simulation import Simulations
-from simulrag.models import replies
 from simulrag.models.base import Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.replies import Reply
 from simulrag.models.settings import ModelSettings
-from simulrag.questions.forms import replies as form_replies
 from simulrag.questions.open.generation import generate
 from simulrag.questions.open.templates import draw_templates
+from simulrag.task import tasks
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.traffic import _REPLIES, SET_UP
 
 
-def test_every_reply_of_the_prompts_is_answered() -> None:
-    named = {
-        name
-        for name, item in (vars(replies) | vars(form_replies)).items()
-        if isinstance(item, type) and (item.__doc__ or "").startswith("Reply to ")
-    }
+def replies(of: type[Reply] = Reply) -> Iterator[type[Reply]]:
+    """Every class of replies that is imported."""
+    for found in of.__subclasses__():
+        yield found
+        yield from replies(found)
+
+
+def test_every_reply_of_the_tasks_is_answered() -> None:
+    """Free text is: by what the prompt shows."""
+    asked = {task.reply.__name__ for task in tasks().values() if task.reply is not None}
+    assert asked - set(_REPLIES) == set()
+    # What a task is asked with `replying` besides says so too.
+    named = {one.__name__ for one in replies() if (one.__doc__ or "").startswith("Reply to ")}
     assert named == set(_REPLIES)
 
 

@@ -12,7 +12,6 @@ from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
 from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
-from simulrag.models.replies import Template
 from simulrag.questions.forms.documents import (
     Documents,
     contexts_of,
@@ -22,6 +21,7 @@ from simulrag.questions.forms.documents import (
 from simulrag.questions.forms.generation import Made, generate
 from simulrag.questions.forms.records import ChoiceQuestion, Context
 from simulrag.questions.forms.runs import from_runs
+from simulrag.questions.open.records import Template
 from simulrag.testing.scripted import ScriptedModel
 from tests.unit.questions.forms.making import reading
 
