@@ -21,7 +21,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from benchmarks.figures import Figure
-from simulrag.method.choosing import choose
+from simulrag.method.reconciled import choose
 from simulrag.method.reconciliation import one_voice
 from simulrag.method.selection import candidates_of, keep, select_among
 from simulrag.method.settings import MethodSettings

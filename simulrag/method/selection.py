@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.errors import InputError
+from simulrag.method.settings import MethodSettings
 from simulrag.records import DECIDED, Answer, Claim
 
 SelectionMethod = Literal["random", "verbalized", "uncertainty", "ue_sba"]
@@ -268,6 +269,21 @@ def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
             "kappa needs at least one claim's confidence: the development part is empty"
         )
     return float(np.quantile(np.asarray(confidences, dtype=float), quantile, method="lower"))
+
+
+def development_kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
+    """The given kappa, or the quantile of confidence over the development questions.
+
+    Those are drawn by the hash of their id, so that adding questions moves nobody; where none
+    falls into the part (one question asked by hand), all questions are.
+    """
+    if settings.kappa is not None:
+        return settings.kappa
+    complete = [claims for claims in pools if len(claims)]
+    share = settings.kappa_development
+    part = [claims for claims in complete if in_development(claims.question[0], share)]
+    scores = [score for claims in part or complete for score in claims.confidence]
+    return kappa_from_quantile(scores, settings.kappa_quantile) if scores else 0.0
 
 
 def confidence_after(claim: Claim, selected: bool, centrality: str = "closeness") -> float:

@@ -6,8 +6,9 @@ import pytest
 
 from simulators.base import Spread, Tool, ToolModel, measured
 from simulrag.method.checking import Outputs, Rule, check_claim, check_claims
-from simulrag.method.finals import lines_of, write_line
+from simulrag.method.paper import write
 from simulrag.method.reading import ClaimReading, readable_runs
+from simulrag.method.steps import lines_of
 from simulrag.method.units import converter
 from simulrag.records import Answer, Choice, Claim, Evidence, Retrieval, ToolCall, Verdict
 from simulrag.report.verdicts import COLUMNS, Case, Judged, page
@@ -209,7 +210,7 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
         settings, ask = PAPER.model_copy(update={"verify_by": by}), ScriptedModel("Text.")
         plain = [claim.model_copy(update={"verdict": None}) for claim in answer.claims]
         given = answer if by == "range" else answer.model_copy(update={"claims": tuple(plain)})
-        await write_line("Q?", given, lines_of(given, [choice], settings)[0], settings, ask)
+        await write("Q?", given, lines_of(given, [choice])[0], settings, ask)
         assert ask.asked[0]["claims"] == shown
 
 

@@ -1,0 +1,161 @@
+"""Algorithm 1 of SimulRAG (Xu et al. 2025): draft a question, choose among all, conclude it.
+
+``draft`` is what needs no other question: evidence, sampled answers, claims, confidence, boundary.
+``choose`` spends the budgets over all questions and makes no call. ``conclude`` verifies, keeps and
+writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulrag.method.baselines import first_sample, first_sample_selection
+from simulrag.method.concurrency import both, together
+from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
+from simulrag.method.settings import MethodSettings
+from simulrag.method.steps import (
+    Instruments,
+    Line,
+    Work,
+    boundary,
+    lines_of,
+    merge,
+    retrieve_evidence,
+    sample,
+    scored,
+    stated,
+    support,
+    verify,
+    write_lines,
+)
+from simulrag.method.synthesis import synthesize
+from simulrag.models.base import Asker
+from simulrag.records import DECIDED, Answer, Choice, FinalText, Question
+
+Columns = list[list[Choice]]
+"""A column a budget, a choice a question."""
+
+
+async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+    """Steps 1 to 7, and with ``verify: all`` the verdicts, for one question.
+
+    A failure of the model or the simulator is the answer's ``failure``. Raises CallsPending where
+    calls wait for a batch, after all that needs no reply of theirs was asked.
+    """
+    work = Work(question, use)
+    with work.ending():
+        await together([retrieve_evidence(work, settings), _claims(work, settings)])
+        if settings.verify == "all":
+            await verify(work, range(len(work.answer.claims)), settings)
+    return work.answer
+
+
+async def _claims(work: Work, settings: MethodSettings) -> None:
+    """Samples, their claims, and what is known of each without the evidence."""
+    sets = await sample(work, settings)
+    merged = await merge(work, sets, settings)
+    rows, (inside, said) = await both(
+        support(work, merged),
+        both(boundary(work, merged, settings), stated(work, merged, settings)),
+    )
+    work.note(claims=scored(merged, rows, inside, said))
+
+
+def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
+    """Step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
+
+    By tau there is one choice.
+    """
+    return list(zip(*with_twins(columns(drafts, settings), settings), strict=True))
+
+
+def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
+    """What each budget sends to the simulator: the least confident claims within its boundary."""
+    pools = [candidates_of([answer], settings.centrality) for answer in drafts]
+    firsts = [() if one.failure is not None else first_sample(one) for one in drafts]
+    kappa = development_kappa(pools, settings)
+    found = []
+    for budget in budgets_of(settings):
+        selected = select_among(
+            pools, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
+        )
+        own = first_sample_selection(
+            pools,
+            firsts,
+            budget_percent=budget,
+            by_question=settings.pool == "question",
+            seed=settings.seed,
+        )
+        found.append(
+            [
+                Choice(
+                    budget_percent=named(budget, settings),
+                    selected=claims,
+                    first_sample=first,
+                    kappa=kappa,
+                )
+                for claims, first in zip(selected, own, strict=True)
+            ]
+        )
+    return found
+
+
+async def conclude(
+    question: Question,
+    drafted: Answer,
+    choices: Sequence[Choice],
+    use: Instruments,
+    settings: MethodSettings,
+) -> Answer:
+    """Steps 9 and 10: verdicts on what was chosen, the kept claims and the final answers.
+
+    The last choice, of the largest budget, makes ``final``; the others, m = 1 and the answers to
+    compare with are in ``baselines``. A draft that failed stays as it is. Raises CallsPending as
+    ``draft`` does.
+    """
+    if drafted.failure is not None:
+        return drafted
+    work = Work(question, use, drafted)
+    with work.ending():
+        await write_lines(work, lines_of(drafted, choices), settings, write)
+    return work.answer
+
+
+async def write(
+    question: str, answer: Answer, line: Line, settings: MethodSettings, ask: Asker
+) -> FinalText:
+    """The final answer of one line, from its kept claims alone. Raises ModelError."""
+    choice, claims = line.choice, answer.claims
+    chosen = set(choice.selected)
+    kept = keep(claims, choice.selected, choice.kappa, settings.centrality)
+    if settings.verify_by in ("model", "both"):
+        texts = [claims[i].updated_text if i in chosen else claims[i].text for i in kept]
+    else:  # by arithmetic alone: with the values, and with what was not decided
+        sure = {i for i in chosen if (v := claims[i].verdict) and v.status in DECIDED}
+        told = [(i, claims[i].told if i in chosen else claims[i].text) for i in kept]
+        texts = [text if i in sure else f"{text} (not checked)" for i, text in told]
+    final = await synthesize(question, tuple(dict.fromkeys(texts)), ask)
+    return line.about.model_copy(update={"text": final, "kept": kept})
+
+
+def budgets_of(settings: MethodSettings) -> Sequence[float]:
+    """The budgets that choices are made for; by tau there is one choice."""
+    budgets = settings.final_budgets_percent
+    return budgets if settings.tau is None else budgets[-1:]
+
+
+def named(budget_percent: float, settings: MethodSettings) -> float | None:
+    """The budget as a choice names it; None: selected by tau."""
+    return budget_percent if settings.tau is None else None
+
+
+def with_twins(found: Columns, settings: MethodSettings) -> Columns:
+    """With ``without_kappa`` each column a second time, with a kappa of 0."""
+    if not settings.without_kappa:
+        return found
+    twins = [  # of a kappa that is 0 the answer is the same
+        [one.model_copy(update={"kappa": 0.0}) for one in column]
+        for column in found
+        if any(one.kappa for one in column)
+    ]
+    return [*twins, *found]

@@ -1,0 +1,177 @@
+"""The reconciled method: claims are grouped by what they are about, and a subject speaks once.
+
+The paper's steps up to the claims' confidence; then votes within subjects, a budget that is spent
+on whole subjects, and an answer in which every statement has its standing. The paper's own answers
+are written beside it where baselines are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulrag.method import paper
+from simulrag.method.concurrency import both, together
+from simulrag.method.reconciliation import one_voice, uncertainty, vote_confidence
+from simulrag.method.selection import (
+    SubjectCandidates,
+    candidates_of,
+    development_kappa,
+    select_subjects,
+)
+from simulrag.method.settings import MethodSettings
+from simulrag.method.statements import statements_of, uncovered_claims, write_reconciled
+from simulrag.method.steps import (
+    Instruments,
+    Line,
+    Merged,
+    Work,
+    boundary,
+    lines_of,
+    merge,
+    retrieve_evidence,
+    sample,
+    scored,
+    stated,
+    step,
+    support,
+    verify,
+    write_lines,
+)
+from simulrag.method.subjects import find_subjects
+from simulrag.models.base import Asker
+from simulrag.records import VOTES, Answer, Choice, FinalText, Question, Statement, Subject
+
+
+async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+    """The paper's steps 1 to 7 with subjects, and with ``verify: all`` the verdicts.
+
+    Failures and what waits as in ``paper.draft``.
+    """
+    work = Work(question, use)
+    with work.ending():
+        await together([retrieve_evidence(work, settings), _claims(work, settings)])
+        if settings.verify == "all":
+            await verify(work, range(len(work.answer.claims)), settings)
+    return work.answer
+
+
+async def _claims(work: Work, settings: MethodSettings) -> None:
+    """Samples, their claims, what these are about, and what is known of each without evidence."""
+    sets = await sample(work, settings)
+    merged = await merge(work, sets, settings)
+    (rows, subjects), (inside, said) = await both(
+        both(support(work, merged), _subjects(work, merged)),
+        both(boundary(work, merged, settings), stated(work, merged, settings)),
+    )
+    shares = vote_confidence(subjects, rows, len(merged.claims))
+    work.note(claims=scored(merged, rows, inside, said, {VOTES: shares}), subjects=subjects)
+
+
+async def _subjects(work: Work, merged: Merged) -> tuple[Subject, ...]:
+    """What the claims are about, where merging did not tell."""
+    if merged.subjects is not None:
+        return merged.subjects
+    with step("group"):
+        return await find_subjects(work.text, merged.texts, work.ask)
+
+
+def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
+    """A choice a budget for every draft, ascending; before them the paper's, to compare with."""
+    published = paper.columns(drafts, settings) if settings.baselines else []
+    found = paper.with_twins([*published, *columns(drafts, settings)], settings)
+    return list(zip(*found, strict=True))
+
+
+def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns:
+    """What each budget sends to the simulator: what speaks for the most uncertain subjects."""
+    sent = [_sent(answer) for answer in drafts]
+    topics = [_topics(answer, own) for answer, own in zip(drafts, sent, strict=True)]
+    kappa = development_kappa([candidates_of([answer], VOTES) for answer in drafts], settings)
+    found = []
+    for budget in paper.budgets_of(settings):
+        selected = select_subjects(
+            topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
+        )
+        found.append(
+            [
+                Choice(
+                    method="reconciled",
+                    budget_percent=paper.named(budget, settings),
+                    selected=tuple(sorted(claim for at in chosen for claim in own[at])),
+                    subjects=chosen,
+                    kappa=kappa,
+                )
+                for own, chosen in zip(sent, selected, strict=True)
+            ]
+        )
+    return found
+
+
+def _sent(answer: Answer) -> tuple[tuple[int, ...], ...]:
+    """For each subject the claims that settle it: those in reach that would speak for it."""
+    rows = list(zip(*(claim.support for claim in answer.claims), strict=True))
+
+    def speaking(subject: Subject) -> tuple[int, ...]:
+        within = [claim for claim in subject.claims if answer.claims[claim].boundary]
+        return one_voice(subject, rows, within)
+
+    return tuple(speaking(subject) for subject in answer.subjects)
+
+
+def _topics(answer: Answer, sent: Sequence[tuple[int, ...]]) -> SubjectCandidates:
+    if answer.failure is not None:
+        return SubjectCandidates()
+    rows = list(zip(*(claim.support for claim in answer.claims), strict=True))
+    checkable = bool(answer.evidence)
+    return SubjectCandidates(
+        uncertainty=tuple(uncertainty(subject, rows) for subject in answer.subjects),
+        within_reach=tuple(
+            checkable and any(answer.claims[claim].boundary for claim in subject.claims)
+            for subject in answer.subjects
+        ),
+        costs=tuple(len(claims) for claims in sent),
+        claims=len(answer.claims),
+    )
+
+
+async def conclude(
+    question: Question,
+    drafted: Answer,
+    choices: Sequence[Choice],
+    use: Instruments,
+    settings: MethodSettings,
+) -> Answer:
+    """Verdicts on what was chosen, what they leave of each subject, and the final answers.
+
+    The last choice makes ``final``, completed where ``complete`` asks for it; completed, it stands
+    beside itself without what the completion adds, among the baselines. Else as ``paper.conclude``.
+    """
+    if drafted.failure is not None:
+        return drafted
+    lines = lines_of(drafted, choices)
+    if settings.complete:
+        last = lines[-1]
+        about = last.about.model_copy(update={"method": "reconciled_complete"})
+        lines = [*(lines if settings.baselines else lines[:-1]), Line(about, last.choice)]
+    work = Work(question, use, drafted)
+    with work.ending():
+        await write_lines(work, lines, settings, write)
+    return work.answer
+
+
+async def write(
+    question: str, answer: Answer, line: Line, settings: MethodSettings, ask: Asker
+) -> FinalText:
+    """The final answer of one line; the paper's as the paper writes them. Raises ModelError."""
+    about, choice = line.about, line.choice
+    if about.method == "simulrag":
+        return await paper.write(question, answer, line, settings, ask)
+    statements = statements_of(answer, choice)
+    context = answer.retrieval.context if answer.retrieval is not None else ""
+    if about.method == "reconciled_complete" and context:
+        said = [statement.text for statement in statements]
+        found = await uncovered_claims(question, context, said, ask)
+        statements += tuple(Statement(text=text, standing="simulated") for text in found)
+    text = await write_reconciled(question, statements, ask)
+    kept = tuple(sorted(item.claim for item in statements if item.claim is not None))
+    return about.model_copy(update={"text": text, "kept": kept, "statements": statements})

@@ -1,0 +1,339 @@
+"""What the recipes share: one question on its way, and the steps that it goes through.
+
+A step notes what it found in the question's answer. A typed error of the model or the simulator
+ends the question and is noted as its failure, with the step's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from simulators.base import SimulatorError
+from simulrag.errors import ModelError
+from simulrag.method.answering import closed_book_answers
+from simulrag.method.baselines import FinalWay, baseline_ways, final_texts, first_sample_way
+from simulrag.method.boundary import assess_boundaries, verbalized_confidences
+from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
+from simulrag.method.concurrency import both, together
+from simulrag.method.confidence import claim_confidence
+from simulrag.method.decomposition import decompose
+from simulrag.method.entailment import support_matrix
+from simulrag.method.joint import merge_jointly
+from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.retrieval import retrieve
+from simulrag.method.settings import MethodSettings
+from simulrag.method.simulation import Simulations
+from simulrag.method.verification import verify_claims
+from simulrag.models.base import Asker
+from simulrag.models.counting import Counted
+from simulrag.records import (
+    CENTRALITIES,
+    DECIDED,
+    Answer,
+    Choice,
+    Claim,
+    Failure,
+    FinalText,
+    Question,
+    Subject,
+    Verdict,
+)
+
+Rows = Sequence[Sequence[bool]]
+"""``rows[answer][claim]``: whether the answer supports the claim."""
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """The model that is asked and the simulator that is run, with the seed of its runs."""
+
+    ask: Asker
+    simulations: Simulations
+    seed: int = 0
+
+
+class StepFailed(Exception):  # noqa: N818 caught where the question's failure is noted
+    """Ends a question."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+class Work:
+    """One question on its way: its answer so far, and an asker that counts what it uses."""
+
+    def __init__(self, question: Question, use: Instruments, answer: Answer | None = None) -> None:
+        self.text = question.text
+        self.use = use
+        self.answer = answer or Answer(question_id=question.question_id, domain=question.domain)
+        self.ask = Counted(use.ask, self.answer.usage)
+
+    @property
+    def context(self) -> str:
+        """The simulator's text, empty where there is none."""
+        return self.answer.retrieval.context if self.answer.retrieval is not None else ""
+
+    def note(self, **changes: object) -> None:
+        """Replace fields of the answer."""
+        self.answer = self.answer.model_copy(update=changes)
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Around all steps: note the failure that ended them, and what was used."""
+        try:
+            yield
+        except StepFailed as error:
+            self.note(failure=error.failure)
+        self.note(usage=dict(sorted(self.ask.usage.items())))
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """A typed error in here is the question's failure at this step."""
+    try:
+        yield
+    except (ModelError, SimulatorError) as error:
+        raise StepFailed(Failure(step=name, reason=str(error))) from None
+
+
+async def retrieve_evidence(work: Work, settings: MethodSettings) -> None:
+    """Step 1: the model plans tool calls, the simulator runs."""
+    with step("retrieve"):
+        retrieval = await retrieve(
+            work.text,
+            work.ask,
+            work.use.simulations,
+            max_attempts=settings.max_attempts,
+            seed=work.use.seed,
+        )
+    work.note(retrieval=retrieval, simulator_runs=len(retrieval.evidence))
+    if retrieval.status == "failed":
+        raise StepFailed(Failure(step="retrieve", reason="; ".join(retrieval.problems)))
+
+
+async def sample(work: Work, settings: MethodSettings) -> list[tuple[str, ...]]:
+    """Steps 2 and 3: m answers without the simulator, and the atomic claims of each."""
+    with step("answer"):
+        texts = await closed_book_answers(work.text, work.ask, settings.samples)
+    work.note(closed_book=texts)
+    with step("decompose"):
+        sets = await together(
+            decompose(work.text, text, work.ask, limit=settings.max_claims) for text in texts
+        )
+    work.note(answer_claims=tuple(sets))
+    return sets
+
+
+@dataclass(frozen=True)
+class Merged:
+    """One claim set of all. ``support`` and ``subjects``: where merging told them too."""
+
+    claims: Sequence[MergedClaim]
+    support: Rows | None = None
+    subjects: tuple[Subject, ...] | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The claims' texts."""
+        return [claim.text for claim in self.claims]
+
+
+async def merge(work: Work, sets: Sequence[tuple[str, ...]], settings: MethodSettings) -> Merged:
+    """Step 4: the claim sets as one."""
+    with step("merge"):
+        if settings.merging == "joint":
+            joint = await merge_jointly(work.text, sets, work.ask)
+            return Merged(joint.claims, joint.support, joint.subjects)
+        return Merged(await merge_claims(tuple(sets), work.ask, settings.merging))
+
+
+async def support(work: Work, merged: Merged) -> Rows:
+    """Step 5: which answer supports which claim."""
+    if merged.support is not None:
+        return merged.support
+    with step("score"):
+        return await support_matrix(work.answer.closed_book, tuple(merged.claims), work.ask)
+
+
+async def boundary(work: Work, merged: Merged, settings: MethodSettings) -> list[bool]:
+    """Step 7: which claims the simulator could check; none where it has no tool."""
+    simulator = work.use.simulations.simulator
+    if not simulator.tools:
+        return [False] * len(merged.claims)
+    with step("assess"):
+        return await assess_boundaries(
+            work.text,
+            merged.texts,
+            simulator.handbook(),
+            work.ask,
+            claims_per_call=settings.claims_per_call.boundary,
+        )
+
+
+async def stated(work: Work, merged: Merged, settings: MethodSettings) -> list[float]:
+    """The confidence that the model states, for a baseline; nothing where it is not asked."""
+    if not settings.verbalized:
+        return []
+    with step("verbalize"):
+        return await verbalized_confidences(
+            work.text,
+            merged.texts,
+            work.ask,
+            claims_per_call=settings.claims_per_call.verbalized,
+        )
+
+
+def scored(
+    merged: Merged,
+    rows: Rows,
+    inside: Sequence[bool],
+    said: Sequence[float],
+    further: dict[str, list[float]] | None = None,
+) -> tuple[Claim, ...]:
+    """Step 6: the claims with their confidence by each centrality, and by ``further`` scores."""
+    support_lists = [list(row) for row in rows]
+    scores: dict[str, list[float]] = {
+        name: claim_confidence(support_lists, name) for name in CENTRALITIES
+    }
+    scores |= further or {}
+    return tuple(
+        Claim(
+            text=claim.text,
+            sources=claim.sources,
+            support=tuple(row[at] for row in rows),
+            confidence={name: round(score[at], 12) for name, score in scores.items()},
+            verbalized=said[at] if said else None,
+            boundary=inside[at],
+        )
+        for at, claim in enumerate(merged.claims)
+    )
+
+
+async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
+    """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence."""
+    if not work.context:
+        return
+    claims = list(work.answer.claims)
+    with step("verify"):
+        verdicts = await _verdicts(work, [claims[i].text for i in indices], settings)
+    for i, verdict in zip(indices, verdicts, strict=True):
+        claims[i] = claims[i].model_copy(update={"verdict": verdict})
+    work.note(claims=tuple(claims))
+
+
+async def _verdicts(work: Work, texts: Sequence[str], settings: MethodSettings) -> list[Verdict]:
+    """By reading, by arithmetic, or by both at once."""
+    size, tools = settings.claims_per_call.verify, work.use.simulations.simulator.tools
+
+    def by_reading() -> Awaitable[list[Verdict]]:
+        return verify_claims(work.text, texts, work.context, work.ask, claims_per_call=size)
+
+    def by_arithmetic(rule: Rule) -> Awaitable[list[Verdict]]:
+        return check_claims(
+            work.text,
+            texts,
+            work.answer.evidence,
+            tools,
+            work.ask,
+            by=rule,
+            claims_per_call=size,
+        )
+
+    if settings.verify_by == "both":
+        if not has_readable_outputs(work.answer.evidence, tools):
+            return await by_reading()
+        read, compared = await both(by_reading(), by_arithmetic("point"))
+        return [with_value(one, other) for one, other in zip(read, compared, strict=True)]
+    if settings.verify_by == "model":
+        return await by_reading()
+    return await by_arithmetic(settings.verify_by)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One final answer that is to be written: what is known of it, and the choice behind it."""
+
+    about: FinalText
+    choice: Choice
+
+
+Write = Callable[[str, Answer, Line, MethodSettings, Asker], Awaitable[FinalText]]
+"""Writes one line of a verified answer: question, answer, line, settings, asker."""
+
+
+def lines_of(answer: Answer, choices: Sequence[Choice]) -> list[Line]:
+    """A line a choice."""
+    return [
+        Line(
+            FinalText(
+                method=choice.method,
+                samples=len(answer.closed_book),
+                budget_percent=choice.budget_percent,
+                kappa=choice.kappa,
+                selected=choice.selected,
+            ),
+            choice,
+        )
+        for choice in choices
+    ]
+
+
+async def write_lines(
+    work: Work, lines: Sequence[Line], settings: MethodSettings, write: Write
+) -> None:
+    """Steps 9 and 10: verdicts on what was chosen, and the final texts; the last is the answer.
+
+    Where only what is selected is verified, this is where it is.
+    """
+    if settings.verify == "selected":
+        await verify(work, sorted({i for one in lines for i in one.choice.selected}), settings)
+    beside = _beside(work, lines, settings, write)
+    _, others = await both(_synthesise(work, lines[-1], settings, write), beside)
+    work.note(baselines=others)
+
+
+async def _synthesise(work: Work, line: Line, settings: MethodSettings, write: Write) -> None:
+    """The answer itself."""
+    with step("synthesise"):
+        final = await write(work.text, work.answer, line, settings, work.ask)
+    verdicts = (work.answer.claims[i].verdict for i in final.selected)
+    work.note(
+        method=final.method,
+        budget_percent=final.budget_percent,
+        selected=final.selected,
+        kept=final.kept,
+        kappa=final.kappa,
+        statements=final.statements,
+        final=final.text,
+        verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
+    )
+
+
+async def _beside(
+    work: Work, lines: Sequence[Line], settings: MethodSettings, write: Write
+) -> tuple[FinalText, ...]:
+    """The lines before the last and, where asked for, answers of one sample and other methods.
+
+    Their calls are counted in each text, not in the answer's own usage.
+    """
+    answer, ways = work.answer, list[FinalWay]()
+    if settings.baselines:
+        ways += baseline_ways(work.text, answer, settings)
+        published = [line for line in lines if line.about.method == "simulrag"]
+        kappa = max((line.choice.kappa for line in published), default=0.0)
+        ways += [
+            way
+            for line in reversed(published)
+            if line.choice.kappa == kappa  # at m = 1 it drops nothing
+            for way in first_sample_way(work.text, answer, line.choice)
+        ]
+    for line in lines[-2::-1]:
+
+        async def written(own: Asker, line: Line = line) -> FinalText:
+            return await write(work.text, answer, line, settings, own)
+
+        ways.append(FinalWay(line.about, written))
+    return await final_texts(ways, work.use.ask)
