@@ -45,7 +45,7 @@ def test_a_stage_of_dvc_is_one_flow_run_with_its_steps(finished: Path, tmp_path:
         done = run(project, sys.executable, "-m", "dvc", "repro", "--force", "-s", "answer@urban")
         assert "Prefect" not in done.stderr
         (flow_run,) = ask(project, "flow_runs/filter")
-        assert (flow_run["name"], flow_run["state_type"]) == ("answer-urban-15q", "COMPLETED")
+        assert (flow_run["name"], flow_run["state_type"]) == ("answer-urban", "COMPLETED")
         names: set[str] = set()
         deadline = time.monotonic() + 30
         while len(names) < 2 and time.monotonic() < deadline:
@@ -74,7 +74,7 @@ def test_a_run_is_recorded_in_postgres(finished: Path, tmp_path: Path) -> None:
         finally:
             simulrag(project, "ui", "--stop")
     assert "Prefect" not in done.stderr
-    assert runs == [["benchmark-urban-15q", "COMPLETED"]]
+    assert runs == [["benchmark-urban", "COMPLETED"]]
     assert kinds == [["table"]]
     written = [path for path in (project / ".prefect").rglob("*") if path.is_file()]
     assert not [path for path in written if path.suffix == ".db"]
