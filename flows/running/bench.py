@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import BudgetSpent, CallsPending, InputError
 from simulrag.method.simulation import Simulations
+from simulrag.models.batched import Batched
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import PendingCalls
@@ -102,7 +104,7 @@ async def open_bench(
             timeout_s=operations.call_timeout_s,
             retries=operations.retries,
             budget=budget,
-            pending=pending,
+            wrap=None if pending is None else partial(Batched, pending),
         )
         try:
             simulations = None

@@ -1,33 +1,21 @@
-"""The one way to a model: the call's key, validation, one repair, counting."""
+"""The one way to a model: prompts, the call cache, validation, one repair, counting."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AsyncExitStack
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import JsonValue
 
 from simulrag.calls import CallCache, CallResult
-from simulrag.errors import (
-    CacheError,
-    InputError,
-    ModelError,
-    ModelTimeout,
-    ModelUnavailable,
-    NotStored,
-    ReplyInvalid,
-)
+from simulrag.errors import CacheError, NotStored, ReplyInvalid
 from simulrag.models.base import Completion, Message, ProviderReply, Request
-from simulrag.models.counting import longest_prompt
+from simulrag.models.live import Live, Replies, add_usage
 from simulrag.models.logprobs import read_response, response_of
 from simulrag.models.misses import WAYS_ON, explain_miss
-from simulrag.models.outage import Outage
-from simulrag.models.parsing import InvalidReply, reply_schema, valid_reply
-from simulrag.models.pending import BATCH, PendingCalls, Target
+from simulrag.models.parsing import InvalidReply, valid_reply
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
@@ -35,7 +23,7 @@ from simulrag.records import Usage
 from simulrag.task import Task
 
 if TYPE_CHECKING:
-    from simulrag.models.budget import Bill, Budget
+    from simulrag.models.budget import Budget
 
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
@@ -60,10 +48,10 @@ class Gateway:
     asked the provider for, replies that could not be used included. ``seconds`` sums by task how
     long those completions took when this machine made them, the wait for a free slot and repeated
     attempts included; calls that came from an export count none. ``budget`` None: calls cost
-    nothing. ``pending``: replies that came by a batch, and in mode deferred the list that calls go
-    to. With ``settings.replay`` no call is made at all. One gateway belongs to one event loop.
+    nothing. ``wrap`` puts around the provider what may answer its calls, or keep them. With
+    ``settings.replay`` no call is made at all. One gateway belongs to one event loop.
 
-    Raises InputError for settings that override a task that has no prompt.
+    Raises InputError for settings that override a task that has no prompt, and what Live raises.
     """
 
     def __init__(
@@ -77,34 +65,34 @@ class Gateway:
         timeout_s: float = 120.0,
         retries: int = 5,
         budget: Budget | None = None,
-        pending: PendingCalls | None = None,
+        wrap: Callable[[Live], Replies] | None = None,
     ) -> None:
         prompts.require(settings.tasks)
-        if budget is not None and provider.identity is not None:
-            raise InputError(
-                f"provider '{provider.name}' costs money and has an identity: its calls would be "
-                "stored under that and not under the model's name, which has the price; a provider "
-                "may have one of the two"
-            )
         self.settings = settings
         self.usage: dict[str, Usage] = {}
-        self.paid: dict[str, Usage] = {}
         self.seconds: defaultdict[str, float] = defaultdict(float)
-        self._failures: Counter[str] = Counter()
-        self._provider = provider
-        provider.timeout_s, provider.retries = timeout_s, retries
         self._cache = cache
         self._prompts = prompts
-        self._places = asyncio.Semaphore(min(concurrency, provider.concurrency or concurrency))
-        self._outage = Outage()
+        self._live = Live(
+            provider,
+            settings,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            retries=retries,
+            budget=budget,
+        )
+        self._replies = self._live if wrap is None else wrap(self._live)
         self._explained: set[str] = set()
-        self._budget = budget
-        self._pending = pending
 
     @property
     def failures(self) -> dict[str, int]:
         """Attempts that were unavailable, throttled or late, by kind."""
-        return dict(sorted((self._failures + self._provider.failures).items()))
+        return dict(sorted(self._live.failures.items()))
+
+    @property
+    def paid(self) -> dict[str, Usage]:
+        """What this process asked the provider for, by task."""
+        return self._live.paid
 
     async def ask(
         self,
@@ -136,23 +124,18 @@ class Gateway:
         stored, under the key of the first request, with the usage of both attempts.
 
         Raises ModelError (ReplyInvalid after two invalid replies, else the provider's),
-        ProviderDown where nobody is answered any more, CallsPending where the call waits for a
-        batch, NotStored where calls are only replayed, and CacheError where a stored reply no
-        longer validates: the schema is part of the key, so the row was altered or ``check`` has
+        ProviderDown where nobody is answered any more, NotStored where calls are only replayed,
+        what ``wrap`` adds (CallsPending for a call that waits), and CacheError where a stored reply
+        no longer validates: the schema is part of the key, so the row was altered or ``check`` has
         become stricter; mode ``refresh`` calls again.
         """
         key = self.key(request)
-        from_batch: list[dict[str, JsonValue]] = []
-
-        async def call() -> CallResult:
-            return await self._call(request, from_batch)
-
+        made = None if self.settings.replay else partial(self._call, request)
         try:
-            made = None if self.settings.replay else call
             answer = await self._cache.get_or_call("model", key, made, task=request.task)
         except NotStored:
             raise self.missed(request.task, key) from None
-        self._forget(from_batch)
+        self._replies.forget(request)
         stored = answer.call
         try:
             said, first_tokens = read_response(request, stored.response)
@@ -163,7 +146,7 @@ class Gateway:
                 f"({error}); run in mode 'refresh' to call again"
             ) from None
         usage = Usage.model_validate(stored.usage)
-        _count(self.usage, request.task, usage)
+        add_usage(self.usage, request.task, usage)
         self.seconds[request.task] += stored.latency_s
         return Completion(
             text=text,
@@ -175,25 +158,8 @@ class Gateway:
         )
 
     def key(self, request: Request) -> dict[str, JsonValue]:
-        """Everything that can change the reply: what the call's key is the hash of.
-
-        A provider's ``identity`` stands for the model where its name may mean anything, as a path
-        does. Sampling fields that are None and the interface's defaults are left out, so that a
-        field added later keeps old keys.
-        """
-        return {
-            "provider": self.settings.provider,
-            "endpoint": self.settings.endpoint,
-            "model": self._provider.identity or self.settings.model,
-            "messages": [
-                {"role": message.role, "content": message.content} for message in request.messages
-            ],
-            **self.settings.chosen_wire(),
-            "sampling": request.sampling.model_dump(mode="json", exclude_none=True),
-            "schema": None if request.schema is None else reply_schema(request.schema),
-            "sample_index": request.sample_index,
-            **({} if request.measure is None else {"measure": request.measure}),
-        }
+        """What the call's key is the hash of, see ``Live.key``."""
+        return self._live.key(request)
 
     @property
     def counts(self) -> Counts:
@@ -204,131 +170,43 @@ class Gateway:
         """Add what the gateway of another process counted."""
         for mine, other in ((self.usage, counts.usage), (self.paid, counts.paid)):
             for task, used in other.items():
-                _count(mine, task, used)
+                add_usage(mine, task, used)
         for task, took in counts.seconds.items():
             self.seconds[task] += took
-        self._failures.update(counts.failures)
+        self._live.failed.update(counts.failures)
 
     async def close(self) -> None:
         """Free the provider's connections. The cache is its owner's to close."""
-        await self._provider.close()
+        await self._live.close()
 
-    async def _call(self, request: Request, from_batch: list[dict[str, JsonValue]]) -> CallResult:
-        """At most two replies, the second to what is wrong with the first.
-
-        Replies of a batch are noted when the call is over: a call that ends before its reply could
-        be mended leaves them on the list of pending calls, to be used by the next.
-        """
+    async def _call(self, request: Request) -> CallResult:
+        """At most two replies, the second to what is wrong with the first."""
         messages = request.messages
         replies: list[ProviderReply] = []
         problems: list[str] = []
         for _ in range(_ATTEMPTS):
-            reply = self._arrived(request, messages, from_batch)
-            replies.append(reply or await self._asked(request, messages))
+            reply = await self._replies.reply(request, messages)
+            replies.append(reply)
             try:
-                text, _parsed = valid_reply(request, replies[-1].text)
+                text, _parsed = valid_reply(request, reply.text)
             except InvalidReply as error:
                 problems.append(str(error))
-                messages = self._repair(request.messages, replies[-1].text, problems[-1])
+                messages = self._repair(request.messages, reply.text, problems[-1])
                 continue
-            self._note_arrived(replies)
+            self._replies.bill(request)
             services = {reply.service for reply in replies}
             return CallResult(
-                response=response_of(request, text, replies[-1].first_tokens),
+                response=response_of(request, text, reply.first_tokens),
                 usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
-                model_version=replies[-1].model_version,
+                model_version=reply.model_version,
                 service=services.pop() if len(services) == 1 else "",
             )
-        self._note_arrived(replies)
-        self._forget(from_batch)
+        self._replies.bill(request)
+        self._replies.forget(request)
         raise ReplyInvalid(
-            f"'{request.task}' got two replies that cannot be used from {self._named()}: first "
+            f"'{request.task}' got two replies that cannot be used from {self._live.named}: first "
             f"{problems[0]}; then {problems[1]}"
         )
-
-    def _arrived(
-        self,
-        request: Request,
-        messages: tuple[Message, ...],
-        from_batch: list[dict[str, JsonValue]],
-    ) -> ProviderReply | None:
-        """The reply that a batch brought, noted in ``from_batch``; None: ask the provider."""
-        if self._pending is None or request.measure is not None:  # no batch measures
-            return None
-        sent = self.key(replace(request, messages=messages))
-        chosen = self.settings.model_dump(include=set(Target.model_fields))
-        try:
-            reply = self._pending.reply(request.task, Target.model_validate(chosen), sent)
-        except ModelError as error:  # a failure, which is off the list from now on
-            if self._budget is not None and error.usage is not None:
-                self._budget.note(error.usage, BATCH)
-            raise
-        if reply is not None:
-            from_batch.append(sent)
-        return reply
-
-    def _note_arrived(self, replies: list[ProviderReply]) -> None:
-        """Others than a batch's were billed when they were made."""
-        if self._budget is not None:
-            for reply in replies:
-                if reply.service:
-                    self._budget.note(reply.usage, reply.service)
-
-    def _forget(self, from_batch: list[dict[str, JsonValue]]) -> None:
-        if self._pending is not None and from_batch:
-            self._pending.forget(from_batch)
-
-    async def _asked(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
-        """The provider's reply, waited for in turn. Raises ModelError and ProviderDown."""
-        async with self._places:
-            self._outage.check()
-            before = self._outage.answered
-            try:
-                reply = await self._billed(request, messages)
-            except (ModelUnavailable, ModelTimeout) as error:
-                raise self._outage.give_up(error, before) from None
-            except ModelError:
-                self._outage.was_answered()
-                raise
-            self._outage.was_answered()
-            return reply
-
-    async def _billed(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
-        """The provider's reply, within the budget; what a failure was billed is counted too."""
-        schema = None if request.schema is None else reply_schema(request.schema)
-        async with AsyncExitStack() as stack:
-            bill: Bill | None = None
-            if self._budget is not None:
-                longest = longest_prompt(messages, schema)
-                room = self._budget.call(longest, request.sampling.max_output_tokens)
-                bill = await stack.enter_async_context(room)
-
-            def count(used: Usage, service: str = "") -> None:
-                _count(self.paid, request.task, used)
-                if bill is not None:
-                    bill.add(used, service)
-
-            try:
-                async with asyncio.timeout(self._provider.deadline_s):
-                    if request.measure is not None:
-                        reply = await self._provider.measure(request.measure, messages)
-                    else:
-                        reply = await self._provider.call(
-                            messages, schema, request.sampling, request.sample_index
-                        )
-            except TimeoutError:
-                self._failures["timeout"] += 1
-                raise ModelTimeout(
-                    f"'{request.task}': no reply from {self._named()} within "
-                    f"{self._provider.deadline_s:g} s; run again to go on from here"
-                ) from None
-            except ModelError as error:
-                if error.usage is not None:
-                    count(error.usage)
-                raise error.retold(f"'{request.task}': {error}") from None
-            used = reply.usage.model_copy(update={"calls": 1})
-            count(used, reply.service)
-            return replace(reply, usage=used)
 
     def _repair(
         self, messages: tuple[Message, ...], bad_reply: str, problem: str
@@ -348,13 +226,6 @@ class Gateway:
             self._explained.add(task)
             why = explain_miss(self._cache.place, key)
         return NotStored(
-            f"the call '{task}' of {self._named()} is not stored and calls are only replayed. "
+            f"the call '{task}' of {self._live.named} is not stored and calls are only replayed. "
             f"{why} {WAYS_ON}"
         )
-
-    def _named(self) -> str:
-        return f"{self.settings.provider}:{self.settings.model}"
-
-
-def _count(usage: dict[str, Usage], task: str, used: Usage) -> None:
-    usage[task] = usage.get(task, Usage()) + used

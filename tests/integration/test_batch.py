@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from simulrag.models.batch.rounds import (
     submit,
 )
 from simulrag.models.batch.spending import BatchBudget
+from simulrag.models.batched import Batched
 from simulrag.models.budget import Account
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import Batch, PendingCalls, PendingStore
@@ -78,7 +80,8 @@ class Stage:
             collect = self.mode == "deferred"
             pending = PendingCalls(self.folder, stage="test", collect=collect)
             provider = make_provider(self.settings)
-            gate = Gateway(provider, self.settings, cache, Prompts(PROMPTS), pending=pending)
+            wrap = partial(Batched, pending)
+            gate = Gateway(provider, self.settings, cache, Prompts(PROMPTS), wrap=wrap)
             asked = (gate.ask(VERBALIZED, question="Q", claim=c) for c in claims)
             found = await asyncio.gather(*asked, return_exceptions=True)
             pending.sweep()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
 from simulrag.method.boundary import VERBALIZED
 from simulrag.models.batch.rounds import read_files
+from simulrag.models.batched import Batched
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import BatchReply, PendingCall, PendingCalls, PendingStore
@@ -58,7 +60,7 @@ def opened(folder: Path, url: str, mode: Mode) -> Iterator[Gateway]:
             Prompts(PROMPTS),
             retries=0,
             budget=budget,
-            pending=pending,
+            wrap=None if pending is None else partial(Batched, pending),
         )
         if pending is not None:
             pending.close()

@@ -1,0 +1,169 @@
+"""A provider's replies, asked for now: in turn, in time, within the budget, and counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import JsonValue
+
+from simulrag.errors import InputError, ModelError, ModelTimeout, ModelUnavailable
+from simulrag.models.base import Message, ProviderReply, Request
+from simulrag.models.counting import longest_prompt
+from simulrag.models.outage import Outage
+from simulrag.models.parsing import reply_schema
+from simulrag.models.providers.base import Provider
+from simulrag.models.settings import ModelSettings
+from simulrag.records import Usage
+
+if TYPE_CHECKING:
+    from simulrag.models.budget import Bill, Budget
+
+
+class Replies(Protocol):
+    """Where the gateway has its replies from: the provider now, or something around it."""
+
+    async def reply(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        """The reply to ``messages``: those of the request, or the repair of a reply to them."""
+        ...
+
+    def bill(self, request: Request) -> None:
+        """Count the replies to a request that is over: the next thing is that it is stored."""
+
+    def forget(self, request: Request) -> None:
+        """The replies to a request are stored, or of no use; nobody needs them again."""
+
+
+class Live:
+    """One provider as the gateway asks it; see there for the parameters.
+
+    ``paid``: what was asked for by task; ``failed``: failures that the provider did not count.
+
+    Raises InputError for a provider that costs money and has an identity.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        settings: ModelSettings,
+        *,
+        concurrency: int,
+        timeout_s: float,
+        retries: int,
+        budget: Budget | None,
+    ) -> None:
+        if budget is not None and provider.identity is not None:
+            raise InputError(
+                f"provider '{provider.name}' costs money and has an identity: its calls would be "
+                "stored under that and not under the model's name, which has the price; a provider "
+                "may have one of the two"
+            )
+        provider.timeout_s, provider.retries = timeout_s, retries
+        self.settings = settings
+        self.budget = budget
+        self.paid: dict[str, Usage] = {}
+        self.failed: Counter[str] = Counter()
+        self._provider = provider
+        self._places = asyncio.Semaphore(min(concurrency, provider.concurrency or concurrency))
+        self._outage = Outage()
+
+    @property
+    def failures(self) -> Counter[str]:
+        """Attempts that failed, by kind."""
+        return self.failed + self._provider.failures
+
+    @property
+    def named(self) -> str:
+        """The model as messages name it."""
+        return f"{self.settings.provider}:{self.settings.model}"
+
+    def key(self, request: Request) -> dict[str, JsonValue]:
+        """Everything that can change the reply: what the call's key is the hash of.
+
+        A provider's ``identity`` stands for the model where its name may mean anything, as a path
+        does. Sampling fields that are None and the interface's defaults are left out, so that a
+        field added later keeps old keys.
+        """
+        return {
+            "provider": self.settings.provider,
+            "endpoint": self.settings.endpoint,
+            "model": self._provider.identity or self.settings.model,
+            "messages": [
+                {"role": message.role, "content": message.content} for message in request.messages
+            ],
+            **self.settings.chosen_wire(),
+            "sampling": request.sampling.model_dump(mode="json", exclude_none=True),
+            "schema": None if request.schema is None else reply_schema(request.schema),
+            "sample_index": request.sample_index,
+            **({} if request.measure is None else {"measure": request.measure}),
+        }
+
+    async def reply(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        """The provider's reply, waited for in turn. Raises ModelError and ProviderDown."""
+        async with self._places:
+            self._outage.check()
+            before = self._outage.answered
+            try:
+                reply = await self._billed(request, messages)
+            except (ModelUnavailable, ModelTimeout) as error:
+                raise self._outage.give_up(error, before) from None
+            except ModelError:
+                self._outage.was_answered()
+                raise
+            self._outage.was_answered()
+            return reply
+
+    def bill(self, request: Request) -> None:
+        """Nothing: replies are billed when they are made."""
+
+    def forget(self, request: Request) -> None:
+        """Nothing is kept."""
+
+    async def close(self) -> None:
+        """Free the provider's connections."""
+        await self._provider.close()
+
+    async def _billed(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
+        """The provider's reply, within the budget; what a failure was billed is counted too."""
+        schema = None if request.schema is None else reply_schema(request.schema)
+        async with AsyncExitStack() as stack:
+            bill: Bill | None = None
+            if self.budget is not None:
+                longest = longest_prompt(messages, schema)
+                room = self.budget.call(longest, request.sampling.max_output_tokens)
+                bill = await stack.enter_async_context(room)
+
+            def count(used: Usage, service: str = "") -> None:
+                add_usage(self.paid, request.task, used)
+                if bill is not None:
+                    bill.add(used, service)
+
+            try:
+                async with asyncio.timeout(self._provider.deadline_s):
+                    if request.measure is not None:
+                        reply = await self._provider.measure(request.measure, messages)
+                    else:
+                        reply = await self._provider.call(
+                            messages, schema, request.sampling, request.sample_index
+                        )
+            except TimeoutError:
+                self.failed["timeout"] += 1
+                raise ModelTimeout(
+                    f"'{request.task}': no reply from {self.named} within "
+                    f"{self._provider.deadline_s:g} s; run again to go on from here"
+                ) from None
+            except ModelError as error:
+                if error.usage is not None:
+                    count(error.usage)
+                raise error.retold(f"'{request.task}': {error}") from None
+            used = reply.usage.model_copy(update={"calls": 1})
+            count(used, reply.service)
+            return replace(reply, usage=used)
+
+
+def add_usage(usage: dict[str, Usage], task: str, used: Usage) -> None:
+    """Add to what a task took."""
+    usage[task] = usage.get(task, Usage()) + used

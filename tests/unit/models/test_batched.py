@@ -1,0 +1,126 @@
+"""The replies of batches around a provider: what is asked, billed and kept on the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from simulrag.calls import CallCache
+from simulrag.errors import CallsPending, ModelUnavailable, NotOffered
+from simulrag.models.base import Message, Request
+from simulrag.models.batched import Batched
+from simulrag.models.budget import Account, Budget
+from simulrag.models.gateway import Gateway
+from simulrag.models.pending import BatchReply, PendingCalls, PendingStore
+from simulrag.models.prices import PriceTable
+from simulrag.models.prompts import packaged_prompts
+from simulrag.models.settings import BudgetLimits
+from simulrag.records import Usage
+from simulrag.testing import ScriptedModel
+from simulrag.testing.scripted import SETTINGS
+
+BY_BATCH = Usage(input_tokens=1000, output_tokens=100)
+
+
+class Judged:
+    """Accepts one text only."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+
+    def __call__(self, text: object) -> None:
+        if text != self.wanted:
+            raise ValueError(f"not {self.wanted}")
+
+
+ASKED = Request("final", (Message(role="user", content="Q"),), check=Judged("good"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def cache(place: Path) -> Iterator[CallCache]:
+    with CallCache(place, stage="test") as opened:
+        yield opened
+
+
+def gateway(
+    provider: ScriptedModel, cache: CallCache, pending: PendingCalls, limits: BudgetLimits
+) -> Gateway:
+    budget = Budget(limits, account(cache), SETTINGS.full_name, max_output=100)
+    wrap = partial(Batched, pending)
+    return Gateway(provider, SETTINGS, cache, packaged_prompts(), budget=budget, wrap=wrap)
+
+
+def account(cache: CallCache) -> Account:
+    return Account(cache.ledger(), PriceTable(batch_share=0.5, models=()))
+
+
+def tokens(cache: CallCache) -> int:
+    spent = account(cache)
+    spent.update()
+    return spent.spent.tokens
+
+
+def answer(place: Path, text: str) -> None:
+    """What a batch brought to the one call that waits."""
+    with closing(PendingStore(place)) as store:
+        (call,) = (call for call in store.calls() if call.reply is None)
+        store.put(call.model_copy(update={"reply": BatchReply(text=text, usage=BY_BATCH)}))
+
+
+def listed(place: Path) -> int:
+    with closing(PendingStore(place)) as store:
+        return len(list(store.calls()))
+
+
+async def test_a_call_waits_without_a_budget_and_its_reply_is_billed_once(
+    place: Path, cache: CallCache
+) -> None:
+    provider = ScriptedModel()
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(provider, cache, pending, BudgetLimits())
+        with pytest.raises(CallsPending):
+            await gate.complete(ASKED)
+        answer(place, "bad")
+        for _ in range(2):  # the repair waits, and the reply before it stays on the list
+            with pytest.raises(CallsPending):
+                await gate.complete(ASKED)
+        assert (listed(place), tokens(cache)) == (2, 0)
+        answer(place, "good")
+        assert [(await gate.complete(ASKED)).cached for _ in range(2)] == [False, True]
+    assert (listed(place), tokens(cache)) == (0, 2200)
+    assert (gate.usage["final"].calls, gate.paid, provider.sent) == (4, {}, [])
+
+
+async def test_a_repair_that_is_asked_for_now_is_billed_beside_the_batchs_reply(
+    place: Path, cache: CallCache
+) -> None:
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
+        with pytest.raises(CallsPending):
+            await gate.complete(ASKED)
+    answer(place, "bad")
+    with closing(PendingCalls(place, stage="test", collect=False)) as pending:
+        provider = ScriptedModel(ModelUnavailable("no"), "good")
+        gate = gateway(provider, cache, pending, BudgetLimits(tokens=100_000))
+        with pytest.raises(ModelUnavailable):
+            await gate.complete(ASKED)
+        assert (listed(place), tokens(cache)) == (1, 0)
+        assert (await gate.complete(ASKED)).text == "good"
+    assert (listed(place), tokens(cache)) == (0, 1100 + 12)
+
+
+async def test_what_is_measured_never_waits(place: Path, cache: CallCache) -> None:
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits(tokens=100_000))
+        with pytest.raises(NotOffered):
+            await gate.complete(Request("final", ASKED.messages, measure="likelihood"))
+    assert listed(place) == 0
