@@ -15,6 +15,7 @@ from zlib import crc32
 SET_UP = "What is simulated is the world of the handbook."
 _TOOL = re.compile(r"^### (\w+)$", re.M)
 _ROW = re.compile(r"^\| (\w+) \| (number|integer) \| .*\|$", re.M)
+_REQUIRED = "| required |"
 _LIMITS = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?) to (-?[\d.]+(?:e[+-]?\d+)?)")
 _CALL = re.compile(r"\bA run of (\w+) has ([^?]*?)\. ")
 _ARGUMENT = re.compile(r"(\w+) at (-?[\d.]*\d)")
@@ -93,7 +94,9 @@ def own_verdict(claim: OwnClaim, evidence: str) -> dict[str, Any]:
 def _template(tool: str, arguments: str, outputs: str) -> dict[str, Any] | None:
     rows = [(row[1], row[2], row[0]) for row in _ROW.finditer(arguments)]
     ranged = [(*row, limits) for row in rows if (limits := _LIMITS.search(row[2]))]
-    varied = [row for row in ranged if "| required |" in row[2]] or ranged[:1]
+    varied = [row for row in ranged if _REQUIRED in row[2]] or ranged[:1]
+    if arguments.count(_REQUIRED) > sum(_REQUIRED in row[2] for row in varied):
+        return None  # it needs words, lists, or numbers of no range
     asked = [row[1] for row in _ROW.finditer(outputs)][:2]
     if not varied or not asked:
         return None

@@ -15,7 +15,7 @@ from flows.files import read_records, read_table
 from flows.project import Project
 from simulrag.metrics.table import read_table as read_metrics
 from simulrag.metrics.table import select
-from simulrag.records import Answer, Label, Question
+from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
 from simulrag.testing.traffic import traffic
 from tests.integration.projects import copy_project, simulrag
@@ -65,7 +65,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
         assert answer.failure is None
         assert answer.verified
         assert answer.evidence == question.evidence
-        settled = [one for one in answer.claims if one.verdict and one.verdict.status != "error"]
+        settled = [one for one in answer.claims if one.verdict and one.verdict.status in DECIDED]
         days = str(question.evidence[0].outputs["days_until_empty"])
         assert any(days in one.updated_text for one in settled)
         assert days in answer.final
