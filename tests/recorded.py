@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,15 +39,19 @@ STAGES = ("benchmark", "answer", "label")
 
 
 class Recorded(StoredCalls):
-    """The recorded calls; of a simulator's the fingerprint, which follows its code, is left out."""
+    """Recorded calls; of a simulator's the fingerprint, which follows its code, is left out.
 
-    def __init__(self, place: Path) -> None:
+    ``files``: the exports, None for those of ``data/recorded``.
+    """
+
+    def __init__(self, place: Path, files: Sequence[Path] | None = None) -> None:
         super().__init__(place, stage="recorded", mode="replay")
         self.runs: dict[str, str] = {}
-        for file in recorded_files():
+        files = recorded_files() if files is None else files
+        for file in files:
             assert self.import_calls(file).refused == ()
         self.rows = {
-            key: (kind, request, response) for key, kind, request, response in recorded_calls()
+            key: (kind, request, response) for key, kind, request, response in exported_calls(files)
         }
         self.runs = {
             _run(request): key
@@ -170,7 +174,12 @@ def recorded_files() -> list[Path]:
 
 def recorded_calls() -> Iterator[tuple[str, str, dict[str, Any], Any]]:
     """Key, kind, request and response of every recorded call."""
-    for file in recorded_files():
+    return exported_calls(recorded_files())
+
+
+def exported_calls(files: Iterable[Path]) -> Iterator[tuple[str, str, dict[str, Any], Any]]:
+    """Key, kind, request and response of every call of some exports."""
+    for file in files:
         for row in pl.read_parquet(file).iter_rows(named=True):
             request, response = json.loads(row["request"]), json.loads(row["response"])
             yield row["key"], row["kind"], request, response

@@ -19,6 +19,8 @@ from simulrag.models.base import Message
 
 SEPARATOR = "=== user\n"
 _SUFFIX = ".md.j2"
+_GONE = ("first", "second", "common")
+"""The sets of version 0.2.0, which no folder of this version holds."""
 _CLOSING = re.compile(r"</([a-z_]+)>")
 
 
@@ -31,10 +33,7 @@ class Prompts:
 
     def __init__(self, folder: Path, overrides: str | None = None) -> None:
         if overrides is not None and not (folder / overrides).is_dir():
-            raise InputError(
-                f"params.yaml: prompts: there is no folder {folder / overrides}; make it and copy "
-                f"what you want to change from {folder} into it, or set prompts: null"
-            )
+            raise InputError(_no_folder(folder, overrides))
         self._places = (folder,) if overrides is None else (folder / overrides, folder)
 
     def tasks(self) -> list[str]:
@@ -104,6 +103,21 @@ class Prompts:
         return re.compile(
             rf"(?<=<)/(?=\s*(?:{names})(?![a-z0-9_-]))|(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE
         )
+
+
+def _no_folder(folder: Path, overrides: str) -> str:
+    """What is missing, and the ways on, in one line."""
+    missing = f"params.yaml: prompts: there is no folder {folder / overrides}"
+    if overrides in _GONE:
+        return (
+            f"{missing}: the sets {', '.join(_GONE)} are gone; copy your old prompts/common, and "
+            f"prompts/{overrides} over it, to {folder / overrides} to go on with stored calls, "
+            "or set prompts: null"
+        )
+    return (
+        f"{missing}; make it and copy what you want to change from {folder} into it, or set "
+        "prompts: null"
+    )
 
 
 def packaged_prompts() -> Prompts:

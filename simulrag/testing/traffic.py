@@ -3,7 +3,8 @@
 A test double's replies, not answers: they follow each task's schema and fit one another (claims of
 one question recur in its other answers, some are out of the simulator's reach, some are wrong and
 are mended by the evidence), so that whole pipelines run on them at a real model's volume, from the
-templates of a benchmark to its labels.
+templates of a benchmark to its labels. Of the urban simulator it knows the texts (``urban_texts``),
+of any other what its handbook shows (``handbook_texts``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,17 @@ from zlib import crc32
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Message
 from simulrag.testing.forms_texts import FORMS, entailed
+from simulrag.testing.handbook_texts import (
+    SET_UP as OWN_SET_UP,
+)
+from simulrag.testing.handbook_texts import (
+    own_answer,
+    own_calls,
+    own_claim,
+    own_question,
+    own_templates,
+    own_verdict,
+)
 from simulrag.testing.sections import bullets, numbered, section
 from simulrag.testing.urban_texts import (
     INSIDE,
@@ -107,13 +119,18 @@ def _prose(said: list[Message], sample: int) -> str:
         return " ".join(_verdict(text, evidence)["updated_claim"] or text for text in sentences)
     if evidence is not None and (found := changes(evidence)):
         return " ".join(_states(subject, abs(change)) for subject, change in found.items())
-    asked = _part(said, "question")
+    return " ".join(_from_memory(_part(said, "question"), sample))
+
+
+def _from_memory(asked: str, sample: int) -> list[str]:
+    """The claims of a closed-book answer; to an own simulator's question one is out of reach."""
+    if claims := own_answer(asked, sample):
+        return [*claims, _claim(crc32(asked.encode()) % 6000, len(INSIDE), 0)]
     match = _SCHEME.search(asked)
     scheme = int(match[1]) if match else crc32(asked.encode()) % 6000
     own = CLAIMS_AN_ANSWER - RECUR[sample % len(RECUR)]
     claims = [_claim(scheme, k, sample) for k in range(own)]
-    claims += [_claim(scheme, (sample + 3 * k) % CLAIMS_AN_ANSWER, 0) for k in range(9 - own)]
-    return " ".join(claims)
+    return claims + [_claim(scheme, (sample + 3 * k) % CLAIMS_AN_ANSWER, 0) for k in range(9 - own)]
 
 
 def _from_statements(text: str) -> str:
@@ -140,7 +157,9 @@ def _states(subject: str, percent: float) -> str:
 
 
 def _subject(text: str) -> str | None:
-    return next((subject for subject in SUBJECTS if subject in text), None)
+    known = next((subject for subject in SUBJECTS if subject in text), None)
+    own = own_claim(text) if known is None else None
+    return own.about if own else known
 
 
 def _templates(said: list[Message]) -> Any:
@@ -165,11 +184,19 @@ def _reference_claims(said: list[Message]) -> Any:
 
 
 def _set_up_templates(said: list[Message]) -> Any:
+    if not (known := _templates(said)["templates"]):
+        own = own_templates(_part(said, "handbook"))
+        return {"templates": [{**one, "set_up": OWN_SET_UP, "beyond": []} for one in own]}
     more = {"set_up": SET_UP, "beyond": [BEYOND]}
-    return {"templates": [{**one, **more} for one in _templates(said)["templates"]]}
+    return {"templates": [{**one, **more} for one in known]}
 
 
 def _set_up_question(said: list[Message]) -> Any:
+    if (set_up := _part(said, "set_up")) == OWN_SET_UP:
+        asks = json.loads(_part(said, "asks"))
+        asked, reference = own_question(_part(said, "situation"), asks, _part(said, "asked"))
+        own = {"question": f"{set_up} {asked}", "reference_answer": reference}
+        return {**own, "open_points": []}
     written = _question(said)
     asked = (
         f"{_part(said, 'set_up')} {written['question']} {' '.join(bullets(_part(said, 'beyond')))}"
@@ -178,7 +205,8 @@ def _set_up_question(said: list[Message]) -> Any:
 
 
 def _tool_calls(said: list[Message]) -> Any:
-    return {"calls": tool_calls(_part(said, "question"), _part(said, "handbook"))}
+    asked = _part(said, "question")
+    return {"calls": own_calls(asked) or tool_calls(asked, _part(said, "handbook"))}
 
 
 def _route(said: list[Message]) -> Any:
@@ -289,7 +317,7 @@ def _read_claims(said: list[Message]) -> Any:
 
     def read(claim: str) -> Any:
         subject, stated = _subject(claim), _DECIMAL.search(claim)
-        output = INSIDE.get(subject or "", ("", ""))[1]
+        _, output = INSIDE.get(subject or "", ("", (subject or "").replace(" ", "_")))
         known = output in listed
         return {
             "kind": _kind(claim),
@@ -297,7 +325,7 @@ def _read_claims(said: list[Message]) -> Any:
             "run": 1 if known else None,
             "against": None,
             "value": f"about {stated[0]}" if stated else None,
-            "unit": "percent" if stated else None,
+            "unit": "percent" if stated and subject in SUBJECTS else None,
             "direction": None,
             "class_word": None,
         }
@@ -317,11 +345,13 @@ def _entailment(said: list[Message]) -> Any:
 
 
 def _inside(claim: str) -> Any:
-    return {"tool_confidence": int(_subject(claim) in INSIDE)}
+    return {"tool_confidence": int(_subject(claim) in INSIDE or own_claim(claim) is not None)}
 
 
 def _verdict(claim: str, evidence: str) -> Any:
     """Right where its numbers stand in the evidence, or near; mended where the evidence differs."""
+    if (own := own_claim(claim)) is not None and own.about not in SUBJECTS:
+        return own_verdict(own, evidence)
     subject, stated = _subject(claim), _DECIMAL.findall(claim)
     verdict = {"is_included": subject in INSIDE, "should_update": False, "updated_claim": ""}
     if subject not in INSIDE or all(number in evidence for number in stated):

@@ -1,7 +1,6 @@
 """What the test double reads and writes of the urban simulator: its texts, templates, references.
 
-No model's work: the structure of our own text templates, read by their labels. For other
-simulators the double asks no benchmark questions.
+No model's work: the structure of our own text templates, read by their labels.
 """
 
 from __future__ import annotations

@@ -1,0 +1,80 @@
+"""A project of version 0.2.0 under today's code: its prompts, its stored calls and its outs.
+
+``old/`` holds what such a project has: its params.yaml with the settings written out whose defaults
+changed since, its templates in one folder, a domain's calls of the first recorded run, and the
+outs of two questions of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flows.cli.app import app
+from flows.cli.errors import ended
+from flows.files import read_records, read_table
+from flows.params import load_params
+from flows.plan.rehearse import rehearse
+from flows.project import Project
+from flows.running.runner import execute
+from flows.stages import stage_of
+from simulrag.metrics.table import read_table as read_metrics
+from simulrag.records import Answer, FinalClaims, Label, Question
+from tests.integration.projects import ROOT, copy_project
+from tests.recorded import Recorded
+
+OLD = Path(__file__).with_name("old")
+
+
+def test_with_its_templates_and_its_settings_it_pays_no_call_again(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    shutil.copytree(ROOT / "prompts", root / "prompts")
+    shutil.copytree(OLD / "prompts/first", root / "prompts/first")
+    shutil.copy(OLD / "params.yaml", root)
+    project = Project(root)
+    params = load_params(project.params)
+    with Recorded(tmp_path / "calls", [OLD / "calls-urban.parquet"]) as cache:
+        found = asyncio.run(rehearse(project, params, cache, "urban"))
+        used = set(cache.used)
+    missing = {stage: gate.missing for stage, gate in found.gates.items() if gate.missing}
+    assert missing == {}
+    assert len(found.complete) == found.labelled == len(found.questions) == 15
+    recorded = {key for key, (kind, *_) in cache.rows.items() if kind == "model"}
+    assert recorded <= used, "every recorded call is asked for, by its very key"
+    assert {answer.method for _, answer in found.complete} == {"simulrag"}
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_a_set_that_is_gone_is_refused_in_one_line_with_the_ways_on(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(copy_project(tmp_path / "project", prompts=name))
+    assert ended(lambda: app(("stage", "benchmark", "--domain", "urban"))) == 2
+    said = capsys.readouterr().err.splitlines()
+    (line,) = (one for one in said if one != "benchmark-urban")
+    assert "the sets first, second, common are gone" in line
+    assert f"copy your old prompts/common, and prompts/{name} over it, to " in line
+    assert line.endswith("or set prompts: null")
+
+
+def test_its_answers_and_labels_are_read_and_measured_as_they_lie(tmp_path: Path) -> None:
+    changes = {"domains": ["climate"], "answer.method": "paper", "label.subjects": False}
+    project = Project(copy_project(tmp_path / "project", **changes))
+    shutil.copytree(OLD / "outs", project.root / "data", dirs_exist_ok=True)
+    place = project.results
+    assert len(read_records(place.benchmark("climate"), Question)) == 2
+    answers = read_records(place.answers("climate"), Answer)
+    assert len(answers) == 2
+    assert all(answer.final and answer.verified and answer.claims for answer in answers)
+    assert len(read_records(place.final_claims("climate"), FinalClaims)) > len(answers)
+    assert {one.label for one in read_table(place.labels("climate"), Label)} >= {"true", "false"}
+    for stage in ("simulators", "metrics"):
+        execute(stage_of(stage), project, None if stage == "simulators" else "climate")
+    measured = read_metrics(place.metrics / "climate.csv")
+    assert {"claims", "answers"} <= set(measured["family"])

@@ -1,0 +1,80 @@
+"""The reservoir of docs/bring-your-own-simulator.md through all stages, as its owner runs them.
+
+A package with an entry point in a folder of PYTHONPATH, params.yaml, and a model on 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from flows.files import read_records, read_table
+from flows.project import Project
+from simulrag.metrics.table import read_table as read_metrics
+from simulrag.metrics.table import select
+from simulrag.records import DECIDED, Answer, Label, Question
+from simulrag.testing import LoopbackServer
+from simulrag.testing.traffic import traffic
+from tests.integration.projects import copy_project, simulrag
+from tests.unit.simulators import reservoir
+
+QUESTIONS = 4
+
+
+@pytest.mark.slow
+def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    reservoir.install(packages, monkeypatch, reservoir.source())
+    with LoopbackServer(traffic()) as server:
+        model = {"provider": "openai", "model": "double", "base_url": server.url}
+        changes = {
+            "domains": ["reservoir"],
+            "simulators": {"reservoir": {"name": "reservoir", "settings": {"volume_m3": 3e6}}},
+            "benchmark.questions": QUESTIONS,
+            "benchmark.templates": 1,
+            **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
+        }
+        project = copy_project(tmp_path / "project", **changes)
+        path = os.pathsep.join(map(str, (project, packages)))
+        simulrag(project, "stage", "simulators", check=True, PYTHONPATH=path)
+        for stage in ("benchmark", "answer", "label", "metrics"):
+            of = ("stage", stage, "--domain", "reservoir")
+            simulrag(project, *of, check=True, PYTHONPATH=path)
+        simulrag(project, "stage", "report", check=True, PYTHONPATH=path)
+        there = json.loads(Project(project).results.simulator("reservoir").read_text())
+        assert there["domain"] == "reservoir"
+
+    place = Project(project).results
+    questions = read_records(place.benchmark("reservoir"), Question)
+    assert len(questions) == QUESTIONS
+    for question in questions:
+        (run,) = question.evidence
+        inflow = run.call.arguments["inflow_m3_per_day"]
+        assert isinstance(inflow, float)
+        assert f"inflow_m3_per_day at {inflow:.0f}" in question.text
+        # 3e6 m3, of the settings in params.yaml, and the page's demand of 5e4 m3 a day.
+        assert run.outputs == {"days_until_empty": round(3e6 / (5e4 - inflow), 1)}
+    answers = read_records(place.answers("reservoir"), Answer)
+    for question, answer in zip(questions, answers, strict=True):
+        assert answer.failure is None
+        assert answer.verified
+        assert answer.evidence == question.evidence
+        settled = [one for one in answer.claims if one.verdict and one.verdict.status in DECIDED]
+        days = str(question.evidence[0].outputs["days_until_empty"])
+        assert any(days in one.updated_text for one in settled)
+        assert days in answer.final
+    labels = read_table(place.labels("reservoir"), Label)
+    assert {"true", "false"} <= {one.label for one in labels}
+    table = read_metrics(place.metrics_table("reservoir"))
+    final = select(table, family="answers", metric="factuality", undecided="excluded")
+    methods = set(final["method"])
+    assert {"SimulRAG reconciled, completed", "Input-layer RAG", "Closed book"} <= methods
+    report = place.report.read_text()
+    assert "reservoir" in report
+    assert "SimulRAG reconciled, completed" in report
