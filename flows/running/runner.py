@@ -62,11 +62,6 @@ class At:
         """``answer-urban``."""
         return self.stage.named(self.item)
 
-    @property
-    def own(self) -> bool:
-        """Whether this is the pipeline's own run, not one over files given by hand."""
-        return self.place == self.project.results
-
     def chosen(self) -> tuple[Chosen, int]:
         """The item's simulator and the seed of its runs."""
         choice = self.params.chosen(self.item, self.project.root)

@@ -122,7 +122,7 @@ def _table(
             *("Domain", "Recipe", "Calls", "Tokens", "In turn", "Sent", "True claims"),
             *("Share true", "Asked", "Contra."),
         ),
-        rows=tuple((domain, recipe.name, *_cells(recipe)) for domain, recipe in shown),
+        rows=tuple((domain, recipe.name, *_cells(recipe, every)) for domain, recipe in shown),
         headers=2,
         strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
         notes=(
@@ -136,21 +136,26 @@ def _table(
     )
 
 
-def _cells(recipe: Recipe) -> tuple[str, ...]:
+def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:
+    """Its numbers; with ``every`` also the intervals that the first table has no room for."""
     tokens = [
         recipe.value(name + end)
         for end in (("", ESTIMATED)[_estimated(recipe)],)
         for name in ("input_tokens", "output_tokens")
     ]
+    counts = [
+        interval(recipe.found.get(name), places=1) if every else _plain(recipe.value(name), 1)
+        for name in ("claims_sent", "contradictions")
+    ]
     return (
         _plain(recipe.value("calls"), 0),
         _tokens(tokens, "~" if _estimated(recipe) else ""),
         _plain(recipe.value("chain"), 0),
-        _plain(recipe.value("claims_sent"), 1),
+        *counts[:1],
         interval(recipe.found.get("informativeness"), places=1),
         interval(recipe.found.get("factuality"), places=2),
         interval(recipe.found.get("completeness"), places=2),
-        _plain(recipe.value("contradictions"), 1),
+        *counts[1:],
     )
 
 
