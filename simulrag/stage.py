@@ -7,7 +7,7 @@ over this list. In paths and sections ``{item}`` stands for the domain or source
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,6 +29,14 @@ class Outcome:
     done: int
     total: int
     hints: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: str, counted: str, failures: Sequence[str | None]) -> Outcome:
+        """Of what was made one by one; an entry each: why it failed, None where it did not."""
+        reasons = sorted({reason for reason in failures if reason})
+        total = len(failures)
+        done = sum(not reason for reason in failures)
+        return cls(table, {counted: (done, total)}, done, total, tuple(reasons[:2]))
 
 
 @dataclass(frozen=True)

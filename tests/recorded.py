@@ -46,7 +46,6 @@ class Recorded(StoredCalls):
 
     def __init__(self, place: Path, files: Sequence[Path] | None = None) -> None:
         super().__init__(place, stage="recorded", mode="replay")
-        self.runs: dict[str, str] = {}
         files = recorded_files() if files is None else files
         for file in files:
             assert self.import_calls(file).refused == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
@@ -20,7 +20,7 @@ ASKING = ("simulrag/models", "simulrag/calls", "simulrag/task.py")
 """What a stage that asks a model rests on, further to what it declares."""
 
 
-def dvc_yaml(stages: Iterable[Stage]) -> str:
+def dvc_yaml(stages: Sequence[Stage]) -> str:
     """The file's text."""
     text = StringIO()
     yaml = YAML()

@@ -69,11 +69,17 @@ class At:
 
     @asynccontextmanager
     async def asking(
-        self, simulator: Chosen | None = None, seed: int = 0, *, loaded: Simulator | None = None
+        self,
+        simulator: Chosen | None = None,
+        seed: int = 0,
+        *,
+        loaded: Simulator | None = None,
+        here: bool = False,
     ) -> AsyncIterator[Bench]:
         """The stage's model, and its simulator where one is named: by its name, or ``loaded``.
 
-        A simulator that is loaded goes to no worker, so chunks then stay in this process.
+        ``here``: chunks stay in this process, and no cluster is opened. So they do with a simulator
+        that is loaded, since it goes to no worker.
         """
         from flows.running.bench import open_bench
         from flows.running.cluster import BenchPlace, workers
@@ -83,7 +89,8 @@ class At:
         if role is None:
             raise LookupError(f"stage {self.stage.name} declares no model to ask")
         used = load(*simulator) if simulator is not None else loaded
-        params = self.params if loaded is None else self.params.with_operations(runner="threads")
+        stays = here or loaded is not None
+        params = self.params.with_operations(runner="threads") if stays else self.params
         bench_at = open_bench(
             self.project,
             params,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,21 +22,23 @@ GROUP = "simulrag.stages"
 
 
 @cache
+def _plugged() -> dict[str, EntryPoint]:
+    """Stages of other packages: looking for them reads the metadata of all that are installed."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+@cache
 def stage_names() -> tuple[str, ...]:
     """The names of all stages, without importing them."""
     own = [module.name for module in pkgutil.iter_modules(__path__)]
-    plugged = [point.name for point in entry_points(group=GROUP)]
-    between = sorted({*own, *plugged} - {*ORDER, *_LAST})
+    between = sorted({*own, *_plugged()} - {*ORDER, *_LAST})
     return (*ORDER, *between, *_LAST)
 
 
 def stage_of(name: str) -> Stage:
     """A stage by its name; only its module is imported."""
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            found: Stage = point.load()
-            return found
-    stage: Stage = import_module(f"{__name__}.{name}").STAGE
+    point = _plugged().get(name)
+    stage: Stage = import_module(f"{__name__}.{name}").STAGE if point is None else point.load()
     return stage
 
 

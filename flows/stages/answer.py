@@ -38,15 +38,8 @@ async def make(at: At) -> Outcome:
         rows = zip(questions, drafts, choose(drafts, settings), strict=True)
         answers = await at.over("conclude", rows, partial(_conclude, settings=settings), bench)
         write_records(at.place.answers(at.item), answers)
-    failed = [(one.question_id, one.failure) for one in answers if one.failure is not None]
-    done = len(answers) - len(failed)
-    return Outcome(
-        table=stage_table(at.item, answers),
-        counts={"questions answered": (done, len(answers))},
-        done=done,
-        total=len(answers),
-        hints=tuple(sorted({failure.reason for _, failure in failed})[:2]),
-    )
+    failures = [one.failure.reason if one.failure is not None else None for one in answers]
+    return Outcome.of(stage_table(at.item, answers), "questions answered", failures)
 
 
 async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> Answer:

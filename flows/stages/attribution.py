@@ -38,15 +38,8 @@ async def make(at: At) -> Outcome:
     async with at.asking(*at.chosen()) as bench:
         found = await at.over("attribution", asked, partial(work, params=at.params), bench)
         write_records(at.place.attribution(at.item), found)
-    failures = [one.failure for one in found if one.failure]
-    done = len(found) - len(failures)
-    return Outcome(
-        table=stage_table(at.item, found),
-        counts={"questions": (done, len(found))},
-        done=done,
-        total=len(found),
-        hints=tuple(sorted(set(failures))[:2]),
-    )
+    failures = [one.failure for one in found]
+    return Outcome.of(stage_table(at.item, found), "questions", failures)
 
 
 async def work(bench: Bench, asked: Asked, params: Params) -> Attribution:

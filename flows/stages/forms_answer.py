@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
@@ -39,21 +38,14 @@ async def make(at: At) -> Outcome:
         )
     asked = tasks(questions, simulators)
     at.tracker.expect(len(asked))
-    async with at.asking() as bench:
+    async with at.asking(here=True) as bench:
         workers = at.params.operations.simulator_workers
         runs = {name: Simulations(one, bench.cache, workers) for name, one in simulators.items()}
         answer = partial(work, params=at.params, source=at.item, runs=runs)
-        found = await at.over("answer", asked, answer, replace(bench, workers=None))
+        found = await at.over("answer", asked, answer, bench)
         write_records(at.place.forms_answers(at.item), found)
-    failures = [one.failure for one in found if one.failure]
-    done = len(found) - len(failures)
-    return Outcome(
-        table=stage_table(at.item, found),
-        counts={"questions answered": (done, len(found))},
-        done=done,
-        total=len(found),
-        hints=tuple(sorted(set(failures))[:2]),
-    )
+    failures = [one.failure for one in found]
+    return Outcome.of(stage_table(at.item, found), "questions answered", failures)
 
 
 def tasks(questions: list[Formed], simulators: Mapping[Condition, Simulator]) -> list[Task]:

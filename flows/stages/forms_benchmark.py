@@ -26,7 +26,7 @@ async def make(at: At) -> Outcome:
     Writes them, what was refused, and a summary.
     """
     simulator, wanted = simulator_of(at.project, at.params, at.item), at.params.forms.questions
-    async with at.asking(loaded=simulator) as bench:
+    async with at.asking(loaded=simulator, here=True) as bench:
 
         async def generated() -> list[Made]:
             return await made_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from flows.files import read_records, write_records
@@ -39,9 +38,9 @@ async def make(at: At) -> Outcome:
     judged = {i: pair for i, pair in enumerate(pairs) if to_judge(pair)}
     encoder = _encoder(at.params)
     at.tracker.expect(len(judged))
-    async with at.asking() as bench:
+    async with at.asking(here=True) as bench:
         ask = partial(work, params=at.params)
-        found = await at.over("judge", judged.values(), ask, replace(bench, workers=None))
+        found = await at.over("judge", judged.values(), ask, bench)
     scores = scored(pairs, dict(zip(judged, found, strict=True)), encoder)
     rows = table(at.item, scores, at.params)
     write_records(place.forms_scores(at.item), scores)

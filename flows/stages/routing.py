@@ -30,15 +30,8 @@ async def make(at: At) -> Outcome:
         at.tracker.expect(len(asked))
         found = await at.over("routing", asked, partial(_work, sources=sources), bench)
         write_records(at.place.routing(at.item), found)
-    failures = [one.failure for one in found if one.failure]
-    done = len(found) - len(failures)
-    return Outcome(
-        table=stage_table(at.item, found),
-        counts={"questions": (done, len(found))},
-        done=done,
-        total=len(found),
-        hints=tuple(sorted(set(failures))[:2]),
-    )
+    failures = [one.failure for one in found]
+    return Outcome.of(stage_table(at.item, found), "questions", failures)
 
 
 async def _work(bench: Bench, asked: Routed, sources: Mapping[str, Simulator]) -> Routed:

@@ -80,15 +80,8 @@ async def make(at: At) -> Outcome:
         write_records(place.score(item), found)
     rows = list(score_rows(found, params.metrics, item))
     write_table(place.score_table(item), rows)
-    failures = [one.reasons["answer"] for one in found if "answer" in one.reasons]
-    done = len(found) - len(failures)
-    return Outcome(
-        table=markdown(score_table(item, rows)),
-        counts={"answers scored": (done, len(found))},
-        done=done,
-        total=len(found),
-        hints=tuple(sorted(set(failures))[:2]),
-    )
+    failures = [one.reasons.get("answer") for one in found]
+    return Outcome.of(markdown(score_table(item, rows)), "answers scored", failures)
 
 
 def read_pairs(answers: Path, benchmark: Path) -> list[Pair]:

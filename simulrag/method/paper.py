@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulrag.method.baselines import first_sample, first_sample_selection
-from simulrag.method.concurrency import both, together
+from simulrag.method.concurrency import both
 from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
@@ -18,14 +18,13 @@ from simulrag.method.steps import (
     Line,
     Work,
     boundary,
+    drafted,
     lines_of,
     merge,
-    retrieve_evidence,
     sample,
     scored,
     stated,
     support,
-    verify,
     write_lines,
 )
 from simulrag.method.synthesis import synthesize
@@ -42,12 +41,7 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     A failure of the model or the simulator is the answer's ``failure``. Raises CallsPending where
     calls wait for a batch, after all that needs no reply of theirs was asked.
     """
-    work = Work(question, use)
-    with work.ending():
-        await together([retrieve_evidence(work, settings), _claims(work, settings)])
-        if settings.verify == "all":
-            await verify(work, range(len(work.answer.claims)), settings)
-    return work.answer
+    return await drafted(Work(question, use), settings, _claims)
 
 
 async def _claims(work: Work, settings: MethodSettings) -> None:
@@ -102,7 +96,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
 
 async def conclude(
     question: Question,
-    drafted: Answer,
+    begun: Answer,
     choices: Sequence[Choice],
     use: Instruments,
     settings: MethodSettings,
@@ -113,11 +107,11 @@ async def conclude(
     compare with are in ``baselines``. A draft that failed stays as it is. Raises CallsPending as
     ``draft`` does.
     """
-    if drafted.failure is not None:
-        return drafted
-    work = Work(question, use, drafted)
+    if begun.failure is not None:
+        return begun
+    work = Work(question, use, begun)
     with work.ending():
-        await write_lines(work, lines_of(drafted, choices), settings, write)
+        await write_lines(work, lines_of(begun, choices), settings, write)
     return work.answer
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulrag.method import paper
-from simulrag.method.concurrency import both, together
+from simulrag.method.concurrency import both
 from simulrag.method.reconciliation import one_voice, uncertainty, vote_confidence
 from simulrag.method.selection import (
     SubjectCandidates,
@@ -26,15 +26,14 @@ from simulrag.method.steps import (
     Merged,
     Work,
     boundary,
+    drafted,
     lines_of,
     merge,
-    retrieve_evidence,
     sample,
     scored,
     stated,
     step,
     support,
-    verify,
     write_lines,
 )
 from simulrag.method.subjects import find_subjects
@@ -47,12 +46,7 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
 
     Failures and what waits as in ``paper.draft``.
     """
-    work = Work(question, use)
-    with work.ending():
-        await together([retrieve_evidence(work, settings), _claims(work, settings)])
-        if settings.verify == "all":
-            await verify(work, range(len(work.answer.claims)), settings)
-    return work.answer
+    return await drafted(Work(question, use), settings, _claims)
 
 
 async def _claims(work: Work, settings: MethodSettings) -> None:
@@ -136,7 +130,7 @@ def _topics(answer: Answer, sent: Sequence[tuple[int, ...]]) -> SubjectCandidate
 
 async def conclude(
     question: Question,
-    drafted: Answer,
+    begun: Answer,
     choices: Sequence[Choice],
     use: Instruments,
     settings: MethodSettings,
@@ -146,14 +140,14 @@ async def conclude(
     The last choice makes ``final``, completed where ``complete`` asks for it; completed, it stands
     beside itself without what the completion adds, among the baselines. Else as ``paper.conclude``.
     """
-    if drafted.failure is not None:
-        return drafted
-    lines = lines_of(drafted, choices)
+    if begun.failure is not None:
+        return begun
+    lines = lines_of(begun, choices)
     if settings.complete:
         last = lines[-1]
         about = last.about.model_copy(update={"method": "reconciled_complete"})
         lines = [*(lines if settings.baselines else lines[:-1]), Line(about, last.choice)]
-    work = Work(question, use, drafted)
+    work = Work(question, use, begun)
     with work.ending():
         await write_lines(work, lines, settings, write)
     return work.answer

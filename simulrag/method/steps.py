@@ -99,6 +99,19 @@ def step(name: str) -> Iterator[None]:
         raise StepFailed(Failure(step=name, reason=str(error))) from None
 
 
+async def drafted(
+    work: Work,
+    settings: MethodSettings,
+    claims: Callable[[Work, MethodSettings], Awaitable[None]],
+) -> Answer:
+    """Evidence and a recipe's ``claims`` at once, and with ``verify: all`` the verdicts."""
+    with work.ending():
+        await together([retrieve_evidence(work, settings), claims(work, settings)])
+        if settings.verify == "all":
+            await verify(work, range(len(work.answer.claims)), settings)
+    return work.answer
+
+
 async def retrieve_evidence(work: Work, settings: MethodSettings) -> None:
     """Step 1: the model plans tool calls, the simulator runs."""
     with step("retrieve"):
