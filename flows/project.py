@@ -118,9 +118,10 @@ def out(path: Callable[[Results, str], Path]) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """A project's own files, and its results."""
+    """A project's own files, and its results: in ``data`` unless ``made`` says where."""
 
     root: Path
+    made: Path | None = None
 
     @property
     def params(self) -> Path:
@@ -150,7 +151,7 @@ class Project:
 
     @property
     def results(self) -> Results:
-        return Results(self.root / "data")
+        return Results(self.made or self.root / "data")
 
 
 def find_project(start: Path | None = None) -> Project:

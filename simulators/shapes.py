@@ -160,6 +160,11 @@ def described(shape: Shape) -> list[Described]:
     ]
 
 
+def schema_of(shape: Shape) -> Mapping[str, Any]:
+    """The JSON schema of all of them."""
+    return shape.schema if isinstance(shape, JsonShape) else shape.model_json_schema()
+
+
 def names_of(shape: Shape) -> list[str]:
     """The names of the arguments or outputs."""
     return list(shape.properties if isinstance(shape, JsonShape) else shape.model_fields)

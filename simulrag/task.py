@@ -2,7 +2,7 @@
 
 A step makes its task and asks with it; the prompt is the file of the task's name::
 
-    MERGE = Task("merge", ClaimPairs, tokens=(1320, 20))
+    MERGE = Task("merge", ClaimPairs, tokens=20)
 
     completion = await ask.ask(MERGE, existing=existing, new=new)
 
@@ -12,14 +12,17 @@ A step makes its task and asks with it; the prompt is the file of the task's nam
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 from pydantic import BaseModel
+
+from simulrag.stand_in import Prompted, filled, numbered, prose
 
 _ROOMS = ("simulrag.method", "simulrag.questions", "simulrag.judging")
 _TASKS: dict[str, Task] = {}
@@ -31,22 +34,31 @@ class Task:
 
     ``name``: of its prompt, of its usage, and of its settings in params.yaml. ``reply``: what the
     reply must look like, None for prose. ``step``: the task that it does for several claims at
-    once, by default itself. ``handbook``: its prompt shows a simulator's handbook. ``tokens``: of
-    a prompt without that and of a reply, where a call of the step speaks of one claim; a plan
-    assumes them where nothing is stored.
+    once, by default itself. ``tokens``: of a reply, where a call of the step speaks of one claim; a
+    plan assumes them where nothing is stored. ``stand_in``: a reply for a plan to go on with, where
+    what the step checks does not follow from the schema.
     """
 
     name: str
     reply: type[BaseModel] | None = None
     step: str = ""
-    handbook: bool = False
-    tokens: tuple[int, int] = (500, 200)
+    tokens: int = 200
+    stand_in: Callable[[Prompted], object] | None = None
 
     def __post_init__(self) -> None:
         if self.name in _TASKS:
             raise ValueError(f"there is a task '{self.name}' already")
         object.__setattr__(self, "step", self.step or self.name)
         _TASKS[self.name] = self
+
+    def without_model(self, prompted: Prompted) -> str:
+        """A reply in the place of one that nobody made: its stand-in, else by the schema alone."""
+        if self.reply is None:
+            return prose(prompted, self.tokens)
+        if self.stand_in is not None:
+            return json.dumps(self.stand_in(prompted))
+        schema = self.reply.model_json_schema()
+        return json.dumps(filled(schema, prompted.seed, partial(numbered, prompted)))
 
     def replying(self, reply: type[BaseModel] | None) -> Task:
         """The same task, asked for a reply of another shape."""

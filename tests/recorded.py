@@ -10,7 +10,6 @@ import asyncio
 import json
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,22 +19,13 @@ import pytest
 from pydantic import JsonValue
 
 from flows.params import Params, load_params
-from flows.plan.rehearse import Rehearsal, Rehearsed, StoredCalls, StoredRuns, rehearse
-from flows.project import Project
-from flows.running.bench import located
-from flows.stages.forms_answer import evidence_of, seed_of, tasks
-from flows.stages.forms_benchmark import made_of, simulator_of
-from flows.stages.forms_metrics import judging
-from simulators.library.builder import build_corpus
+from flows.plan.rehearse import Rehearsal, StoredCalls, rehearse
+from flows.project import Project, Results
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
-from simulrag.errors import CacheError, CallsPending
-from simulrag.judging.entailment import judge
-from simulrag.models.prompts import Prompts
-from simulrag.questions.forms.answering import answer_question
+from simulrag.errors import CacheError
 
 ROOT = Path(__file__).resolve().parents[1]
 GIVEN = ("params.yaml", "data/recorded", "data/documents", "data/published", "data/routing")
-STAGES = ("benchmark", "answer", "label")
 
 
 class Recorded(StoredCalls):
@@ -81,15 +71,16 @@ class Recorded(StoredCalls):
 
 @dataclass(frozen=True)
 class Replayed:
-    """What the stages' own code made of ``data/recorded``, by domain, from an empty cache.
+    """What the stages' own code made of ``data/recorded``, from an empty cache.
 
-    ``forms``: by stage and source, what questions by form asked for.
+    ``gates``: by stage and domain or source (``answer-urban``) what each model was asked; ``used``:
+    the keys of the calls that were used; ``results``: the outs; ``place``: the call cache.
     """
 
     params: Params
-    domains: dict[str, Rehearsed]
-    forms: dict[str, Rehearsal]
+    gates: dict[str, Rehearsal]
     used: dict[str, str]
+    results: Results
     place: Path
 
 
@@ -97,73 +88,33 @@ class Replayed:
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
     """All that is recorded, replayed."""
     root = tmp_path_factory.mktemp("recorded")
-    project = given_project(root)
-    params = load_params(project.params)
-    with Recorded(root / "calls") as cache:
-        domains = {
-            domain: asyncio.run(rehearse(project, params, cache, domain))
-            for domain in params.domains
-        }
-        forms: dict[str, Rehearsal] = {}
-        for source in params.forms.sources:
-            forms |= asyncio.run(_forms(project, params, cache, source))
-        return Replayed(params, domains, forms, dict(cache.used), root / "calls")
+    return replay(given_project(root / "project"), root)
+
+
+def replay(
+    project: Project, root: Path, files: Sequence[Path] | None = None, **changes: object
+) -> Replayed:
+    """The stages of a project over recorded calls; ``changes`` are of its parameters."""
+    params = load_params(project.params).model_copy(update=changes)
+    gates: dict[str, Rehearsal] = {}
+
+    async def rehearsed() -> None:
+        async for at in rehearse(project, params, cache, root / "made"):
+            gates.update((at.name, gate) for gate in at.gates)
+
+    with Recorded(root / "calls", files) as cache:
+        asyncio.run(rehearsed())
+        return Replayed(params, gates, dict(cache.used), Results(root / "made"), root / "calls")
 
 
 def given_project(root: Path) -> Project:
     """A folder with copies of the prompts and links to the rest of what is replayed."""
+    root.mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "prompts", root / "prompts")
     for name in GIVEN:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).symlink_to(ROOT / name)
     return Project(root)
-
-
-async def _forms(
-    project: Project, params: Params, cache: Recorded, source: str
-) -> dict[str, Rehearsal]:
-    """The three stages of questions by form, by name."""
-    prompts, judged = Prompts(project.prompts, params.prompts), judging(params)
-    gates = {
-        f"{stage}-{source}": Rehearsal(located(project, given.model(role)), cache, prompts)
-        for stage, role, given in (
-            ("forms_benchmark", "benchmark", params),
-            ("forms_answer", "answer", params),
-            ("forms_metrics", "judge", judged),
-        )
-    }
-    making, answering, judges = gates.values()
-    corpus = project.results.corpus(source)
-    if (given := params.forms.documents.get(source)) is not None:
-        files = [project.root / name for name in given.files]
-        build_corpus(corpus, files, licence=given.licence, attribution=given.attribution)
-    own = simulator_of(project, params, source)
-    runs = None if own is None else StoredRuns(own, cache)
-    made = await made_of(making, runs, params, source, corpus)
-    simulators = evidence_of(project, params, source)
-    there = {name: StoredRuns(one, cache) for name, one in simulators.items()}
-    wanted = params.forms
-    for question, condition in tasks([one for part in made for one in part.questions], simulators):
-        with suppress(CallsPending):
-            answer = await answer_question(
-                question,
-                condition,
-                answering,
-                there.get(condition),
-                seed=wanted.seed,
-                simulator_seed=seed_of(params, source),
-                max_attempts=wanted.answer.max_attempts,
-            )
-            if question.form == "freeform" and answer.failure is None:
-                await judge(
-                    question.answer_text,
-                    answer.answer,
-                    judges,
-                    wanted.metrics.factual,
-                    wanted.metrics.samples,
-                    wanted.metrics.min_label_mass,
-                )
-    return gates
 
 
 def recorded_files() -> list[Path]:

@@ -115,13 +115,20 @@ def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
 async def _scored(
     project: Project, params: Params, domain: str | None, given: list[Given]
 ) -> list[Asked]:
+    from flows.running.runner import At
     from flows.running.scoring import open_desk
+    from flows.stages.score import STAGE
+    from flows.watch.tracking import Untracked
     from simulrag.method.concurrency import together
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)
-    async with open_desk(project, params, "score", simulator=simulator) as desk:
-        wait = desk.bench.waiting
+    at = At(STAGE, project, params, domain or "", project.results, Untracked(), project.root)
+    async with (
+        at.opened(simulator, 0, beside="file") as bench,
+        open_desk(at, bench, simulator) as desk,
+    ):
+        wait = bench.waiting
         forced = desk.panel.probabilities is not None
-        found = await together(wait.unless(desk.score(desk.bench, (one, forced))) for one in given)
+        found = await together(wait.unless(desk.score(bench, (one, forced))) for one in given)
         wait.check()
     return [one for one in found if one is not None]

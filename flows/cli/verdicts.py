@@ -40,41 +40,52 @@ def compare(
 
 
 async def _all(project: Project) -> list[Judged]:
-    """By domain: the verdicts of the answers that are stored, by each rule as far as it can be."""
+    """By domain: the verdicts of the answers in data/, by each rule as far as it is stored."""
+    from flows.files import record_lines
     from flows.params import load_params
     from flows.plan.plan import exports
-    from flows.plan.rehearse import StoredCalls, rehearse
-    from simulrag.errors import CallsPending
+    from flows.plan.rehearse import Stored, StoredCalls
+    from flows.running.bench import located
+    from simulrag.errors import CallsPending, InputError
     from simulrag.method.checking import check_claims
+    from simulrag.models.prompts import Prompts
+    from simulrag.questions.published import read_questions
+    from simulrag.records import Answer
     from simulrag.report.verdicts import RULES, Judged
 
     params = load_params(project.params)
-    method = params.answer
-    if method.verify_by in ("point", "range"):  # a model's verdicts are what these are held to
-        method = method.model_copy(update={"verify_by": "model"})
-    params = params.model_copy(update={"answer": method})
+    if params.answer.verify_by in ("point", "range"):
+        raise InputError(
+            "answer.verify_by: the verdicts in data/answers are by arithmetic, and there is "
+            "nothing to hold it to; set it to both or model and run the stage answer again"
+        )
+    settings, size = located(project, params.model("answer")), params.answer.claims_per_call.verify
+    prompts = Prompts(project.prompts, params.prompts)
     found = []
     with StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache:
         for path in exports(project, params):
             cache.import_calls(path)
         for domain in params.domains:
-            made = await rehearse(project, params, cache, domain)
-            tools, gate = params.load_simulator(domain, project.root).tools, made.gates["answer"]
-            judged = Judged(domain)
-            for question, answer in made.complete:
-                if not answer.evidence:
+            tools = params.load_simulator(domain, project.root).tools
+            judged, gate = Judged(domain), Stored(settings, cache, prompts)
+            benchmark = read_questions(project.results.benchmark(domain))
+            questions = {question.question_id: question for question in benchmark}
+            for answer in record_lines(project.results.answers(domain), Answer):
+                if answer.failure is not None or not answer.evidence:
                     continue
+                question = questions[answer.question_id]
                 texts = [claim.text for claim in answer.claims]
                 judged.verdicts["model"] += [claim.verdict for claim in answer.claims]
                 asked = (question.text, texts, answer.evidence, tools, gate)
                 for rule in RULES:
                     try:
                         judged.verdicts[rule] += await check_claims(
-                            *asked, by=rule, claims_per_call=method.claims_per_call.verify
+                            *asked, by=rule, claims_per_call=size
                         )
                     except CallsPending:
                         judged.verdicts[rule] += [None] * len(texts)
             missing = gate.missing.get("read_claims", {})
-            judged.requests, judged.tokens = len(missing), sum(missing.values())
+            judged.requests = len(missing)
+            judged.tokens = sum(call.tokens_in for call in missing.values())
             found.append(judged)
     return found

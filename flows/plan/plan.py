@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from flows.params import Params, load_params
-from flows.plan.estimate import TaskWork, stage_work
-from flows.plan.rehearse import ROLES, StoredCalls, rehearse
+from flows.plan.rehearse import Length, Rehearsal, StoredCalls, rehearse
 from flows.project import Project
 from flows.stages import exports as exported
 from simulrag.errors import BudgetMissing
@@ -22,16 +23,27 @@ from simulrag.models.prices import Price, PriceTable, read_prices
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
-from simulrag.stage import Role
+
+REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
+"""Hidden tokens a reply, by the effort that is asked for; billed as output."""
 
 
-class TaskPlan(TaskWork):
-    """What is left of a task, and what it costs.
+class TaskPlan(Record):
+    """One task of a stage: what is left of it, and what that costs.
 
-    ``usd`` is None for a paid model without a price, 0 for a free one. ``replayed``: the model's
-    calls are only replayed, so ``calls`` cannot be made at all.
+    ``calls``: still to be made, ``known`` of them by their keys. ``cached``: stored calls, which
+    cost nothing. The tokens are those of ``calls``. ``usd`` is None for a paid model without a
+    price, 0 for a free one. ``replayed``: the model's calls are only replayed, so ``calls`` cannot
+    be made at all.
     """
 
+    stage: str
+    task: str
+    calls: int
+    known: int
+    cached: int
+    input_tokens: int
+    output_tokens: int
     model: str
     usd: float | None
     replayed: bool = False
@@ -40,10 +52,12 @@ class TaskPlan(TaskWork):
 class Plan(Record):
     """The pending work, and what was spent so far (US dollars and tokens, on paid calls).
 
-    ``prices_as_of``: the month or day of each price that was used, by model.
+    ``uncounted``: tasks after which nothing could be counted, with the reason. ``prices_as_of``:
+    the month or day of each price that was used, by model.
     """
 
     tasks: tuple[TaskPlan, ...]
+    uncounted: dict[str, str]
     paid_calls: int
     usd: float
     unpriced: tuple[str, ...]
@@ -63,11 +77,13 @@ def make_plan(project: Project, params: Params | None = None) -> Plan:
         account.update()
         for path in exports(project, params):
             cache.import_calls(path)
-        tasks = asyncio.run(_all(project, params, cache, prices))
+        with tempfile.TemporaryDirectory() as place:
+            tasks, uncounted = asyncio.run(_all(project, params, cache, prices, Path(place)))
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
     limits = params.operations.budget
     return Plan(
         tasks=tuple(tasks),
+        uncounted=uncounted,
         paid_calls=sum(task.calls for task in paid),
         usd=sum(task.usd or 0.0 for task in paid),
         unpriced=tuple(sorted({task.model for task in paid if task.usd is None and task.calls})),
@@ -115,37 +131,55 @@ def exports(project: Project, params: Params) -> Iterator[Path]:
 
 
 async def _all(
-    project: Project, params: Params, cache: StoredCalls, prices: PriceTable
-) -> list[TaskPlan]:
-    def planned(role: Role, works: Iterable[TaskWork]) -> Iterator[TaskPlan]:
-        settings = params.model(role)
-        price, costs = prices.find(settings.full_name), _costs(settings)
-        for work in works:
-            yield TaskPlan(
-                **work.model_dump(),
-                model=f"{settings.provider}:{settings.model}",
-                usd=_money(work, price) if costs else 0.0,
-                replayed=settings.replay,
-            )
-
-    tasks: list[TaskPlan] = []
-    for domain in params.domains:
-        found = await rehearse(project, params, cache, domain)
-        for stage, role in ROLES.items():
-            tasks += planned(role, stage_work(found, stage, params))
-    for source in params.forms.sources:
-        from flows.plan.forms import FORMS_ROLES, forms_work
-        from flows.plan.forms_benchmark import forms_benchmark_work
-
-        tasks += planned("benchmark", await forms_benchmark_work(project, params, cache, source))
-        works = await forms_work(project, params, cache, source)
-        for name, role in FORMS_ROLES.items():
-            tasks += planned(role, works[name])
-    return tasks
+    project: Project, params: Params, cache: StoredCalls, prices: PriceTable, place: Path
+) -> tuple[list[TaskPlan], dict[str, str]]:
+    planned: list[TaskPlan] = []
+    uncounted: dict[str, str] = {}
+    async for at in rehearse(project, params, cache, place):
+        name = f"{at.stage.name}@{at.item}" if at.item else at.stage.name
+        for gate in at.gates:
+            planned += task_plans(name, gate, prices)
+            uncounted |= gate.unfit
+    return planned, uncounted
 
 
-def _money(work: TaskWork, price: Price | None) -> float | None:
-    used = Usage(input_tokens=work.input_tokens, output_tokens=work.output_tokens)
+def task_plans(stage: str, gate: Rehearsal, prices: PriceTable) -> Iterator[TaskPlan]:
+    """What is left of a stage for one model, by task."""
+    settings = gate.settings
+    price, costs = prices.find(settings.full_name), _costs(settings)
+    for task in dict.fromkeys([*gate.stored, *gate.missing]):
+        stored = list(gate.stored.get(task, {}).values())
+        missing = list(gate.missing.get(task, {}).values())
+        used = Usage(
+            input_tokens=sum(call.tokens_in for call in missing),
+            output_tokens=len(missing) * _reply_tokens(task, settings, stored, missing),
+        )
+        yield TaskPlan(
+            stage=stage,
+            task=task,
+            calls=len(missing),
+            known=sum(call.known for call in missing),
+            cached=len(stored),
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            model=f"{settings.provider}:{settings.model}",
+            usd=_money(used, price) if costs else 0.0,
+            replayed=settings.replay,
+        )
+
+
+def _reply_tokens(
+    task: str, settings: ModelSettings, stored: Sequence[Length], missing: Sequence[Length]
+) -> int:
+    """Of one reply: as stored ones of the task are long, else as assumed, with hidden tokens."""
+    if stored:
+        return round(fmean(call.tokens_out for call in stored))
+    effort = settings.sampling_of(task).reasoning_effort
+    hidden = REASONING_TOKENS.get(effort or "none", 1000)
+    return hidden + round(fmean(call.tokens_out for call in missing or [Length(0, 0)]))
+
+
+def _money(used: Usage, price: Price | None) -> float | None:
     return None if price is None else price.cost(used)
 
 
@@ -178,6 +212,10 @@ def plan_text(plan: Plan) -> str:
         f"{model} is only replayed and these calls are not recorded: name a model of your own "
         "(`simulrag use openai:gpt-5-mini`)"
         for model in replayed
+    ]
+    lines += [
+        f"what follows the replies to '{task}' is not counted: {why}"
+        for task, why in plan.uncounted.items()
     ]
     if plan.prices_as_of:
         dated = ", ".join(f"{model} as of {day}" for model, day in plan.prices_as_of.items())

@@ -1,72 +1,63 @@
-"""The stages without a call: their own code runs over what is stored, and nothing else.
+"""The stages without a call: their own code runs to its end, over what is stored and stand-ins.
 
-What is not stored waits, as a call for a batch does: all that does not hang on it is still asked.
-So the calls that a stage would make next are known by their very keys.
+A model's reply or a simulator's run that is stored is used; in the place of any other stands one
+that fits and says nothing. So the calls that the stages would make are counted by the stages
+themselves, and those whose prompts rest on no stand-in are known by their very keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
 from flows.params import Params
 from flows.project import Project
-from flows.running.bench import located
-from flows.stages.routing import out_of_reach, sources_of, to_route
-from simulators.base import Consulted
+from flows.running.bench import Bench, located
+from flows.running.runner import At, Work, make_folders
+from flows.running.waiting import Waiting
+from flows.stages import stages
+from flows.watch.tracking import Untracked
+from simulators.base import Simulator, validate_call
+from simulators.shapes import plain_values, read_values, schema_of
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
-from simulrag.errors import CacheError, CallsPending
-from simulrag.judging.claims import final_claims, label_claims, texts_to_label
-from simulrag.method.algorithm import Instruments, choose, conclude, draft
-from simulrag.method.attribution.attribute import attribute
-from simulrag.method.attribution.forecast import forecast_of
+from simulrag.errors import CacheError, CallsPending, ReplyInvalid
 from simulrag.method.concurrency import together
-from simulrag.method.routing import near_misses, routed
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Request
 from simulrag.models.gateway import Gateway
+from simulrag.models.parsing import InvalidReply, valid_reply
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.questions.open.generation import Benchmark, generate
-from simulrag.questions.published import read_questions
-from simulrag.records import (
-    DOCUMENT_TOOL,
-    Answer,
-    Choice,
-    Evidence,
-    Failure,
-    FinalClaims,
-    Label,
-    Question,
-)
-
-Stage = Literal["benchmark", "answer", "label", "attribution", "routing", "score", "score-answers"]
-ROLES: Mapping[Stage, Literal["benchmark", "answer", "judge"]] = {
-    "benchmark": "benchmark",
-    "answer": "answer",
-    "label": "judge",
-    "attribution": "answer",
-    "routing": "answer",
-    "score": "judge",
-    "score-answers": "answer",
-}
-"""The stages that call models, and the model of each under ``llm`` in params.yaml."""
+from simulrag.records import Evidence, ToolCall, Usage
+from simulrag.stage import Role, Stage
+from simulrag.stand_in import MARK, Prompted, filled, numbered, sentence
+from simulrag.task import Task, tasks
 
 CHARACTERS_PER_TOKEN = 4
 """Of English text, about; tokenizers differ."""
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True)
 class Length:
-    """Tokens of a stored call: as its provider counted them, else estimated from its text."""
+    """Tokens of a call: as its provider counted them, else estimated from its text.
+
+    ``known``: of a call that is not stored, whether its prompt rests on nothing that is not.
+    """
 
     tokens_in: int
     tokens_out: int
+    known: bool = True
 
 
 class StoredCalls(CallCache):
@@ -84,17 +75,17 @@ class StoredCalls(CallCache):
         return await super().get_or_call(kind, request, None, task=task)
 
 
-class Rehearsal(Gateway):
+class Stored(Gateway):
     """A gateway that answers from what is stored and notes what it was asked for.
 
-    ``stored``: the lengths of the calls that are there, by task and key; ``missing``: the estimated
-    prompt tokens of those that are not. A call that is not there raises CallsPending.
+    ``stored``: the lengths of the calls that are there, by task and key; ``missing``: of those that
+    are not, as far as they can be told. A call that is not there raises CallsPending.
     """
 
     def __init__(self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts) -> None:
         super().__init__(make_provider(settings), settings, cache, prompts)
         self.stored: dict[str, dict[str, Length]] = {}
-        self.missing: dict[str, dict[str, int]] = {}
+        self.missing: dict[str, dict[str, Length]] = {}
         self.unstored: dict[str, Request] = {}
         self._calls = cache
 
@@ -104,11 +95,13 @@ class Rehearsal(Gateway):
         key = call_key("model", asked)
         tokens_in = text_tokens("".join(message.content for message in request.messages))
         try:
-            # Asked for here first, because the gateway would look for the reason of a miss.
+            # Prompted for here first, because the gateway would look for the reason of a miss.
             await self._calls.get_or_call("model", asked)
         except CacheError:
-            self.missing.setdefault(request.task, {})[key] = tokens_in
-            self.unstored.setdefault(request.task, request)
+            known = not any(MARK in message.content for message in request.messages)
+            self.missing.setdefault(request.task, {})[key] = Length(tokens_in, 0, known)
+            if known:
+                self.unstored.setdefault(request.task, request)
             raise CallsPending(f"'{request.task}' is not stored") from None
         completion = await super().complete(request)
         used = completion.usage
@@ -119,152 +112,176 @@ class Rehearsal(Gateway):
         return completion
 
 
-class StoredRuns(Simulations):
-    """A simulator whose stored runs are used and that runs nothing."""
+class Rehearsal(Stored):
+    """The same, with a stand-in for each reply that is not stored.
+
+    ``unfit``: tasks whose stand-in the step refuses, so that what follows it is not counted.
+    """
+
+    def __init__(self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts) -> None:
+        super().__init__(settings, cache, prompts)
+        self.unfit: dict[str, str] = {}
+
+    async def ask(
+        self,
+        task: Task,
+        *,
+        sample_index: int = 0,
+        check: Callable[[Any], None] | None = None,
+        **values: object,
+    ) -> Completion:
+        """The stored completion or a stand-in. Raises ReplyInvalid for a stand-in that is unfit."""
+        request = self.request(task, sample_index, check, values)
+        try:
+            return await self.complete(request)
+        except CallsPending:
+            key = call_key("model", self.key(request))
+            known = self.missing[task.name][key]
+            told = Length(known.tokens_in, reply_tokens(task, values), known.known)
+            self.missing[task.name][key] = told
+        seed = "".join(message.content for message in request.messages)
+        prompted = Prompted(values, seed, sample_index)
+        try:
+            text, parsed = valid_reply(request, task.without_model(prompted))
+        except InvalidReply as error:
+            self.unfit[task.name] = str(error)
+            raise ReplyInvalid(f"'{task.name}': no stand-in fits: {error}") from None
+        return Completion(text, parsed, Usage(calls=1), "", cached=False)
+
+    async def complete(self, request: Request) -> Completion:
+        """The stored completion; what is measured has a stand-in here, all else in ``ask``."""
+        try:
+            return await super().complete(request)
+        except CallsPending:
+            if request.measure is None:
+                raise
+        texts = request.messages[1:]
+        text = json.dumps([0.0 for _ in texts] if request.measure == "rerank" else [["x", -1.0]])
+        return Completion(text, None, Usage(calls=1), "", cached=False)
+
+
+def reply_tokens(task: Task, values: Mapping[str, object]) -> int:
+    """Tokens of a reply that is not stored: as its step's, once for each claim of a batch."""
+    if task.step == task.name:
+        return task.tokens
+    return tasks()[task.step].tokens * numbered(Prompted(values, ""), "claims")
+
+
+class StandInRuns(Simulations):
+    """A simulator whose stored runs are used; others give stand-ins, and nothing is run."""
 
     async def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> Evidence:
-        """The stored evidence. Raises CallsPending where there is none."""
+        """The evidence of one call. Raises ArgumentError."""
         try:
             return await super().run(tool, arguments, seed)
         except CacheError:
-            # Not a RunError: the model would be told of it and asked again.
-            raise CallsPending("the simulator has not run yet") from None
+            validated = validate_call(self.simulator, tool, arguments)
+        kind, plain = self.simulator.tools[tool], plain_values(validated)
+        named = f"{tool} {plain}"
+        outputs: dict[str, JsonValue] = filled(schema_of(kind.outputs), named)
+        try:
+            text = kind.describe(validated, read_values(kind.outputs, outputs))
+        except Exception:  # somebody's template or validator, which may want more than the schema
+            text = sentence(named)
+        return Evidence(
+            simulator=self.simulator.name,
+            call=ToolCall(tool=tool, arguments=plain),
+            seed=seed,
+            outputs=outputs,
+            text=f"{MARK} {text}",
+        )
 
 
 @dataclass
-class Rehearsed:
-    """What one domain's stages make of what is stored.
+class Rehearsed(At):
+    """A stage's item on what is stored; ``gates``: what it asked, a model each."""
 
-    ``benchmark`` None: some of its calls are not stored. ``answers``: one a question, None where
-    something of it is not stored; ``finals`` and ``labels`` are of the ``labelled`` answers.
-    ``gates``: what each stage asked. ``out_of_reach``: questions that no source answers, to route.
-    ``documents``: a model searches them.
-    """
+    cache: StoredCalls = field(kw_only=True)
+    gates: list[Rehearsal] = field(default_factory=list)
 
-    domain: str
-    handbook: str
-    oracle: bool
-    gates: dict[Stage, Rehearsal]
-    benchmark: Benchmark | None = None
-    questions: list[Question] = field(default_factory=list)
-    answers: list[Answer | None] = field(default_factory=list)
-    finals: list[FinalClaims] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
-    labelled: int = 0
-    out_of_reach: int = 0
-    documents: bool = False
+    @asynccontextmanager
+    async def opened(
+        self,
+        simulator: Simulator | None,
+        seed: int,
+        *,
+        beside: str = "",
+        role: Role | None = None,
+        params: Params | None = None,
+    ) -> AsyncIterator[Bench]:
+        """A bench at which no call is made, and of which no export is written."""
+        params, role = params or self.params, role or self.role
+        settings = located(self.project, params.model(role))
+        gate = Rehearsal(settings, self.cache, Prompts(self.project.prompts, params.prompts))
+        self.gates.append(gate)
 
-    @property
-    def complete(self) -> list[tuple[Question, Answer]]:
-        """The questions whose answers are stored to the end."""
-        pairs = zip(self.questions, self.answers, strict=True)
-        return [(question, answer) for question, answer in pairs if answer is not None]
+        def simulate(other: Simulator) -> Simulations:
+            return StandInRuns(other, self.cache)
 
-
-async def rehearse(project: Project, params: Params, cache: StoredCalls, domain: str) -> Rehearsed:
-    """All stages of a domain, each on what the one before has stored. Nothing is called or run."""
-    simulator = params.load_simulator(domain, project.root)
-    prompts = Prompts(project.prompts, params.prompts)
-    gates = {
-        name: Rehearsal(located(project, params.model(role)), cache, prompts)
-        for name, role in ROLES.items()
-    }
-    found = Rehearsed(domain, simulator.handbook(), simulator.oracle, gates)
-    consulted = isinstance(simulator, Consulted) and simulator.consult("any")
-    found.documents = DOCUMENT_TOOL in simulator.tools and not consulted
-    runs = StoredRuns(simulator, cache)
-    seed = params.simulator(domain).seed
-    with suppress(CallsPending):
-        if simulator.oracle:
-            source = project.root / str(params.simulators[domain].settings.get("benchmark"))
-            found.questions = [
-                question.model_copy(update={"domain": domain})
-                for question in read_questions(source)
-            ]
-        else:
-            wanted = params.benchmark
-            found.benchmark = await generate(
-                gates["benchmark"],
-                runs,
-                domain,
-                n=wanted.questions,
-                seed=wanted.seed,
-                template_count=wanted.templates,
-                set_up=wanted.set_up,
-                simulator_seed=seed,
-            )
-            found.questions = found.benchmark.questions
-    await _answer(found, Instruments(gates["answer"], runs, seed), params)
-    for question, answer in found.complete:
-        await _label(found, question, answer, params)
-        if domain in params.attribution.domains and answer.failure is None:
-            with suppress(CallsPending):
-                await attribute(
-                    question.text,
-                    answer,
-                    gates["attribution"],
-                    params.attribution,
-                    claims_per_call=params.answer.claims_per_call.verify,
-                    simulations=runs,
-                    forecast=forecast_of(question),
-                )
-    if domain in params.routing.domains:
-        await _route(project, params, found)
-    return found
-
-
-async def _route(project: Project, params: Params, found: Rehearsed) -> None:
-    gate, sources = found.gates["routing"], sources_of(project, params)
-    beyond = out_of_reach(project, found.domain)
-    found.out_of_reach = len(beyond)
-    asked = [*to_route(found.domain, found.questions), *beyond]
-    with suppress(CallsPending):
-        asked += await near_misses(found.domain, sources, gate, params.routing.near_misses)
-    for one in asked:
-        with suppress(CallsPending):
-            await routed(one, sources, gate)
-
-
-async def _answer(found: Rehearsed, use: Instruments, params: Params) -> None:
-    async def drafted(question: Question) -> Answer:
+        runs = None if simulator is None else simulate(simulator)
+        waiting = Waiting(f"{self.name} {beside}".strip(), None)
         try:
-            return await draft(question, use, params.answer)
-        except CallsPending as error:
-            # Chosen among as a question that failed: the others' budgets are spent without it.
-            failure = Failure(step="plan", reason=str(error))
-            return Answer(question_id=question.question_id, domain=found.domain, failure=failure)
+            yield Bench(self.cache, gate, waiting, simulate, runs, seed)
+        finally:
+            await gate.close()
 
-    async def concluded(
-        question: Question, begun: Answer, chosen: Sequence[Choice]
-    ) -> Answer | None:
-        if begun.failure is not None:
-            return None
-        with suppress(CallsPending):
-            return await conclude(question, begun, chosen, use, params.answer)
-        return None
+    def export_nothing(self) -> None:
+        """Nothing is written."""
 
-    drafts = await together(drafted(question) for question in found.questions)
-    rows = zip(found.questions, drafts, choose(drafts, params.answer), strict=True)
-    found.answers = await together(concluded(*row) for row in rows)
+    async def over(
+        self,
+        what: str,  # noqa: ARG002 nobody watches
+        items: Iterable[Item],
+        work: Work[Item, Result],
+        bench: Bench,
+    ) -> list[Result]:
+        """``work`` over all items in their order."""
+        return await together(work(bench, item) for item in items)
 
 
-async def _label(found: Rehearsed, question: Question, answer: Answer, params: Params) -> None:
-    judge, complete = found.gates["label"], False
-    finals: tuple[FinalClaims, ...] = ()
-    with suppress(CallsPending):
-        finals = await final_claims(question, answer, judge, subjects=params.label.subjects)
-        complete = True
-    with suppress(CallsPending):
-        labels = await label_claims(
-            question,
-            texts_to_label(answer, finals),
-            judge,
-            params.label.tolerance,
-            claims_per_call=params.label.claims_per_call,
-        )
-        found.finals += finals
-        found.labels += labels
-        found.labelled += complete
+async def rehearse(
+    project: Project, params: Params, cache: StoredCalls, place: Path
+) -> AsyncIterator[Rehearsed]:
+    """Every stage that asks a model, an item at a time, and what it asked.
+
+    ``place``: an empty folder for what they make. So are the outs made of those stages, asking
+    nothing, that one of them reads.
+    """
+    params = params.with_operations(runner="threads")
+    scratch = Project(project.root, place)
+    for stage in in_order(stages()):
+        for item in stage.items(params):
+            results = scratch.results
+            make_folders(stage, results, item)
+            at = Rehearsed(
+                *(stage, scratch, params, item, results, Untracked(), results.benchmark(item)),
+                cache=cache,
+            )
+            await stage.make(at)
+            if stage.role is not None:
+                yield at
+
+
+def in_order(given: Iterable[Stage]) -> Iterator[Stage]:
+    """The stages that ask a model and those that they rest on, each after what it reads."""
+    by_name = {stage.name: stage for stage in given}
+    before = {
+        reader.name: [
+            maker.name
+            for maker in by_name.values()
+            if any(made.startswith(read) for made in maker.makes for read in reader.reads)
+        ]
+        for reader in by_name.values()
+    }
+    wanted: set[str] = set()
+    left = [stage.name for stage in by_name.values() if stage.role is not None]
+    while left:
+        name = left.pop()
+        if name not in wanted:
+            wanted.add(name)
+            left += before[name]
+    order = TopologicalSorter({name: before[name] for name in by_name if name in wanted})
+    return (by_name[name] for name in order.static_order())
 
 
 def text_tokens(text: str) -> int:

@@ -6,7 +6,7 @@ One process and one event loop own them. A stage ends well when its coverage is 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -38,11 +38,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bench:
-    """What a stage works with; ``workers`` where its chunks go to Dask."""
+    """What a stage works with.
+
+    ``simulate`` gives another simulator's runs, made once as those of its own; ``workers`` where
+    its chunks go to Dask.
+    """
 
     cache: CallCache
     gateway: Gateway
     waiting: Waiting
+    simulate: Callable[[Simulator], Simulations]
     simulations: Simulations | None = None
     seed: int = 0
     workers: Workers | None = None
@@ -107,12 +112,11 @@ async def open_bench(
             wrap=None if pending is None else partial(Batched, pending),
         )
         try:
-            simulations = None
-            if simulator is not None:
-                simulations = Simulations(simulator, cache, operations.simulator_workers)
+            simulate = partial(Simulations, cache=cache, workers=operations.simulator_workers)
+            simulations = None if simulator is None else simulate(simulator)
             waiting = Waiting(stage, pending)
             try:
-                yield Bench(cache, gateway, waiting, simulations, seed)
+                yield Bench(cache, gateway, waiting, simulate, simulations, seed)
             except CallsPending:
                 if pending is not None and export is not None:
                     pending.sweep()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -25,7 +25,7 @@ from flows.watch.progress import say, shown
 from flows.watch.tracking import Tracker, Untracked, run_stage
 from simulrag.errors import CallsPending, CoverageFailed, InputError
 from simulrag.method.concurrency import together
-from simulrag.stage import Outcome, Stage
+from simulrag.stage import Outcome, Role, Stage
 
 if TYPE_CHECKING:
     from flows.running.bench import Bench
@@ -62,6 +62,13 @@ class At:
         """``answer-urban``."""
         return self.stage.named(self.item)
 
+    @property
+    def role(self) -> Role:
+        """The model that the stage asks."""
+        if self.stage.role is None:
+            raise LookupError(f"stage {self.stage.name} declares no model to ask")
+        return self.stage.role
+
     def chosen(self) -> tuple[Chosen, int]:
         """The item's simulator and the seed of its runs."""
         choice = self.params.chosen(self.item, self.project.root)
@@ -81,29 +88,48 @@ class At:
         ``here``: chunks stay in this process, and no cluster is opened. So they do with a simulator
         that is loaded, since it goes to no worker.
         """
-        from flows.running.bench import open_bench
         from flows.running.cluster import BenchPlace, workers
         from simulators.registry import load
 
-        role = self.stage.role
-        if role is None:
-            raise LookupError(f"stage {self.stage.name} declares no model to ask")
         used = load(*simulator) if simulator is not None else loaded
         stays = here or loaded is not None
         params = self.params.with_operations(runner="threads") if stays else self.params
-        bench_at = open_bench(
-            self.project,
-            params,
-            self.name,
-            role,
-            simulator=used,
-            seed=seed,
-            export=self.place.calls(self.name),
-        )
-        there_at = BenchPlace(self.project, params, self.name, role, simulator, seed)
-        async with bench_at as bench, workers(there_at, bench) as there:
+        there_at = BenchPlace(self.project, params, self.name, self.role, simulator, seed)
+        async with self.opened(used, seed) as bench, workers(there_at, bench) as there:
             self.bench = replace(bench, workers=there)
             yield self.bench
+
+    def opened(
+        self,
+        simulator: Simulator | None,
+        seed: int,
+        *,
+        beside: str = "",
+        role: Role | None = None,
+        params: Params | None = None,
+    ) -> AbstractAsyncContextManager[Bench]:
+        """The bench of the stage's model, whose calls are exported.
+
+        ``beside``: the name of a further model of the stage, of the ``role`` in ``params``.
+        """
+        from flows.running.bench import open_bench
+
+        return open_bench(
+            self.project,
+            params or self.params,
+            f"{self.name}-{beside}" if beside else self.name,
+            role or self.role,
+            simulator=simulator,
+            seed=seed,
+            export=None if beside else self.place.calls(self.name),
+        )
+
+    def export_nothing(self) -> None:
+        """An empty export, of a stage that asked nothing of its model."""
+        from simulrag.calls import CallCache
+
+        with CallCache(self.params.operations.place(self.project.root), stage=self.name) as cache:
+            cache.export(self.place.calls(self.name))
 
     async def over(
         self, what: str, items: Iterable[Item], work: Work[Item, Result], bench: Bench
@@ -172,8 +198,7 @@ def execute(
     if item and benchmark is None:
         _check_known(stage, item, params)
     place = project.results if out is None else Results(out)
-    for made in (*stage.makes, *stage.measures):
-        check_folder(_path(place, made.format(item=item)).parent)
+    make_folders(stage, place, item)
     source = benchmark or place.benchmark(item)
     name = stage.named(item)
 
@@ -197,6 +222,12 @@ def execute(
     outcome = run_stage(project, params, stage.name, name, tags, body=body)
     if outcome is not None:
         check_coverage(stage, name, outcome, params.operations)
+
+
+def make_folders(stage: Stage, place: Results, item: str) -> None:
+    """The folders of its outs. Raises InputError where one cannot be."""
+    for made in (*stage.makes, *stage.measures):
+        check_folder((place.data / Path(made.format(item=item)).relative_to("data")).parent)
 
 
 def check_coverage(stage: Stage, name: str, outcome: Outcome, operations: Operations) -> None:
@@ -228,10 +259,6 @@ def options_of(stage: Stage, given: Mapping[str, object]) -> dict[str, object]:
     if ("benchmark" in options) != ("out" in options):
         raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
     return options
-
-
-def _path(place: Results, declared: str) -> Path:
-    return place.data / Path(declared).relative_to("data")
 
 
 def _chunks(what: str, items: Iterable[Item], size: int) -> Iterator[tuple[str, list[Item]]]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 
 from flows.params import Params
-from flows.project import Project
-from flows.running.bench import Bench, open_bench
+from flows.running.bench import Bench
+from flows.running.runner import At
 from simulators.base import MissingEngineError, Simulator
 from simulators.library.encoder import Encoder
 from simulrag.calls import StageRun
@@ -66,29 +66,15 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(
-    project: Project,
-    params: Params,
-    name: str,
-    *,
-    simulator: Simulator | None = None,
-    seed: int = 0,
-    export: Path | None = None,
-) -> AsyncIterator[Desk]:
-    """The judge or several, and the models of confidence and fit where they are named."""
-    score = params.score
+async def open_desk(at: At, bench: Bench, simulator: Simulator | None) -> AsyncIterator[Desk]:
+    """The judge of a bench or several, and models of confidence and fit where they are named."""
+    score = at.params.score
     async with AsyncExitStack() as stack:
-        bench = await stack.enter_async_context(
-            open_bench(
-                project, params, name, "judge", simulator=simulator, seed=seed, export=export
-            )
-        )
 
         async def further(what: str, settings: ModelSettings) -> Bench:
-            llm = params.llm.model_copy(update={"judge": settings})
-            own = params.model_copy(update={"llm": llm})
-            opened = beside(bench, project, own, f"{name}-{what}", "judge")
-            return await stack.enter_async_context(opened)
+            llm = at.params.llm.model_copy(update={"judge": settings})
+            own = at.params.model_copy(update={"llm": llm})
+            return await stack.enter_async_context(beside(at, bench, what, "judge", params=own))
 
         judges = [(bench.gateway, sample) for sample in range(score.samples)]
         if score.judges:
@@ -113,17 +99,16 @@ async def open_desk(
 
 @asynccontextmanager
 async def beside(
+    at: At,
     main: Bench,
-    project: Project,
-    params: Params,
-    stage: str,
+    what: str,
     role: Role,
     *,
+    params: Params | None = None,
     simulator: Simulator | None = None,
     seed: int = 0,
 ) -> AsyncIterator[Bench]:
-    """Another model of the same stage, whose calls go into the stage's one export."""
-    opened = open_bench(project, params, stage, role, simulator=simulator, seed=seed)
-    async with opened as bench:
+    """A further model of the stage, whose calls go into the stage's one export."""
+    async with at.opened(simulator, seed, beside=what, role=role, params=params) as bench:
         yield bench
         main.cache.adopt(bench.cache.used, StageRun(**bench.cache.counts()))

@@ -12,7 +12,6 @@ from flows.files import write_records, write_text
 from flows.project import Results, out
 from flows.running.runner import At
 from simulators.base import Simulator
-from simulrag.calls import CallCache
 from simulrag.errors import InputError
 from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
 from simulrag.questions.published import read_questions
@@ -69,8 +68,7 @@ def _published(at: At) -> Benchmark:
         )
     source = at.project.root / str(settings["benchmark"])
     questions = [q.model_copy(update={"domain": at.item}) for q in read_questions(source)]
-    with CallCache(at.params.operations.place(at.project.root), stage=at.name) as cache:
-        cache.export(at.place.calls(at.name))  # no call was made: an empty table
+    at.export_nothing()
     summary = BenchmarkSummary(
         domain=at.item,
         requested=len(questions),

@@ -8,25 +8,26 @@ from pathlib import Path
 from flows.files import check_folder
 from flows.project import Results, out
 from flows.running.runner import At
-from flows.watch.progress import say
 from simulators.library.corpus import MANIFEST, Corpus
 from simulators.library.index import open_ranking
 from simulrag.questions.forms.documents import Documents
 from simulrag.questions.forms.records import Context
-from simulrag.stage import Stage
+from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> None:
+async def make(at: At) -> Outcome | None:
     """Make the corpus of a source. Raises CorpusError."""
     from simulators.library.builder import build_corpus
 
     folder = at.place.corpus(at.item)
     if (given := at.params.forms.documents.get(at.item)) is None:
         check_folder(folder)  # questions come from its runs alone
-        return
+        return None
     files = [at.project.root / name for name in given.files]
     built = build_corpus(folder, files, licence=given.licence, attribution=given.attribution)
-    say(f"{at.item}: {built.manifest.passages} passages")
+    passages = built.manifest.passages
+    counts = {"passages": (passages, passages)}
+    return Outcome(f"{at.item}: {passages} passages", counts, passages, passages)
 
 
 def is_corpus(folder: Path) -> bool:

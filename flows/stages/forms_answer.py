@@ -39,8 +39,7 @@ async def make(at: At) -> Outcome:
     asked = tasks(questions, simulators)
     at.tracker.expect(len(asked))
     async with at.asking(here=True) as bench:
-        workers = at.params.operations.simulator_workers
-        runs = {name: Simulations(one, bench.cache, workers) for name, one in simulators.items()}
+        runs = {name: bench.simulate(one) for name, one in simulators.items()}
         answer = partial(work, params=at.params, source=at.item, runs=runs)
         found = await at.over("answer", asked, answer, bench)
         write_records(at.place.forms_answers(at.item), found)

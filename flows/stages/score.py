@@ -50,33 +50,25 @@ async def make(at: At) -> Outcome:
     templates = read_templates(place.templates(item))
     simulator = params.load_simulator(item, at.project.root)
     seed = params.simulator(item).seed
-    desk_at = open_desk(
-        at.project, params, at.name, simulator=simulator, seed=seed, export=place.calls(at.name)
-    )
-    async with desk_at as desk:
-        at.bench = desk.bench
+    async with (
+        at.opened(simulator, seed) as bench,
+        open_desk(at, bench, simulator) as desk,
+    ):
+        at.bench = bench
         varied = pairs[: params.score.variants]
         vary = partial(_vary, templates=templates, seed=params.score.seed)
-        variants = await at.over("vary", varied, vary, desk.bench)
+        variants = await at.over("vary", varied, vary, bench)
         asked = [(pair, one) for pair, two in zip(varied, variants, strict=True) for one in two]
-        answers_at = beside(
-            desk.bench,
-            at.project,
-            params,
-            f"score-answers-{item}",
-            "answer",
-            simulator=simulator,
-            seed=seed,
-        )
-        async with answers_at as bench:
-            anew = await at.over("answer", asked, partial(_answer, params=params), bench)
+        answers_at = beside(at, bench, "answers", "answer", simulator=simulator, seed=seed)
+        async with answers_at as answering:
+            anew = await at.over("answer", asked, partial(_answer, params=params), answering)
         items = [
             (given, number < params.score.context_use)
             for number, pair in enumerate(pairs)
             for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
         ]
         at.tracker.expect(len(items))
-        found = await at.over("score", items, desk.score, desk.bench)
+        found = await at.over("score", items, desk.score, bench)
         write_records(place.score(item), found)
     rows = list(score_rows(found, params.metrics, item))
     write_table(place.score_table(item), rows)

@@ -47,7 +47,7 @@ class JudgementBatch(Reply):
     claims: list[NumberedJudgement]
 
 
-LABEL = Task("label", Judgement, tokens=(1500, 25))
+LABEL = Task("label", Judgement, tokens=25)
 LABEL_BATCH = Task("label_batch", JudgementBatch, step="label")
 
 

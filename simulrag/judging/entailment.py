@@ -24,7 +24,7 @@ class Entailed(Reply):
     label: Literal["SUPPORTS", "REFUTES"]
 
 
-TASK = Task("forms_entail", Entailed, tokens=(250, 2))
+TASK = Task("forms_entail", Entailed, tokens=2)
 ALTERNATIVES = 20
 """The most that servers tell the log-probabilities of."""
 LABELS = ("supports", "refutes")

@@ -6,7 +6,7 @@ from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.task import Task
 
-CLOSED_BOOK = Task("closed_book", tokens=(530, 250))
+CLOSED_BOOK = Task("closed_book", tokens=250)
 
 
 async def closed_book_answers(question: str, ask: Asker, samples: int) -> tuple[str, ...]:

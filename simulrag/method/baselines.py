@@ -22,8 +22,8 @@ from simulrag.models.counting import Counted
 from simulrag.records import Answer, Choice, FinalMethod, FinalText
 from simulrag.task import Task
 
-INPUT_RAG = Task("input_rag", tokens=(730, 190))
-OUTPUT_RAG = Task("output_rag", tokens=(1020, 240))
+INPUT_RAG = Task("input_rag", tokens=190)
+OUTPUT_RAG = Task("output_rag", tokens=240)
 
 Write = Callable[[Asker], Awaitable[str]]
 

@@ -46,9 +46,9 @@ class VerbalizedBatch(Reply):
     claims: list[NumberedProbability]
 
 
-BOUNDARY = Task("boundary", Boundary, handbook=True, tokens=(1090, 9))
-BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary", handbook=True)
-VERBALIZED = Task("verbalized", Verbalized, tokens=(1400, 9))
+BOUNDARY = Task("boundary", Boundary, tokens=9)
+BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary")
+VERBALIZED = Task("verbalized", Verbalized, tokens=9)
 VERBALIZED_BATCH = Task("verbalized_batch", VerbalizedBatch, step="verbalized")
 
 

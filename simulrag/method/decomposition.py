@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import claim_hash
+from simulrag.stand_in import Prompted, sentences
 from simulrag.task import Task
 
 
@@ -22,8 +23,15 @@ class Decomposition(Reply):
     claims: list[DecomposedClaim]
 
 
-DECOMPOSE = Task("decompose", Decomposition, tokens=(1010, 300))
-EVALUATION_DECOMPOSE = Task("evaluation_decompose", Decomposition, tokens=(1050, 420))
+def _by_sentence(prompted: Prompted) -> object:
+    said = sentences(prompted.values["answer"])[: prompted.values.get("limit")]
+    return {"claims": [{"claim": text} for text in said]}
+
+
+DECOMPOSE = Task("decompose", Decomposition, tokens=300, stand_in=_by_sentence)
+EVALUATION_DECOMPOSE = Task(
+    "evaluation_decompose", Decomposition, tokens=420, stand_in=_by_sentence
+)
 
 
 async def decompose(question: str, answer: str, ask: Asker, *, limit: int) -> tuple[str, ...]:

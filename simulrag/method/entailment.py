@@ -8,6 +8,7 @@ from simulrag.method.concurrency import together
 from simulrag.method.merging import MergedClaim
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
+from simulrag.stand_in import Prompted
 from simulrag.task import Task
 
 
@@ -17,7 +18,11 @@ class Entailment(Reply):
     supported: list[StrictBool]
 
 
-ENTAILMENT = Task("entailment", Entailment, tokens=(1250, 25))
+def _none(prompted: Prompted) -> object:
+    return {"supported": [False] * len(prompted.values["claims"])}
+
+
+ENTAILMENT = Task("entailment", Entailment, tokens=25, stand_in=_none)
 
 
 async def support_matrix(

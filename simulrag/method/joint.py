@@ -12,11 +12,13 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
+from simulrag.method.batches import batches
 from simulrag.method.merging import MergedClaim
 from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Facet, FacetKind, Subject
+from simulrag.stand_in import MARK, Prompted, alike
 from simulrag.task import Task
 
 
@@ -49,7 +51,23 @@ class JointReply(Reply):
     subjects: Annotated[list[JointSubject], Field(min_length=1)]
 
 
-JOINT = Task("joint", JointReply, tokens=(2550, 720))
+CLAIMS_PER_SUBJECT = 3
+
+
+def _in_turn(prompted: Prompted) -> object:
+    """Equal texts are one alternative; each few alternatives that follow are a subject."""
+    same = [
+        {"claims": which, "answers": []}
+        for which in alike(claim["text"] for claim in prompted.values["claims"])
+    ]
+    facets = (
+        {"kind": "number", "exclusive": True, "alternatives": list(part)}
+        for part in batches(same, CLAIMS_PER_SUBJECT)
+    )
+    return {"subjects": [{"about": MARK, "facets": [one], "rests_on": []} for one in facets]}
+
+
+JOINT = Task("joint", JointReply, tokens=720, stand_in=_in_turn)
 
 
 @dataclass(frozen=True)

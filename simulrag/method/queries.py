@@ -12,6 +12,7 @@ from pydantic import Field
 from simulrag.method.concurrency import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
+from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
 
@@ -21,7 +22,12 @@ class Queries(Reply):
     queries: Annotated[list[Text], Field(min_length=1)]
 
 
-TASK = Task("queries", Queries)
+def _short(prompted: Prompted) -> object:
+    texts = (sentence(prompted.seed, number) for number in range(prompted.values["count"]))
+    return {"queries": [" ".join(text.split()[:3]) for text in texts]}
+
+
+TASK = Task("queries", Queries, stand_in=_short)
 
 KINDS = ("entities", "steps", "similar")
 """What the question names; the steps that would settle it; like events elsewhere or before."""

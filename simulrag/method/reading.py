@@ -43,7 +43,7 @@ class ReadClaims(Reply):
     claims: list[ReadClaim]
 
 
-READ_CLAIMS = Task("read_claims", ReadClaims, tokens=(1740, 580))
+READ_CLAIMS = Task("read_claims", ReadClaims, tokens=580)
 CLAIMS_PER_CALL = 20
 
 _FROM = re.compile(r"\b(at least|no less than|or more)\b", re.I)

@@ -9,10 +9,11 @@ from pydantic import JsonValue
 
 from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
 from simulrag.method.queries import queries
-from simulrag.method.simulation import Simulations
+from simulrag.method.simulation import Simulations, example_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
+from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
 
@@ -29,8 +30,19 @@ class ToolCalls(Reply):
     calls: list[ProposedCall]
 
 
-TOOL_CALLS = Task("tool_calls", ToolCalls, handbook=True, tokens=(600, 60))
-MORE_CALLS = Task("more_calls", ToolCalls, handbook=True, tokens=(1500, 60))
+def _example(prompted: Prompted) -> object:
+    """The first call that the simulator names to try it with; of documents another query."""
+    simulator: Simulator = prompted.values["simulator"]
+    tool = next(iter(simulator.tools))
+    arguments = example_call(simulator, tool)
+    if tool == DOCUMENT_TOOL:
+        texts = [name for name, value in arguments.items() if isinstance(value, str)]
+        arguments |= {name: sentence(prompted.seed) for name in texts[:1]}
+    return {"calls": [{"tool": tool, "arguments": arguments}]}
+
+
+TOOL_CALLS = Task("tool_calls", ToolCalls, tokens=60, stand_in=_example)
+MORE_CALLS = Task("more_calls", ToolCalls, tokens=60, stand_in=_example)
 
 
 async def retrieve(
@@ -110,6 +122,7 @@ async def _proposed(
             # The same problems once more are another sample: one request has one stored reply.
             sample_index=told.count(problems),
             handbook=simulator.handbook(),
+            simulator=simulator,
             question=question,
             problems=problems,
             **earlier,

@@ -12,6 +12,7 @@ from simulrag.errors import ModelError
 from simulrag.method.routed import Fit, Route, Routed
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
+from simulrag.stand_in import MARK, Prompted, sentence
 from simulrag.task import Task
 
 
@@ -46,8 +47,18 @@ class NearMisses(Reply):
     questions: list[NearMiss]
 
 
-ROUTE = Task("route", RouteReply, handbook=True, tokens=(350, 65))
-NEAR_MISSES = Task("near_misses", NearMisses, handbook=True, tokens=(200, 450))
+def _no_fit(prompted: Prompted) -> object:
+    names = [source["name"] for source in prompted.values["sources"]]
+    return {"sources": [{"source": n, "fit": "not", "covers": "", "tool": ""} for n in names]}
+
+
+def _as_many(prompted: Prompted) -> object:
+    texts = [sentence(prompted.seed, number) for number in range(prompted.values["count"])]
+    return {"questions": [{"question": text, "missing": MARK} for text in texts]}
+
+
+ROUTE = Task("route", RouteReply, tokens=65, stand_in=_no_fit)
+NEAR_MISSES = Task("near_misses", NearMisses, tokens=450, stand_in=_as_many)
 
 
 async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> Route:

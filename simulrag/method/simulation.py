@@ -9,11 +9,19 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulators.base import RunError, Simulator, SimulatorError, owner_of, validate_call
-from simulators.shapes import plain_values, read_values
+from simulators.base import (
+    Exampled,
+    RunError,
+    Simulator,
+    SimulatorError,
+    owner_of,
+    validate_call,
+)
+from simulators.shapes import plain_values, read_values, schema_of
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError
 from simulrag.records import Evidence, ToolCall
+from simulrag.stand_in import filled
 
 
 class Simulations:
@@ -72,6 +80,15 @@ class Simulations:
             outputs=plain_values(outputs),
             text=kind.describe(validated, outputs),
         )
+
+
+def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:
+    """Arguments to try a tool with: the simulator's own example, else made from their schema."""
+    named = simulator.examples().get(tool) if isinstance(simulator, Exampled) else None
+    if named:
+        return dict(named[0])
+    made: dict[str, JsonValue] = filled(schema_of(simulator.tools[tool].arguments), tool)
+    return made
 
 
 def _run(simulator: Simulator, tool: str, arguments: Any, seed: int) -> Any:

@@ -28,8 +28,8 @@ from simulrag.records import (
 )
 from simulrag.task import Task
 
-UNCOVERED = Task("uncovered", Decomposition, tokens=(1230, 7))
-FINAL_RECONCILED = Task("final_reconciled", tokens=(1220, 290))
+UNCOVERED = Task("uncovered", Decomposition, tokens=7)
+FINAL_RECONCILED = Task("final_reconciled", tokens=290)
 
 
 def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:

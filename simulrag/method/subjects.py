@@ -7,10 +7,12 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
+from simulrag.method.batches import batches
 from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Facet, FacetKind, Subject
+from simulrag.stand_in import MARK, Prompted
 from simulrag.task import Task
 
 
@@ -36,8 +38,19 @@ class SubjectsReply(Reply):
     subjects: Annotated[list[SubjectEntry], Field(min_length=1)]
 
 
-SUBJECTS = Task("subjects", SubjectsReply, tokens=(1500, 800))
-EVALUATION_SUBJECTS = Task("evaluation_subjects", SubjectsReply, tokens=(1250, 430))
+CLAIMS_PER_SUBJECT = 3
+
+
+def _in_turn(prompted: Prompted) -> object:
+    facets = (
+        {"kind": "number", "exclusive": True, "claims": list(part)}
+        for part in batches(range(len(prompted.values["claims"])), CLAIMS_PER_SUBJECT)
+    )
+    return {"subjects": [{"about": MARK, "facets": [one], "rests_on": []} for one in facets]}
+
+
+SUBJECTS = Task("subjects", SubjectsReply, tokens=800, stand_in=_in_turn)
+EVALUATION_SUBJECTS = Task("evaluation_subjects", SubjectsReply, tokens=430, stand_in=_in_turn)
 
 
 async def find_subjects(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulrag.models.base import Asker
 from simulrag.task import Task
 
-FINAL = Task("final", tokens=(1050, 290))
+FINAL = Task("final", tokens=290)
 
 
 async def synthesize(question: str, claims: tuple[str, ...], ask: Asker) -> str:

@@ -117,5 +117,8 @@ class Asker(Protocol):
         check: Callable[[Any], None] | None = None,
         **values: object,
     ) -> Completion:
-        """Render the task's prompt with ``values`` and complete it. Raises ModelError."""
+        """Render the task's prompt with ``values`` and complete it. Raises ModelError.
+
+        ``values`` may hold more than the prompt shows: what a stand-in is made from.
+        """
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,7 +103,17 @@ class Gateway:
         **values: object,
     ) -> Completion:
         """Render the task's prompt with ``values`` and complete it. See ``complete``."""
-        request = Request(
+        return await self.complete(self.request(task, sample_index, check, values))
+
+    def request(
+        self,
+        task: Task,
+        sample_index: int,
+        check: Callable[[Any], None] | None,
+        values: Mapping[str, object],
+    ) -> Request:
+        """The request that ``ask`` completes."""
+        return Request(
             task=task.name,
             messages=self.rendered(task.name, **values),
             schema=task.reply,
@@ -111,7 +121,6 @@ class Gateway:
             sample_index=sample_index,
             check=check,
         )
-        return await self.complete(request)
 
     def rendered(self, task: str, **values: object) -> tuple[Message, ...]:
         """The task's prompt with ``values``."""

@@ -4,7 +4,8 @@ A test double's replies, not answers: they follow each task's schema and fit one
 one question recur in its other answers, some are out of the simulator's reach, some are wrong and
 are mended by the evidence), so that whole pipelines run on them at a real model's volume, from the
 templates of a benchmark to its labels. Of the urban simulator it knows the texts (``urban_texts``),
-of any other what its handbook shows (``handbook_texts``).
+of any other what its handbook shows (``handbook_texts``). A schema that it has no
+reply to gets a stand-in, as a plan has it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from zlib import crc32
 
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Message
+from simulrag.stand_in import filled
 from simulrag.testing.forms_texts import FORMS, entailed
 from simulrag.testing.handbook_texts import (
     SET_UP as OWN_SET_UP,
@@ -39,7 +41,7 @@ from simulrag.testing.urban_texts import (
     templates,
     tool_calls,
 )
-from simulrag.testing.wires import Body, messages, schema_name
+from simulrag.testing.wires import Body, messages, schema_name, schema_of
 
 CLAIMS_AN_ANSWER = 9
 RECUR = (0, 3, 3, 3, 2)
@@ -93,9 +95,16 @@ def traffic() -> Callable[[Body], str]:
         name = schema_name(body)
         if name is None:
             return _prose(said, sample(body))
-        return json.dumps(_REPLIES[name](said))
+        if name in _REPLIES:
+            return json.dumps(_REPLIES[name](said))
+        return json.dumps(filled(schema_of(body), said[-1].content, _listed(said)))
 
     return answer
+
+
+def _listed(said: list[Message]) -> Callable[[str], int]:
+    """How many items a prompt numbers under a name."""
+    return lambda name: len(numbered(section(said, name) or ""))
 
 
 def _part(said: list[Message], tag: str) -> str:

@@ -46,6 +46,11 @@ def schema_name(body: Body) -> str | None:
     return _wanted(body)[0]
 
 
+def schema_of(body: Body) -> Body:
+    """The JSON schema that a request asks for; {} for free text."""
+    return _wanted(body)[1] or {}
+
+
 def messages(body: Body) -> list[Body]:
     """The conversation, each message as its role and content."""
     said = [*body.get("messages", ()), *body.get("input", ())]

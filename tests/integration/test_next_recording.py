@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.params import load_params
-from flows.plan.estimate import answer_calls, label_calls
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
@@ -77,7 +76,5 @@ async def test_the_next_recording_from_templates_to_labels(tmp_path: Path) -> No
     assert all(label.failure is None for label in labels)
     assert any(reading.output and reading.value for reading in readings)
     assert sum(len(subject.claims) for subject in again) == len(finals[0].claims)
-    planned = answer_calls(method, oracle=False) | label_calls(params)
-    written = {"final", "final_reconciled", "joint", "uncovered", "closed_book"}
-    assert {task: asked[task].calls for task in written} == {t: planned[t] for t in written}
-    assert len(finals) == planned["evaluation_decompose"]
+    written = {"joint": 1, "uncovered": 1, "closed_book": method.samples}
+    assert {task: asked[task].calls for task in written} == written

@@ -15,7 +15,8 @@ from simulrag.errors import BudgetMissing
 from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT
 
-QUESTIONS, SAMPLES, CLAIMS = 15, 5, 29
+QUESTIONS, SAMPLES, CLAIMS = 15, 5, 26
+"""The last as stand-ins have it, about as the recorded answers do."""
 PAID = {"provider": "openai", "model": "gpt-5-mini", "paid": True}
 
 
@@ -176,3 +177,40 @@ def test_attribution_is_planned_where_it_is_asked_for(
     known = by_task(make_plan(Project(tmp_path)), "attribution")["chance_shown"]
     assert known.calls == known.known
     assert known.known >= 2 * QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"method": "paper", "merging": "tree", "complete": False},
+        {"method": "reconciled", "merging": "chain"},
+        {"verify": "selected", "verify_by": "range", "baselines": False},
+        {"claims_per_call": {"boundary": 1, "verify": 1, "verbalized": 1}, "samples": 2},
+    ],
+)
+def test_every_stand_in_fits_the_step_that_asked_for_it(
+    answer: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of an own benchmark to be made, with every stage on, so that nothing is left uncounted."""
+    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
+    (tmp_path / "data/routing").mkdir(parents=True)
+    (tmp_path / "data/routing/none.jsonl").symlink_to(ROOT / "data/routing/none.jsonl")
+    (tmp_path / "prices.yaml").symlink_to(ROOT / "prices.yaml")
+    (tmp_path / "params.yaml").write_bytes(PARAMS.read_bytes())
+    own = {f"llm.{role}": PAID for role in ("benchmark", "answer", "judge")}
+    changes: dict[str, Any] = {
+        "benchmark.questions": 2,
+        "routing": {"domains": ["urban"], "near_misses": 2},
+        "attribution": {"domains": ["urban"], "chances": "stated", "estimator": "rerun"},
+        "score": {"domains": ["urban"], "variants": 1, "samples": 2, "dependence": True},
+        "forms.sources": ["urban"],
+        "forms.questions": 6,
+    }
+    change_params(tmp_path, **own, **changes, **{f"answer.{k}": v for k, v in answer.items()})
+    plan = make_plan(Project(tmp_path))
+    assert plan.uncounted == {}
+    stages = {task.stage.partition("@")[0] for task in plan.tasks}
+    forms = {"forms_benchmark", "forms_answer", "forms_metrics"}
+    assert stages == {"benchmark", "answer", "label", "routing", "attribution", "score", *forms}
+    assert all(task.calls and task.input_tokens and task.output_tokens for task in plan.tasks)

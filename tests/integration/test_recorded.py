@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import polars as pl
 import pytest
 
+from flows.files import read_table, record_lines
 from flows.params import load_params
-from flows.plan.estimate import answer_calls, label_calls, stage_work
-from flows.plan.rehearse import ROLES, Rehearsal, rehearse
+from flows.plan.plan import task_plans
+from flows.stages.metrics import read_templates
 from simulrag.metrics.families.answers import answers
 from simulrag.metrics.families.cost import method_cost
 from simulrag.metrics.gather import collect
 from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings
-from simulrag.records import Answer, FinalClaims
-from tests.recorded import ROOT, Recorded, Replayed, given_project, recorded_calls
+from simulrag.models.prices import PriceTable
+from simulrag.questions.published import read_questions
+from simulrag.records import Answer, FinalClaims, Label
+from tests.recorded import (
+    ROOT,
+    Replayed,
+    given_project,
+    recorded_calls,
+    recorded_files,
+    replay,
+)
 
 OWN = ("urban", "climate", "epidemiology")
 DOMAINS = (*OWN, *(f"{domain}-published" for domain in OWN))
 OUTS = ROOT.parent / "shared/recorded-2/outs"
 """The outs of the recorded run, where somebody laid them beside the project."""
 
-Kind = TypeVar("Kind", Answer, FinalClaims)
 needs_outs = pytest.mark.skipif(
     not OUTS.is_dir(), reason="the recorded outs are not beside the project (../shared/recorded-2)"
 )
-
-
-def gates(replayed: Replayed) -> Iterator[tuple[str, Rehearsal]]:
-    """What each stage asked, by domain or source."""
-    for domain, found in replayed.domains.items():
-        yield from ((f"{stage}-{domain}", gate) for stage, gate in found.gates.items())
-    yield from replayed.forms.items()
 
 
 def test_no_call_is_missing(replayed: Replayed) -> None:
@@ -48,13 +46,13 @@ def test_no_call_is_missing(replayed: Replayed) -> None:
     A task that is named here has lost its recorded calls: what its keys hold was edited.
     """
     missing = {
-        f"{stage}: {task}": f"{len(keys)} calls, first:\n{gate.unstored[task].messages[0].content}"
-        for stage, gate in gates(replayed)
-        for task, keys in gate.missing.items()
+        f"{stage}: {task}": f"{known} calls, first:\n{gate.unstored[task].messages[0].content}"
+        for stage, gate in replayed.gates.items()
+        for task, calls in gate.missing.items()
+        if (known := sum(call.known for call in calls.values()))
     }
     assert missing == {}
-    for found in replayed.domains.values():
-        assert len(found.complete) == len(found.questions) == found.labelled
+    assert not any(gate.missing for gate in replayed.gates.values())
 
 
 def test_every_recorded_call_is_used(replayed: Replayed) -> None:
@@ -74,17 +72,24 @@ def test_an_edited_prompt_is_named(tmp_path: Path) -> None:
     own = project.prompts / "mine/uncovered.md.j2"
     own.parent.mkdir()
     own.write_text("Be brief. " + (project.prompts / "uncovered.md.j2").read_text())
-    params = load_params(project.params).model_copy(update={"prompts": "mine"})
-    with Recorded(tmp_path / "calls") as cache:
-        found = asyncio.run(rehearse(project, params, cache, "urban-published"))
-    assert {task: len(keys) for task, keys in found.gates["answer"].missing.items()} == {
-        "uncovered": 4
+    params = load_params(project.params)
+    only = {
+        "domains": ["urban-published"],
+        "forms": params.forms.model_copy(update={"sources": []}),
+        "routing": params.routing.model_copy(update={"domains": []}),
     }
+    found = replay(project, tmp_path / "replay", prompts="mine", **only)
+    known = {
+        task: sum(call.known for call in calls.values())
+        for task, calls in found.gates["answer-urban-published"].missing.items()
+    }
+    assert {task: count for task, count in known.items() if count} == {"uncovered": 4}
 
 
 def test_the_answers_carry_both_budgets(replayed: Replayed) -> None:
-    for found in replayed.domains.values():
-        for _, answer in found.complete:
+    for domain in DOMAINS:
+        for answer in record_lines(replayed.results.answers(domain), Answer):
+            assert answer.failure is None
             assert (answer.method, answer.budget_percent) == ("reconciled_complete", 100)
             finals = {(f.method, f.samples, f.budget_percent) for f in answer.baselines}
             assert {("reconciled", 5, 25), ("reconciled", 5, 100), ("simulrag", 1, 100)} <= finals
@@ -93,28 +98,33 @@ def test_the_answers_carry_both_budgets(replayed: Replayed) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_plan_of_it_has_nothing_left(replayed: Replayed, domain: str) -> None:
-    works = [
-        work
-        for stage in ROLES
-        for work in stage_work(replayed.domains[domain], stage, replayed.params)
+    plans = [
+        task
+        for name, gate in replayed.gates.items()
+        if name.partition("-")[2] == domain
+        for task in task_plans(name, gate, PriceTable())
     ]
-    assert {work.task for work in works if work.calls} == set()
-    assert sum(work.cached for work in works) > 300
+    assert {task.task for task in plans if task.calls} == set()
+    assert sum(task.cached for task in plans) > 300
 
 
-def test_what_a_plan_assumes_is_what_the_run_took(replayed: Replayed) -> None:
-    """Calls a question of each task, with nothing stored to tell."""
-    params = replayed.params
-    assumed = answer_calls(params.answer, oracle=False) | label_calls(params)
-    took: Counter[str] = Counter()
-    for domain in OWN:
-        for stage in ("answer", "label"):
-            for task, calls in replayed.domains[domain].gates[stage].stored.items():  # type: ignore[index]
-                took[task] += len(calls)
-    assert assumed.keys() == took.keys()
-    for task, calls in assumed.items():
-        limit = 1.3 if task == "final_reconciled" else 0.2  # equal statements are written once
-        assert calls == pytest.approx(took[task] / 45, rel=limit), task
+def test_from_an_empty_cache_a_plan_counts_the_calls_that_the_run_took(tmp_path: Path) -> None:
+    """Within a quarter, each stage of each domain and source: by the stages' own code."""
+    planned = replay(given_project(tmp_path / "project"), tmp_path, files=[])
+    recorded = {file.stem: _model_calls(file) for file in recorded_files()}
+    left = {
+        name: sum(map(len, gate.missing.values()))
+        for name, gate in planned.gates.items()
+        if not gate.unfit
+    }
+    assert {name for name, gate in planned.gates.items() if gate.unfit} == set()
+    assert {name: calls for name, calls in left.items() if calls} == {
+        name: pytest.approx(calls, rel=0.25) for name, calls in recorded.items() if calls
+    }
+
+
+def _model_calls(file: Path) -> int:
+    return pl.read_parquet(file, columns=["kind"]).filter(pl.col("kind") == "model").height
 
 
 @pytest.fixture(scope="module")
@@ -123,16 +133,16 @@ def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None],
     settings = MetricSettings(bootstrap=100)
     found = {}
     for domain in OWN:
-        made = replayed.domains[domain]
-        assert made.benchmark is not None
+        made = replayed.results
+        labels = read_table(made.labels(domain), Label)
         data = collect(
             domain,
             settings,
-            questions=made.questions,
-            answers=(answer for _, answer in made.complete),
-            finals=made.finals,
-            judge={(one.question_id, one.claim_hash): one.label for one in made.labels},
-            templates={template.template_id: template for template in made.benchmark.templates},
+            questions=read_questions(made.benchmark(domain)),
+            answers=record_lines(made.answers(domain), Answer),
+            finals=record_lines(made.final_claims(domain), FinalClaims),
+            judge={(one.question_id, one.claim_hash): one.label for one in labels},
+            templates=read_templates(made.templates(domain)),
         )
         rows = (*answers(data), *method_cost(data))
         found[domain] = {
@@ -174,37 +184,16 @@ def test_the_readme_shows_what_the_run_found(
 
 @needs_outs
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_questions_are_the_recorded_bytes(replayed: Replayed, domain: str) -> None:
-    found = replayed.domains[domain]
-    lines = "".join(question.model_dump_json() + "\n" for question in found.questions)
-    assert lines == (OUTS / f"benchmark/{domain}.jsonl").read_text(encoding="utf-8")
-    if found.benchmark is not None:
-        summary = json.loads((OUTS / f"benchmark/{domain}-summary.json").read_text())
-        assert found.benchmark.summary.model_dump(mode="json") == summary
-
-
-@needs_outs
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_answers_are_the_recorded_ones(replayed: Replayed, domain: str) -> None:
-    recorded = _lines(OUTS / f"answers/{domain}.jsonl", Answer)
-    made = [answer for _, answer in replayed.domains[domain].complete]
-    assert len(made) == len(recorded)
-    for mine, theirs in zip(made, recorded, strict=True):
-        for name in Answer.model_fields:  # a field at a time: a difference is then readable
-            assert getattr(mine, name) == getattr(theirs, name), (mine.question_id, name)
-
-
-@needs_outs
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_labels_are_the_recorded_ones(replayed: Replayed, domain: str) -> None:
-    found = replayed.domains[domain]
-    labels = {(item.question_id, item.claim_hash): item for item in found.labels}
-    for row in pl.read_parquet(OUTS / f"labels/{domain}.parquet").iter_rows(named=True):
-        mine = labels[row["question_id"], row["claim_hash"]]
-        assert (mine.label, mine.reason) == (row["label"], row["reason"])
-    assert found.finals == _lines(OUTS / f"labels/{domain}-final-claims.jsonl", FinalClaims)
-
-
-def _lines(path: Path, kind: type[Kind]) -> list[Kind]:
-    text = path.read_text(encoding="utf-8")
-    return [kind.model_validate_json(line) for line in text.split("\n") if line]
+@pytest.mark.parametrize(
+    "name",
+    [
+        "benchmark/{}.jsonl",
+        "benchmark/{}-summary.json",
+        "answers/{}.jsonl",
+        "labels/{}.parquet",
+        "labels/{}-final-claims.jsonl",
+    ],
+)
+def test_the_outs_are_the_recorded_bytes(replayed: Replayed, domain: str, name: str) -> None:
+    path = name.format(domain)
+    assert (replayed.results.data / path).read_bytes() == (OUTS / path).read_bytes()

@@ -28,7 +28,7 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         change_params(project, score=settings, **few)
         change_params(project, **{"llm.judge": model, "llm.answer": model})
         tasks = {task.task: task for task in make_plan(Project(project)).tasks}
-        assert tasks["score_details"].calls == 15 * 2 * 2  # closed book and ours, two samples
+        assert tasks["score_details"].calls == 15 * 3 * 2  # with closed book and ours completed
         assert tasks["score_paraphrase"].calls == 1
         answers = project / "data/answers/urban.jsonl"
         two = answers.read_text().splitlines(keepends=True)[:2]

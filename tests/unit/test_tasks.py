@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
 import pytest
 
-from flows.params import load_params
-from flows.plan.estimate import assumed_length
 from simulrag.metrics.families import cost
 from simulrag.models.gateway import REPAIR_PROMPT
 from simulrag.models.prompts import packaged_prompts
@@ -18,13 +15,6 @@ from tests.recorded import ROOT
 
 PROMPTS = ROOT / "prompts"
 NAMES = sorted(tasks())
-
-
-def shows_handbook(prompt: str) -> bool:
-    """Whether a prompt, or a part that it includes, has a handbook put into it."""
-    text = (PROMPTS / prompt).read_text(encoding="utf-8")
-    parts = re.findall(r'{% include "([^"]+)"', text)
-    return bool(re.search(r"{{[^}]*handbook", text)) or any(map(shows_handbook, parts))
 
 
 def test_every_prompt_has_a_task_and_every_task_a_prompt() -> None:
@@ -37,8 +27,8 @@ def test_every_prompt_has_a_task_and_every_task_a_prompt() -> None:
 
 def test_a_second_task_of_a_name_is_refused() -> None:
     with pytest.raises(ValueError, match="there is a task 'merge' already"):
-        Task("merge", handbook=True)
-    assert not tasks()["merge"].handbook
+        Task("merge", tokens=1)
+    assert tasks()["merge"].tokens != 1
 
 
 def test_a_task_that_is_asked_for_another_reply_is_the_same_task() -> None:
@@ -49,11 +39,6 @@ def test_a_task_that_is_asked_for_another_reply_is_the_same_task() -> None:
     assert task.reply is not None
 
 
-def test_the_handbook_is_counted_where_a_prompt_shows_it() -> None:
-    showing = {name for name in NAMES if shows_handbook(f"{name}.md.j2")}
-    assert showing == {name for name, task in tasks().items() if task.handbook}
-
-
 def test_another_tasks_step_is_that_task_for_several_claims_at_once() -> None:
     found = tasks()
     for task in found.values():
@@ -61,15 +46,6 @@ def test_another_tasks_step_is_that_task_for_several_claims_at_once() -> None:
             assert found[task.step].step == task.step
             assert task.reply is not None
             assert set(task.reply.model_fields) == {"claims"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_plan_assumes_a_length_of_every_task(name: str) -> None:
-    params = load_params(ROOT / "params.yaml")
-    short, long = (assumed_length(name, params, text, None) for text in ("", "word " * 400))
-    assert short.tokens_in > 0
-    assert short.tokens_out > 0
-    assert (long.tokens_in > short.tokens_in) == tasks()[name].handbook
 
 
 @pytest.mark.parametrize("name", NAMES)

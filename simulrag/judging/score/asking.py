@@ -20,6 +20,7 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
+from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
 
@@ -50,9 +51,14 @@ class AskedBack(Reply):
     questions: list[Text]
 
 
-SCORE_DETAILS = Task("score_details", DetailMarks, tokens=(1300, 280))
-SCORE_MASK = Task("score_mask", MaskedAnswer, tokens=(450, 180))
-SCORE_ASK_BACK = Task("score_ask_back", AskedBack, tokens=(350, 200))
+def _as_many(prompted: Prompted) -> object:
+    texts = (sentence(prompted.seed, number) for number in range(prompted.values["count"]))
+    return {"questions": list(texts)}
+
+
+SCORE_DETAILS = Task("score_details", DetailMarks, tokens=280)
+SCORE_MASK = Task("score_mask", MaskedAnswer, tokens=180)
+SCORE_ASK_BACK = Task("score_ask_back", AskedBack, tokens=200, stand_in=_as_many)
 SCORE_CONFIDENCE = Task("score_confidence")
 DETAILS = tuple(name for name in MarkedClaim.model_fields if name != "index")
 _PLACE = {"city", "country", "county", "latitude", "longitude", "location", "network", "place"}

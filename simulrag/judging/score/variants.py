@@ -15,6 +15,7 @@ from simulrag.models.replies import Reply, Text
 from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Question, claim_hash
+from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
 
@@ -24,8 +25,15 @@ class RewordedQuestion(Reply):
     question: Text
 
 
-SCORE_PARAPHRASE = Task("score_paraphrase", RewordedQuestion, tokens=(350, 230))
-SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=(420, 230))
+def _with_a_word_before(prompted: Prompted) -> object:
+    told = prompted.values.get("situation", prompted.values["question"])
+    return {"question": f"{sentence(prompted.seed)} {told}"}
+
+
+SCORE_PARAPHRASE = Task(
+    "score_paraphrase", RewordedQuestion, tokens=230, stand_in=_with_a_word_before
+)
+SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=230, stand_in=_with_a_word_before)
 
 
 async def paraphrase(question: Question, ask: Asker) -> Again:

@@ -21,7 +21,7 @@ from simulrag.models.base import Asker
 from simulrag.records import Verdict
 from simulrag.task import Task
 
-CHANCE_SHOWN = Task("chance_shown", VerbalizedBatch, tokens=(900, 300))
+CHANCE_SHOWN = Task("chance_shown", VerbalizedBatch, tokens=300)
 
 SILENT = 0.5
 _MEANS = {"aligned": 1.0, "contradicted": 0.0, "indeterminate": SILENT}

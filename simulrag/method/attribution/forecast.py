@@ -52,7 +52,7 @@ class Relevance(Reply):
 
 
 RELEVANCE = Task("relevance", Relevance)
-CHANCE_GIVEN = Task("chance_given", ReasonedChance, tokens=(1500, 250))
+CHANCE_GIVEN = Task("chance_given", ReasonedChance, tokens=250)
 CHANCE_JOINT = Task("chance_joint", JointChance)
 
 GROUP_DAYS = 10

@@ -43,9 +43,9 @@ class GivenTerm(Reply):
 
 
 TASKS: Mapping[Form, Task] = {
-    "choice": Task("forms_answer_choice", ChosenOption, tokens=(500, 40)),
-    "freeform": Task("forms_answer_freeform", ShortAnswer, tokens=(500, 40)),
-    "cloze": Task("forms_answer_cloze", GivenTerm, tokens=(500, 40)),
+    "choice": Task("forms_answer_choice", ChosenOption, tokens=40),
+    "freeform": Task("forms_answer_freeform", ShortAnswer, tokens=40),
+    "cloze": Task("forms_answer_cloze", GivenTerm, tokens=40),
 }
 
 

@@ -23,6 +23,7 @@ from simulrag.questions.forms.records import (
     Rejection,
     Validity,
 )
+from simulrag.stand_in import RIGHT, Prompted
 from simulrag.task import Task
 
 
@@ -55,8 +56,34 @@ class Readings(Reply):
     questions: list[Reading]
 
 
-FORMS_OWN_ANSWERS = Task("forms_own_answers", OwnAnswers, tokens=(1300, 80))
-FORMS_AUDIT = Task("forms_audit", Readings, tokens=(1600, 180))
+_SHOWN_OPTION = re.compile(r"^ +([a-d])\) (.*)$", re.M)
+
+
+def _right_ones(prompted: Prompted) -> object:
+    """The right option of a stand-in, else the one whose number stands in the contexts."""
+    known = [number for text in prompted.values["contexts"] for number in numbers(text)]
+
+    def fits(option: str) -> bool:
+        stated = numbers(option)
+        return RIGHT in option or any(stated[0].repeats(n) for n in known if stated)
+
+    def answer(question: str) -> str:
+        options = _SHOWN_OPTION.findall(question)
+        return next((letter for letter, option in options if fits(option)), "none")
+
+    given = enumerate(prompted.values["questions"])
+    return {"answers": [{"index": index, "answer": answer(text)} for index, text in given]}
+
+
+def _all_well(prompted: Prompted) -> object:
+    names = [name for name in Reading.model_fields if name not in ("index", "probability")]
+    well = {name: name in ("self_contained", "same_answer") for name in names}
+    count = len(prompted.values["questions"])
+    return {"questions": [{"index": i, **well, "probability": 1.0} for i in range(count)]}
+
+
+FORMS_OWN_ANSWERS = Task("forms_own_answers", OwnAnswers, tokens=80, stand_in=_right_ones)
+FORMS_AUDIT = Task("forms_audit", Readings, tokens=180, stand_in=_all_well)
 SIMILAR = 0.8
 """Share of common words from which two questions are one."""
 LONGER = 2.0

@@ -16,6 +16,7 @@ from simulrag.models.replies import Reply, Text
 from simulrag.questions.forms.generation import Maker, Seed, Written, attempt, in_turn
 from simulrag.questions.forms.records import Context, Formed, Level, Rejection
 from simulrag.questions.forms.replies import WrittenFreeform, WrittenStatement
+from simulrag.stand_in import RIGHT, Prompted, sentence
 from simulrag.task import Task
 
 
@@ -33,8 +34,22 @@ class WrittenTerm(Reply):
     term: Text
 
 
-FORMS_WRITE = Task("forms_write", WrittenFreeform, tokens=(1600, 110))
-FORMS_TERM = Task("forms_term", WrittenTerm, tokens=(150, 8))
+def _in_form(prompted: Prompted) -> object:
+    """A question of the form prompted for; the right option is the one that says so."""
+    texts = [sentence(prompted.seed, number) for number in range(5)]
+    if prompted.values["form"] == "choice":
+        return {"question": texts[0], "correct": f"{RIGHT} {texts[1]}", "distractors": texts[2:]}
+    if prompted.values["form"] == "freeform":
+        return {"question": texts[0], "answer": texts[1]}
+    return {"statement": texts[0]}
+
+
+def _last_word(prompted: Prompted) -> object:
+    return {"term": prompted.values["statement"].split()[-1].rstrip(".")}
+
+
+FORMS_WRITE = Task("forms_write", WrittenFreeform, tokens=110, stand_in=_in_form)
+FORMS_TERM = Task("forms_term", WrittenTerm, tokens=8, stand_in=_last_word)
 SHORTEST_SEED = 200
 """Characters; a shorter passage is a heading or a leftover, and holds nothing to ask about."""
 

@@ -28,6 +28,7 @@ from simulrag.questions.open.asked import asked_value
 from simulrag.questions.open.records import Ask, Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Evidence
+from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
 
@@ -37,7 +38,17 @@ class WrittenStem(Reply):
     question: Text
 
 
-FORMS_RUN = Task("forms_run", WrittenFreeform, tokens=(900, 90))
+def _in_form(prompted: Prompted) -> object:
+    """A question of the form prompted for; a cloze has its term, a freeform answer the result."""
+    text, result = sentence(prompted.seed), prompted.values["result"]
+    return {
+        "choice": {"question": text},
+        "freeform": {"question": text, "answer": result},
+        "cloze": {"statement": f"{text} {result}"},
+    }[prompted.values["form"]]
+
+
+FORMS_RUN = Task("forms_run", WrittenFreeform, tokens=90, stand_in=_in_form)
 NEIGHBOURS = 12
 """Scenarios of one template, at least, among which neighbours are looked for."""
 OPTIONS = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -18,10 +19,19 @@ from simulators.base import (
 )
 from simulators.shapes import described, names_of
 from simulrag.method.numbers import numbers
+from simulrag.method.simulation import example_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
 from simulrag.questions.open.filling import fill_runs, grid, grid_value
-from simulrag.questions.open.records import Ask, Placeholder, SetUpTemplate, Template
+from simulrag.questions.open.records import (
+    Ask,
+    Placeholder,
+    Run,
+    Setting,
+    SetUpTemplate,
+    Template,
+)
+from simulrag.stand_in import MARK, Prompted
 from simulrag.task import Task
 
 
@@ -37,7 +47,15 @@ class SetUpTemplates(Reply):
     templates: Annotated[list[SetUpTemplate], Field(min_length=1)]
 
 
-BENCHMARK_TEMPLATES = Task("benchmark_templates", Templates, handbook=True, tokens=(1100, 8500))
+def _one_a_tool(prompted: Prompted) -> object:
+    """A template for each tool that has a number to vary and a number to ask for."""
+    simulator: Simulator = prompted.values["simulator"]
+    more = {"set_up": MARK, "beyond": []} if prompted.values.get("set_up") else {}
+    made = [plain_template(simulator, tool) for tool in simulator.tools]
+    return {"templates": [{**one.model_dump(), **more} for one in made if one is not None]}
+
+
+BENCHMARK_TEMPLATES = Task("benchmark_templates", Templates, tokens=8500, stand_in=_one_a_tool)
 
 
 async def draw_templates(
@@ -66,10 +84,68 @@ async def draw_templates(
         task,
         check=check,
         handbook=handbook,
+        simulator=simulator,
         count=count,
         **shown,
     )
     return list(completion.parsed.templates[:count])
+
+
+def plain_template(simulator: Simulator, tool: str) -> Template | None:
+    """A template around the simulator's own example of a call; None where no number varies."""
+    kind, example = simulator.tools[tool], example_call(simulator, tool)
+    asks = [
+        Ask(
+            run=1,
+            against=0,
+            output=field.name,
+            scale="value",
+            words=field.name,
+            classes=[],
+            answers=[],
+            better="neither",
+        )
+        for field in described(kind.outputs)
+        if field.schema.get("type") == "number"
+    ][:2]
+    if not asks:
+        return None
+    ranges = ((field.name, *_range_of(field.schema)) for field in described(kind.arguments))
+    for name, low, high in ranges:
+        template = Template(
+            template_id=f"stand-in-{tool.lower().replace('_', '-')}",
+            situation=f"{MARK} {{{name}}}.",
+            placeholders=[
+                Placeholder(
+                    name=name, argument=name, low=low, high=high, decimals=2, wording="value"
+                )
+            ],
+            choices=[],
+            runs=[
+                Run(
+                    tool=tool,
+                    words=tool,
+                    uses=[name],
+                    fixed=[
+                        Setting.model_validate({"argument": key, "value": value})
+                        for key, value in example.items()
+                        if key != name
+                    ],
+                )
+            ],
+            asks=asks,
+        )
+        if low < high and not template_problems([template], simulator):
+            return template
+    return None
+
+
+def _range_of(schema: Mapping[str, Any]) -> tuple[float, float]:
+    """The range of a number; none at all, 0 to 0, where it has no two ends."""
+    for part in [schema, *schema.get("anyOf", [])]:
+        if part.get("type") == "number" and {"minimum", "maximum"} <= part.keys():
+            return float(part["minimum"]), float(part["maximum"])
+    return 0.0, 0.0
 
 
 def template_problems(templates: list[Template], simulator: Simulator) -> list[str]:

@@ -233,7 +233,11 @@ async def test_drawing_checks_the_reply_and_keeps_at_most_count(
     second = changed(template, template_id="another")
     asker = OneReply(Templates(templates=[template, second]))
     assert await draw_templates(asker, corridor, 1) == [template]
-    assert asker.values == {"handbook": corridor.handbook(), "count": 1}
+    assert asker.values == {
+        "handbook": corridor.handbook(),
+        "simulator": corridor,
+        "count": 1,
+    }
 
 
 async def test_drawing_gives_problems_back_as_value_error(
