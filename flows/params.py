@@ -6,10 +6,18 @@ import difflib
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    JsonValue,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from ruamel.yaml import YAML
 
 from flows.params_file import read_params
@@ -21,11 +29,12 @@ from flows.sections import (
     LabelParams,
     LlmParams,
     Operations,
-    RoutingParams,
+    RoomSection,
     ScoreParams,
     Section,
     SimulatorChoice,
 )
+from simulrag import registry
 from simulrag.errors import InputError
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
@@ -39,8 +48,11 @@ if TYPE_CHECKING:
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
+Brought = TypeVar("Brought", bound=RoomSection)
+
+
 class Params(Section):
-    """The whole of params.yaml.
+    """The whole of params.yaml; each room adds its section, see ``params_class``.
 
     A stage reads the sections that it declares and no others; a test compares.
     """
@@ -57,7 +69,6 @@ class Params(Section):
     answer: MethodSettings
     label: LabelParams
     attribution: AttributionParams = AttributionParams()
-    routing: RoutingParams = RoutingParams()
     forms: FormsParams = FormsParams()
     score: ScoreParams = ScoreParams()
     metrics: MetricSettings
@@ -72,19 +83,9 @@ class Params(Section):
                 raise ValueError(f"domain '{domain}' has no entry under simulators{hint}")
         if len(set(self.domains)) != len(self.domains):
             raise ValueError("domains are named twice")
-        for stage, names in self.by_domain.items():
-            others = [name for name in names if name not in self.domains]
-            if others:
-                raise ValueError(
-                    f"{stage}.domains: '{others[0]}' is not among the domains that run: "
-                    f"{', '.join(self.domains)}; take it out there too, or run it"
-                )
-        for name in self.forms.sources:
-            if name not in {*self.domains, *self.forms.documents}:
-                raise ValueError(
-                    f"forms.sources: '{name}' is neither a domain that runs nor under "
-                    "forms.documents"
-                )
+        for name, part in self:
+            if isinstance(part, RoomSection) and (wrong := part.misfit(self.domains)):
+                raise ValueError(f"{name}.{wrong}")
         return self
 
     @model_validator(mode="after")
@@ -105,10 +106,13 @@ class Params(Section):
                 )
         return self
 
-    @property
-    def by_domain(self) -> dict[str, list[str]]:
-        """The sections that name domains of their own, which have to be among those that run."""
-        return {name: part.domains for name, part in self if hasattr(part, "domains")}
+    def room(self, section: type[Brought]) -> Brought:
+        """The section that a room brings."""
+        return next(part for _, part in self if isinstance(part, section))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For a worker: its class is made where it is used."""
+        return _restored, (self.model_dump(),)
 
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""
@@ -161,6 +165,20 @@ class Params(Section):
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+@cache
+def params_class() -> type[Params]:
+    """The parameters with the sections of the rooms that are here."""
+    brought: dict[str, Any] = {
+        module.__name__.split(".")[-2]: (module.SECTION, module.SECTION())
+        for module in registry.each("settings")
+    }
+    return create_model("Params", __base__=Params, **brought)
+
+
+def _restored(values: dict[str, Any]) -> Params:
+    return params_class().model_validate(values)
+
+
 def _located(settings: Mapping[str, JsonValue], root: Path) -> dict[str, JsonValue]:
     """Settings of a simulator with the paths of its files, which lie below the project."""
     paths = {
@@ -196,7 +214,7 @@ def check_params(text: str, name: str) -> Params:
 
 def _checked(raw: dict[str, Any], name: str) -> Params:
     try:
-        return Params.model_validate(raw)
+        return params_class().model_validate(raw)
     except ValidationError as error:
         lines = [_problem(item) for item in error.errors()]
         raise InputError(f"{name}: {'; '.join(lines)}") from None
@@ -239,7 +257,7 @@ RENAMED = {
 
 
 def _keys_beside(location: tuple[Any, ...]) -> list[str]:
-    model: Any = Params
+    model: Any = params_class()
     for part in location[:-1]:
         field = model.model_fields.get(part) if hasattr(model, "model_fields") else None
         annotation = field.annotation if field else None
@@ -251,10 +269,10 @@ def _keys_beside(location: tuple[Any, ...]) -> list[str]:
     return sorted(model.model_fields)
 
 
-def describe(model: type[BaseModel] = Params, prefix: str = "") -> list[tuple[str, str]]:
+def describe(model: type[BaseModel] | None = None, prefix: str = "") -> list[tuple[str, str]]:
     """Every parameter's dotted name and meaning, for ``simulrag params``."""
     rows: list[tuple[str, str]] = []
-    for name, field in model.model_fields.items():
+    for name, field in (model or params_class()).model_fields.items():
         annotation = field.annotation
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             rows += describe(annotation, f"{prefix}{name}.")

@@ -36,9 +36,6 @@ class Results:
     def attribution(self, domain: str) -> Path:
         return self.data / "attribution" / f"{domain}.jsonl"
 
-    def routing(self, domain: str) -> Path:
-        return self.data / "routing" / f"{domain}.jsonl"
-
     def source(self, name: str) -> Path:
         """What lineage knows of a source's documents."""
         return self.data / "sources" / f"{name}.json"
@@ -143,11 +140,6 @@ class Project:
     @property
     def published(self) -> Path:
         return self.root / "data" / "published"
-
-    @property
-    def out_of_reach(self) -> Path:
-        """Questions that no simulator of ours answers, written by hand."""
-        return self.root / "data" / "routing" / "none.jsonl"
 
     @property
     def results(self) -> Results:

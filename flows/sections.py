@@ -6,6 +6,7 @@ stage of dvc.yaml.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +26,20 @@ class Section(BaseModel):
     """Base of the sections: closed, immutable, no infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+
+class RoomSection(Section):
+    """Base of the sections that rooms bring: of ``domains``, those that it runs over."""
+
+    def misfit(self, domains: Sequence[str]) -> str | None:
+        """What does not fit the domains that run, in words."""
+        others = [name for name in getattr(self, "domains", ()) if name not in domains]
+        if not others:
+            return None
+        return (
+            f"domains: '{others[0]}' is not among the domains that run: {', '.join(domains)}; take "
+            "it out there too, or run it"
+        )
 
 
 class SimulatorChoice(Section):
@@ -80,25 +95,11 @@ class LabelParams(Section):
         return self
 
 
-class AttributionParams(AttributionSettings):
+class AttributionParams(AttributionSettings, RoomSection):
     """Which evidence supports each claim."""
 
     domains: list[str] = Field(
         default=[], description="domains whose claims are held against their evidence; []: none"
-    )
-
-
-class RoutingParams(Section):
-    """Whether questions are sent to the source that can answer them."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose questions are routed, to measure it; []: none"
-    )
-    near_misses: int = Field(
-        default=10,
-        ge=0,
-        le=50,
-        description="questions a domain that a model writes and that no source can answer",
     )
 
 
@@ -110,7 +111,7 @@ class DocumentFiles(Section):
     attribution: str = Field(default="", description="who is to be credited for those")
 
 
-class FormsParams(Section):
+class FormsParams(RoomSection):
     """Questions by form: choice, freeform, cloze."""
 
     sources: list[str] = Field(
@@ -135,8 +136,15 @@ class FormsParams(Section):
     answer: FormsAnswerSettings = FormsAnswerSettings()
     metrics: FormsMetricSettings = FormsMetricSettings()
 
+    def misfit(self, domains: Sequence[str]) -> str | None:
+        """A source that is neither a domain nor documents, in words."""
+        for name in self.sources:
+            if name not in {*domains, *self.documents}:
+                return f"sources: '{name}' is neither a domain that runs nor under forms.documents"
+        return None
 
-class ScoreParams(ScoreSettings):
+
+class ScoreParams(ScoreSettings, RoomSection):
     """The measures of SCORE."""
 
     domains: list[str] = Field(

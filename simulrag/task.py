@@ -22,9 +22,10 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 
+from simulrag import registry
 from simulrag.stand_in import Prompted, filled, numbered, prose
 
-_ROOMS = ("simulrag.method", "simulrag.questions", "simulrag.judging")
+_ASKING = ("simulrag.method", "simulrag.questions", "simulrag.judging", registry.PACKAGE)
 _TASKS: dict[str, Task] = {}
 
 
@@ -75,6 +76,6 @@ def tasks() -> Mapping[str, Task]:
 
 @cache
 def _import_steps() -> None:
-    for room in map(importlib.import_module, _ROOMS):
-        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+    for package in map(importlib.import_module, _ASKING):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)

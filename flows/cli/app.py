@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import agreement, ask, imports, mcp, record, route, run, schedule, score, settings
+from flows.cli import agreement, ask, imports, mcp, record, run, schedule, score, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.forms import forms_app
@@ -18,6 +18,7 @@ from flows.cli.reference import docs_app
 from flows.cli.simulators import simulators_app
 from flows.cli.stage import stage
 from flows.cli.verdicts import verdicts_app
+from simulrag import registry
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,9 +51,6 @@ app.command(
     epilog='Example: simulrag ask "The city lowers the speed limit by 30 percent. How does the '
     'average travel time change?" --domain urban --model openai:gpt-5-mini'
 )(ask.ask)
-app.command(
-    epilog='Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
-)(route.route)
 app.command()(ask.questions)
 app.command(epilog="Example: simulrag simulate urban run_scenario '{\"speed_factor\": 0.8}'")(
     ask.simulate
@@ -85,6 +83,8 @@ app.add_typer(library_app, name="library")
 app.add_typer(forms_app, name="forms")
 app.add_typer(verdicts_app, name="verdicts")
 app.add_typer(docs_app, name="docs")
+for room in registry.each("commands"):
+    room.register(app)
 
 
 def main() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from flows.cli.output import DomainArgument, Json, json_object, print_json
-from flows.cli.route import AUTO, route_question
 from flows.cli.why import attribution_of, show_why, why_json
+
+AUTO = "auto"
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -87,8 +89,7 @@ def ask(
             raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
         if auto:
-            fits, _ = route_question(project, params, text)
-            domain = fits.chosen
+            domain = offered("choose_domain", "--domain auto")(project, params, text)
             source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
         else:
             domain = domain or (known.domain if known else "")
@@ -101,6 +102,18 @@ def ask(
     show(text, answer, source, params.answer.centrality)
     if found:
         show_why(found)
+
+
+def offered(name: str, option: str) -> Callable[..., Any]:
+    """What a room does for ``ask``. Raises InputError where none of them does it."""
+    from simulrag import registry
+    from simulrag.errors import InputError
+
+    for room in registry.each("commands"):
+        function: Callable[..., Any] | None = getattr(room, name, None)
+        if function is not None:
+            return function
+    raise InputError(f"{option}: the room that does it is not in this project")
 
 
 def answer_by(
@@ -240,7 +253,7 @@ def answer_anew(
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
     from simulrag.method.algorithm import answer_question
-    from simulrag.method.routing import NoSource
+    from simulrag.method.simulation import NoSource
 
     simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})

@@ -8,13 +8,14 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from simulrag.registry import stage_modules
 from simulrag.stage import Stage
 
 HEAD = """\
-# The pipeline, written by `simulrag docs dvc` from the stages in flows/stages: edit those. Deps are
-# folders, so adding a file or a domain edits nothing here: domains and their simulators are in
-# params.yaml. What is in `operations`, and what the stages share in flows/, changes no result, and
-# no stage names it. A stage over an empty list is off.
+# The pipeline, written by `simulrag docs dvc` from the stages in flows/stages and the rooms': edit
+# those. Deps are folders, so adding a file or a domain edits nothing here: domains and their
+# simulators are in params.yaml. What is in `operations`, and what the stages share in flows/,
+# changes no result, and no stage names it. A stage over an empty list is off.
 """
 ASKING = ("simulrag/models", "simulrag/calls", "simulrag/task.py")
 """What a stage that asks a model rests on, further to what it declares."""
@@ -31,6 +32,11 @@ def dvc_yaml(stages: Sequence[Stage]) -> str:
     about = {f"  {stage.name}:\n": f"  # {stage.about}\n" for stage in stages}
     spaced = [f"\n{about[line]}{line}" if line in about else line for line in lines]
     return HEAD + "".join(spaced).replace("stages:\n\n", "stages:\n", 1)
+
+
+def module_file(stage: str) -> str:
+    """The file that declares a stage, from the project's folder."""
+    return stage_modules().get(stage, f"flows.stages.{stage}").replace(".", "/") + ".py"
 
 
 def entry(stage: Stage) -> dict[str, Any]:
@@ -50,7 +56,7 @@ def entry(stage: Stage) -> dict[str, Any]:
     deps = [*stage.reads, *(("data/recorded", "prompts") if stage.role else ()), *stage.code]
     deps += [one for one in ASKING if stage.role]
     if not stage.always:
-        found["deps"] = [*map(here, deps), f"flows/stages/{stage.name}.py"]
+        found["deps"] = [*map(here, deps), module_file(stage.name)]
     sections = [*stage.sections, *(("prompts", f"llm.{stage.role}") if stage.role else ())]
     if sections:
         found["params"] = list(map(here, sections))

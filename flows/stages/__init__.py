@@ -1,4 +1,4 @@
-"""The stages, found by being here: a module of this folder with ``STAGE`` is one.
+"""The stages, found by being here: a module of this folder, or of a room's, with ``STAGE`` is one.
 
 A package of one's own may bring further ones under the entry point group ``simulrag.stages``.
 """
@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
+
+from simulrag.registry import stage_modules
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -31,14 +33,15 @@ def _plugged() -> dict[str, EntryPoint]:
 def stage_names() -> tuple[str, ...]:
     """The names of all stages, without importing them."""
     own = [module.name for module in pkgutil.iter_modules(__path__)]
-    between = sorted({*own, *_plugged()} - {*ORDER, *_LAST})
+    between = sorted({*own, *stage_modules(), *_plugged()} - {*ORDER, *_LAST})
     return (*ORDER, *between, *_LAST)
 
 
 def stage_of(name: str) -> Stage:
     """A stage by its name; only its module is imported."""
     point = _plugged().get(name)
-    stage: Stage = import_module(f"{__name__}.{name}").STAGE if point is None else point.load()
+    place = stage_modules().get(name, f"{__name__}.{name}")
+    stage: Stage = import_module(place).STAGE if point is None else point.load()
     return stage
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_records, record_lines
+from flows.outs import Labels, Outs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.running.runner import At
+from simulrag import registry
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.method.attribution.found import Attribution
-from simulrag.method.routed import Routed
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
@@ -22,7 +23,6 @@ from simulrag.metrics.published import (
     read_published_benchmark,
     read_published_forms,
 )
-from simulrag.metrics.routing import RoutingScores, routing_scores
 from simulrag.metrics.table import Measurement, read_table
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
@@ -49,9 +49,6 @@ from simulrag.stage import Role, Stage
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-Labels = Mapping[str, LabelTable]
 
 
 async def make(at: At) -> None:
@@ -83,13 +80,15 @@ def write(
     labels = {name: LabelTable(_judged(place.labels(name)), settled) for name in files}
     # Questions of a file were written by no model of this run.
     asked = ROLES if place == project.results else ROLES[1:]
+    outs = Outs(project, params, place, list(files), labels, questions)
+    brought = [(page.SECTION.key, page.read(outs)) for page in registry.each("page")]
     run = Run(
         settings=params.metrics,
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
         attribution=_attribution(project, params, place, labels, questions),
-        routing=_routing(project, params, place),
+        rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
         forms=_forms(project, params, place),
         published_forms=read_published_forms(project.published),
@@ -165,16 +164,6 @@ def _credits(answers: Path) -> Credits:
     return credited(record_lines(answers, Answer)) if searched else {}
 
 
-def _routing(project: Project, params: Params, place: Results) -> RoutingScores | None:
-    """Over all domains that have it, likewise."""
-    wanted = params.routing.domains if place == project.results else params.domains
-    paths = [path for name in wanted if (path := place.routing(name)).is_file()]
-    found = [one for path in paths for one in record_lines(path, Routed)]
-    settings = params.metrics
-    scores = routing_scores(found, resamples=settings.bootstrap, seed=settings.seed)
-    return scores if found else None
-
-
 def _forms(project: Project, params: Params, place: Results) -> dict[str, AnsweredForms]:
     """Of the sources that were measured; their long tables and some answers."""
     found = {}
@@ -244,19 +233,28 @@ STAGE = Stage(
     about="one page of all domains, and its tables and figures as files",
     make=make,
     over="",
-    sections=("domains", "llm", "answer", "attribution", "routing", "forms", "score", "metrics"),
+    sections=(
+        "domains",
+        "llm",
+        "answer",
+        "attribution",
+        "forms",
+        "score",
+        "metrics",
+        *registry.rooms(),
+    ),
     reads=(
         "data/simulators",
         "data/benchmark",
         "data/answers",
         "data/attribution",
-        "data/routing",
         "data/forms",
         "data/score",
         "data/labels",
         "data/metrics",
         "data/recorded",
         "data/published",
+        *(folder for page in registry.each("page") for folder in page.READS),
     ),
     code=(
         "simulrag/report",
@@ -264,10 +262,10 @@ STAGE = Stage(
         "simulrag/judging",
         "simulrag/method/attribution/found.py",
         "simulrag/method/attribution/sources.py",
-        "simulrag/method/routed.py",
         "simulrag/questions/forms",
         "simulrag/questions/published.py",
         "simulrag/records.py",
+        *(f"simulrag/rooms/{room}" for room in registry.rooms()),
     ),
     makes=("data/report",),
     takes=("benchmark", "out"),

@@ -10,10 +10,12 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulators.base import (
+    ArgumentError,
     Exampled,
     RunError,
     Simulator,
     SimulatorError,
+    Tool,
     owner_of,
     validate_call,
 )
@@ -80,6 +82,26 @@ class Simulations:
             outputs=plain_values(outputs),
             text=kind.describe(validated, outputs),
         )
+
+
+class NoSource:
+    """What answers a question that no source fits: no tool, so nothing is run and none verified."""
+
+    name = "none"
+    oracle = False
+    tools: Mapping[str, Tool] = {}
+
+    def handbook(self) -> str:
+        """Nothing can be told."""
+        return ""
+
+    def run(self, tool: str, arguments: Any, seed: int) -> Any:  # noqa: ARG002 there is none
+        """Raises ArgumentError."""
+        raise ArgumentError(f"no source fits the question, so there is no tool '{tool}'")
+
+    def fingerprint(self) -> str:
+        """Nothing can change a result that there is not."""
+        return "none"
 
 
 def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
 
+from simulrag import registry
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.base import Message
 
@@ -27,14 +28,15 @@ _CLOSING = re.compile(r"</([a-z_]+)>")
 class Prompts:
     """The prompt templates of a folder; those of a folder of one's own in it override by name.
 
-    A template is looked for in ``folder/<overrides>`` first. Raises InputError where there is no
-    such folder.
+    A template is looked for in ``folder/<overrides>`` first, then in ``folder`` and in its rooms.
+    Raises InputError where there is no such folder.
     """
 
     def __init__(self, folder: Path, overrides: str | None = None) -> None:
         if overrides is not None and not (folder / overrides).is_dir():
             raise InputError(_no_folder(folder, overrides))
-        self._places = (folder,) if overrides is None else (folder / overrides, folder)
+        own = () if overrides is None else (folder / overrides,)
+        self._places = (*own, folder, *(folder / room for room in registry.rooms()))
 
     def tasks(self) -> list[str]:
         """Every task that has a prompt, sorted."""

@@ -73,11 +73,15 @@ Block = Table | Figure | Text | Facts
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: its anchor, its title, and what it shows of a run (nothing: left out)."""
+    """A part of the page: its anchor, its title, and what it shows of a run (nothing: left out).
+
+    ``after``: of a room's section, the anchor of the one that it follows.
+    """
 
     key: str
     title: str
     blocks: Callable[[Run], Iterable[Block]]
+    after: str = ""
 
 
 def interval(row: Measurement | None, signed: bool = False, places: int = 3) -> str:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from simulrag.report.blocks import Block, Facts, Figure, Table
 from simulrag.report.chart import standalone
 from simulrag.report.run import Run
-from simulrag.report.sections import SECTIONS
+from simulrag.report.sections import sections
 from simulrag.report.table_files import files_of
 from simulrag.report.traces import BLOCK, Traced, blocks, index_entry, script_json, trace
 
@@ -27,7 +27,7 @@ def write_report(path: Path, run: Run, traced: Iterable[Traced]) -> None:
     ``traced`` is gone through once, and no question is held longer than its trace takes. Beside
     the page come ``figures/`` (SVG) and ``tables/`` (Markdown, LaTeX, CSV) with what it shows.
     """
-    shown = [(section, list(section.blocks(run))) for section in SECTIONS]
+    shown = [(section, list(section.blocks(run))) for section in sections()]
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     index: list[dict[str, Any]] = []

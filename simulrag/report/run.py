@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from simulrag.metrics.forms.found import FormScore
     from simulrag.metrics.intervals import Estimate
-    from simulrag.metrics.routing import RoutingScores
 
 
 class RunSummary(BaseModel):
@@ -175,7 +174,7 @@ class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for. ``routing``: over all domains, likewise. ``credits``: by domain. ``forms``: by
+    asked for. ``rooms``: by name, what each room shows. ``credits``: by domain. ``forms``: by
     source; ``published_forms``: the rows of ClimaQA's tables, as printed. ``scores``: by domain,
     where it was run.
     """
@@ -186,7 +185,7 @@ class Run:
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
     attribution: Mapping[str, Attributed] = field(default_factory=dict)
-    routing: RoutingScores | None = None
+    rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
     forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
     published_forms: Sequence[Mapping[str, str]] = ()

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
+from simulrag import registry
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Message
 from simulrag.stand_in import filled
@@ -50,7 +51,7 @@ OUTSIDE = ("noise along the corridor", "turnover of nearby shops", "acceptance b
 SUBJECTS = (*INSIDE, *OUTSIDE)
 NEAR_POINTS = 5.0
 """A stated percentage this near to the evidence's or the reference's counts as right."""
-_SCHEME = re.compile(r"scheme (\d+)")
+SCHEME = re.compile(r"scheme (\d+)")
 _DECIMAL = re.compile(r"\d+\.\d+")
 _OUTPUT = re.compile(r"^ +- (\w+):", re.M)
 SET_UP = "The corridor is 1000 m long, with two lanes in each direction and a signal in the middle."
@@ -81,6 +82,9 @@ def traffic() -> Callable[[Body], str]:
     """
     seen: Counter[int] = Counter()
     lock = threading.Lock()
+    replies = dict(_REPLIES)
+    for module in registry.each("replies"):
+        replies |= module.REPLIES
 
     def sample(body: Body) -> int:
         if body.get("seed") is not None:
@@ -95,8 +99,8 @@ def traffic() -> Callable[[Body], str]:
         name = schema_name(body)
         if name is None:
             return _prose(said, sample(body))
-        if name in _REPLIES:
-            return json.dumps(_REPLIES[name](said))
+        if name in replies:
+            return json.dumps(replies[name](said))
         return json.dumps(filled(schema_of(body), said[-1].content, _listed(said)))
 
     return answer
@@ -107,7 +111,7 @@ def _listed(said: list[Message]) -> Callable[[str], int]:
     return lambda name: len(numbered(section(said, name) or ""))
 
 
-def _part(said: list[Message], tag: str) -> str:
+def part_of(said: list[Message], tag: str) -> str:
     text = section(said, tag)
     if text is None:
         raise LookupError(f"the prompt has no <{tag}> part")
@@ -119,23 +123,23 @@ def _prose(said: list[Message], sample: int) -> str:
     if section(said, "reference") is not None:
         return entailed(said)
     if section(said, "statements") is not None:
-        return _from_statements(_part(said, "statements"))
+        return _from_statements(part_of(said, "statements"))
     if section(said, "claims") is not None:
-        return " ".join(bullets(_part(said, "claims"))) or "Nothing can be said."
+        return " ".join(bullets(part_of(said, "claims"))) or "Nothing can be said."
     evidence, answer = section(said, "evidence"), section(said, "answer")
     if evidence is not None and answer is not None:
         sentences = _SENTENCE.split(answer)
         return " ".join(_verdict(text, evidence)["updated_claim"] or text for text in sentences)
     if evidence is not None and (found := changes(evidence)):
         return " ".join(_states(subject, abs(change)) for subject, change in found.items())
-    return " ".join(_from_memory(_part(said, "question"), sample))
+    return " ".join(_from_memory(part_of(said, "question"), sample))
 
 
 def _from_memory(asked: str, sample: int) -> list[str]:
     """The claims of a closed-book answer; to an own simulator's question one is out of reach."""
     if claims := own_answer(asked, sample):
         return [*claims, _claim(crc32(asked.encode()) % 6000, len(INSIDE), 0)]
-    match = _SCHEME.search(asked)
+    match = SCHEME.search(asked)
     scheme = int(match[1]) if match else crc32(asked.encode()) % 6000
     own = CLAIMS_AN_ANSWER - RECUR[sample % len(RECUR)]
     claims = [_claim(scheme, k, sample) for k in range(own)]
@@ -173,20 +177,20 @@ def _subject(text: str) -> str | None:
 
 def _templates(said: list[Message]) -> Any:
     # Of a handbook that it does not know it has none, which no schema takes.
-    known = "compare_with_baseline" in _part(said, "handbook")
+    known = "compare_with_baseline" in part_of(said, "handbook")
     return {"templates": templates() if known else []}
 
 
 def _question(said: list[Message]) -> Any:
-    asks = json.loads(_part(said, "asks"))
+    asks = json.loads(part_of(said, "asks"))
     asked, reference = question_and_reference(
-        _part(said, "situation"), asks, _part(said, "evidence")
+        part_of(said, "situation"), asks, part_of(said, "evidence")
     )
     return {"question": asked, "reference_answer": reference}
 
 
 def _reference_claims(said: list[Message]) -> Any:
-    sentences = _SENTENCE.split(_part(said, "reference"))
+    sentences = _SENTENCE.split(part_of(said, "reference"))
     kinds = [("qualitative", "quantitative")[bool(_DECIMAL.search(text))] for text in sentences]
     claims = zip(sentences, kinds, strict=True)
     return {"claims": [{"claim": text, "kind": kind} for text, kind in claims]}
@@ -194,69 +198,42 @@ def _reference_claims(said: list[Message]) -> Any:
 
 def _set_up_templates(said: list[Message]) -> Any:
     if not (known := _templates(said)["templates"]):
-        own = own_templates(_part(said, "handbook"))
+        own = own_templates(part_of(said, "handbook"))
         return {"templates": [{**one, "set_up": OWN_SET_UP, "beyond": []} for one in own]}
     more = {"set_up": SET_UP, "beyond": [BEYOND]}
     return {"templates": [{**one, **more} for one in known]}
 
 
 def _set_up_question(said: list[Message]) -> Any:
-    if (set_up := _part(said, "set_up")) == OWN_SET_UP:
-        asks = json.loads(_part(said, "asks"))
-        asked, reference = own_question(_part(said, "situation"), asks, _part(said, "asked"))
+    if (set_up := part_of(said, "set_up")) == OWN_SET_UP:
+        asks = json.loads(part_of(said, "asks"))
+        asked, reference = own_question(part_of(said, "situation"), asks, part_of(said, "asked"))
         own = {"question": f"{set_up} {asked}", "reference_answer": reference}
         return {**own, "open_points": []}
     written = _question(said)
-    asked = (
-        f"{_part(said, 'set_up')} {written['question']} {' '.join(bullets(_part(said, 'beyond')))}"
-    )
+    beyond = " ".join(bullets(part_of(said, "beyond")))
+    asked = f"{part_of(said, 'set_up')} {written['question']} {beyond}"
     return {**written, "question": asked, "open_points": ["Drivers may choose another route."]}
 
 
 def _tool_calls(said: list[Message]) -> Any:
-    asked = _part(said, "question")
-    return {"calls": own_calls(asked) or tool_calls(asked, _part(said, "handbook"))}
-
-
-def _route(said: list[Message]) -> Any:
-    """The source with a tool that compares with the baseline fits; questions of ours are of it."""
-    _, *parts = re.split(r"^# Source: ", _part(said, "sources"), flags=re.M)
-    inside = _SCHEME.search(_part(said, "question")) is not None
-    found = []
-    for part in parts:
-        name, _, handbook = part.partition("\n")
-        fits = inside and "compare_with_baseline" in handbook
-        found.append(
-            {
-                "source": name.strip(),
-                "fit": "partly" if fits else "not",
-                "covers": "travel, idling and emissions" if fits else "",
-                "tool": "compare_with_baseline" if fits else "",
-            }
-        )
-    return {"sources": found}
-
-
-def _near_misses(said: list[Message]) -> Any:
-    """As many as are asked for, of no scheme."""
-    count = next(int(word) for word in said[-1].content.split() if word.isdigit())
-    asked = [f"How loud is street {number} at night?" for number in range(count)]
-    return {"questions": [{"question": one, "missing": "noise"} for one in asked]}
+    asked = part_of(said, "question")
+    return {"calls": own_calls(asked) or tool_calls(asked, part_of(said, "handbook"))}
 
 
 def _decomposition(said: list[Message]) -> Any:
     if section(said, "evidence") is not None:
         return _uncovered(said)
-    return {"claims": [{"claim": text} for text in _SENTENCE.split(_part(said, "answer"))]}
+    return {"claims": [{"claim": text} for text in _SENTENCE.split(part_of(said, "answer"))]}
 
 
 def _uncovered(said: list[Message]) -> Any:
     """What the evidence says of a subject of the question that no claim speaks of."""
-    claims, asked = numbered(_part(said, "claims")), _part(said, "question")
+    claims, asked = numbered(part_of(said, "claims")), part_of(said, "question")
     covered = {_subject(claim) for claim in claims}
     missing = [
         _states(subject, abs(change))
-        for subject, change in changes(_part(said, "evidence")).items()
+        for subject, change in changes(part_of(said, "evidence")).items()
         if subject in asked and subject not in covered
     ]
     return {"claims": [{"claim": text} for text in missing]}
@@ -264,7 +241,7 @@ def _uncovered(said: list[Message]) -> Any:
 
 def _subjects(said: list[Message]) -> Any:
     """A subject for each thing that claims speak of; claims of nothing known are each their own."""
-    claims = numbered(_part(said, "claims"))
+    claims = numbered(part_of(said, "claims"))
     groups: dict[str, dict[str, list[int]]] = {}
     for index, claim in enumerate(claims):
         about = _subject(claim) or claim
@@ -286,7 +263,7 @@ def _subjects(said: list[Message]) -> Any:
 
 def _joint_subjects(said: list[Message]) -> Any:
     """The subjects of all answers' claims; claims of one text are one alternative."""
-    texts = [_ANSWER.sub("", claim) for claim in numbered(_part(said, "claims"))]
+    texts = [_ANSWER.sub("", claim) for claim in numbered(part_of(said, "claims"))]
     groups: dict[str, dict[str, dict[str, list[int]]]] = {}
     for index, text in enumerate(texts):
         facets = groups.setdefault(_subject(text) or text, {})
@@ -322,7 +299,7 @@ def _kind(claim: str) -> str:
 
 
 def _read_claims(said: list[Message]) -> Any:
-    listed = set(_OUTPUT.findall(_part(said, "outputs")))
+    listed = set(_OUTPUT.findall(part_of(said, "outputs")))
 
     def read(claim: str) -> Any:
         subject, stated = _subject(claim), _DECIMAL.search(claim)
@@ -343,14 +320,14 @@ def _read_claims(said: list[Message]) -> Any:
 
 
 def _pairs(said: list[Message]) -> Any:
-    existing, new = numbered(_part(said, "existing")), numbered(_part(said, "new"))
+    existing, new = numbered(part_of(said, "existing")), numbered(part_of(said, "new"))
     place = {text: i for i, text in enumerate(existing)}
     return {"pairs": [[place[text], j] for j, text in enumerate(new) if text in place]}
 
 
 def _entailment(said: list[Message]) -> Any:
-    answer = _part(said, "answer")
-    return {"supported": [text in answer for text in numbered(_part(said, "claims"))]}
+    answer = part_of(said, "answer")
+    return {"supported": [text in answer for text in numbered(part_of(said, "claims"))]}
 
 
 def _inside(claim: str) -> Any:
@@ -395,7 +372,7 @@ def _judged(label: str, reason: str) -> Any:
 
 
 def _each(said: list[Message], judge: Callable[[str], Any]) -> Any:
-    claims = numbered(_part(said, "claims"))
+    claims = numbered(part_of(said, "claims"))
     return {"claims": [{"index": i, **judge(claim)} for i, claim in enumerate(claims)]}
 
 
@@ -429,7 +406,7 @@ def _joint(said: list[Message]) -> Any:
 def _relevance(said: list[Message]) -> Any:
     return {
         "thoughts": "As its text falls.",
-        "rating": crc32(_part(said, "article").encode()) % 6 + 1,
+        "rating": crc32(part_of(said, "article").encode()) % 6 + 1,
     }
 
 
@@ -446,32 +423,32 @@ def _marks(said: list[Message]) -> Any:
 
 
 def _masked(said: list[Message]) -> Any:
-    return {"answer": f"[SCENARIO] {_part(said, 'answer')}"}
+    return {"answer": f"[SCENARIO] {part_of(said, 'answer')}"}
 
 
 def _asked_back(said: list[Message]) -> Any:
     (count,) = re.findall(r"exactly (\d+) questions", said[-1].content)[-1:]
-    asked = f"What follows: {_part(said, 'answer').replace('[SCENARIO]', 'it')}?"
+    asked = f"What follows: {part_of(said, 'answer').replace('[SCENARIO]', 'it')}?"
     return {"questions": [f"{asked} ({number})" for number in range(int(count))]}
 
 
 def _reworded(said: list[Message]) -> Any:
     """Of another situation where one is shown; the words of the question stay."""
-    asked = _part(said, "question")
+    asked = part_of(said, "question")
     if section(said, "situation") is None:
         return {"question": f"Tell us: {asked}"}
     _, _, rest = asked.partition(". ")
-    return {"question": f"{_part(said, 'situation')} {rest}"}
+    return {"question": f"{part_of(said, 'situation')} {rest}"}
 
 
 def _by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
     """One claim judged by the text of a tag."""
-    return lambda said: judge(_part(said, "claim"), _part(said, tag))
+    return lambda said: judge(part_of(said, "claim"), part_of(said, tag))
 
 
 def _each_by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
     """Numbered claims, each judged by the text of a tag."""
-    return lambda said: _each(said, lambda claim: judge(claim, _part(said, tag)))
+    return lambda said: _each(said, lambda claim: judge(claim, part_of(said, tag)))
 
 
 _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
@@ -479,17 +456,15 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "BenchmarkQuestion": _question,
     "ReferenceClaims": _reference_claims,
     "ToolCalls": _tool_calls,
-    "RouteReply": _route,
-    "NearMisses": _near_misses,
     "Queries": lambda _: {"queries": [" ".join(one.split()[-2:]) for one in SUBJECTS[2:7]]},
     "Decomposition": _decomposition,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,
-    "Boundary": lambda said: _inside(_part(said, "claim")),
+    "Boundary": lambda said: _inside(part_of(said, "claim")),
     "BoundaryBatch": lambda said: _each(said, _inside),
     "Verification": _by(_verdict, "evidence"),
     "VerificationBatch": _each_by(_verdict, "evidence"),
-    "Verbalized": lambda said: _stated(_part(said, "claim")),
+    "Verbalized": lambda said: _stated(part_of(said, "claim")),
     "VerbalizedBatch": _shown,
     "ReasonedChance": _reasoned,
     "JointChance": _joint,

@@ -140,19 +140,6 @@ def test_verdicts_by_both_are_planned_for_reading_and_for_arithmetic(plan: Plan)
     assert answer["joint"].calls == QUESTIONS
 
 
-def test_routing_is_planned_where_it_is_asked_for(project: Project, plan: Plan) -> None:
-    """Of known questions the calls are known; those of near misses nobody has written are not."""
-    assert by_task(plan, "routing") == {}
-    params = load_params(project.params)
-    wanted = params.routing.model_copy(update={"domains": ["urban"], "near_misses": 4})
-    expected = by_task(make_plan(project, params.model_copy(update={"routing": wanted})), "routing")
-    assert {task: (one.calls, one.known) for task, one in expected.items()} == {
-        "near_misses": (1, 1),
-        "route": (QUESTIONS + 10 + 4, QUESTIONS + 10),
-    }
-    assert expected["route"].input_tokens > 29 * 1000  # a handbook each
-
-
 def test_attribution_is_planned_where_it_is_asked_for(
     project: Project, plan: Plan, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ NAMES = sorted(tasks())
 
 def test_every_prompt_has_a_task_and_every_task_a_prompt() -> None:
     assert packaged_prompts().tasks() == sorted([*NAMES, REPAIR_PROMPT])
-    assert {file.name for file in PROMPTS.glob("*.j2")} == {
+    assert {file.name for file in PROMPTS.glob("**/*.j2")} == {
         *(file.name for file in PROMPTS.glob("_*.j2")),
         *(f"{name}.md.j2" for name in (*NAMES, REPAIR_PROMPT)),
     }

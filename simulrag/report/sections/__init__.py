@@ -1,10 +1,14 @@
 """The sections of the report, in the order of the page.
 
-To show a new family of metrics: a module with ``SECTION`` here, and a place in ``SECTIONS``.
+To show a new family of metrics: a module with ``SECTION`` here, and a place in ``OWN``. A room
+brings its own, in its module ``page``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from simulrag import registry
 from simulrag.report.blocks import Section
 from simulrag.report.sections import (
     answers,
@@ -19,18 +23,16 @@ from simulrag.report.sections import (
     overview,
     people,
     published,
-    routing,
     score,
 )
 
-SECTIONS: tuple[Section, ...] = (
+OWN: tuple[Section, ...] = (
     overview.SECTION,
     answers.SECTION,
     claims.SECTION,
     calibration.SECTION,
     boundary.SECTION,
     attribution.SECTION,
-    routing.SECTION,
     documents.SECTION,
     forms.SECTION,
     score.SECTION,
@@ -40,3 +42,11 @@ SECTIONS: tuple[Section, ...] = (
     published.SECTION,
 )
 """The questions one by one (``traces.py``) end the page."""
+
+
+def sections() -> Iterator[Section]:
+    """All of them, the rooms' after those that they name."""
+    brought = [module.SECTION for module in registry.each("page")]
+    for own in OWN:
+        yield own
+        yield from (section for section in brought if section.after == own.key)

@@ -57,7 +57,6 @@ def test_the_project_file_is_valid() -> None:
         ("answer.centrality", "closness", ["answer.centrality", "closeness"]),
         ("label.tolerance", -1, ["label", "tolerance"]),
         ("prompts", "../mine", ["prompts", "pattern"]),
-        ("routing.domains", ["atlantis"], ["routing.domains", "'atlantis' is not among"]),
         ("domains", [], ["domains"]),
         ("domains", ["atlantis"], ["atlantis", "simulators"]),
         ("domains", ["ubran"], ["params.yaml: domain 'ubran'", "did you mean 'urban'?"]),

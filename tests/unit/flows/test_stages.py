@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.params import Params, load_params
+from flows.params import load_params
 from flows.project import Project
 from flows.running.lineage import dvc_yaml, entry
 from flows.running.runner import execute, options_of
 from flows.stages import exports, stage_names, stage_of, stages
 from simulrag.errors import InputError
+from simulrag.registry import stage_modules
 from simulrag.stage import Stage
 from tests.integration.projects import copy_project, write_questions
 from tests.recorded import ROOT
@@ -26,7 +27,7 @@ def test_dvc_yaml_is_what_the_stages_declare() -> None:
 
 def test_a_stage_is_found_by_being_there() -> None:
     modules = {file.stem for file in (ROOT / "flows/stages").glob("*.py")} - {"__init__"}
-    assert set(stage_names()) == modules
+    assert set(stage_names()) == modules | set(stage_modules())
     assert [stage.name for stage in stages()] == list(stage_names())
     assert stage_names()[-2:] == ("metrics", "report")
 
@@ -53,7 +54,6 @@ def test_what_asks_a_model_exports_its_calls() -> None:
 
 def test_a_stage_runs_over_the_list_that_it_names() -> None:
     assert stage_of("answer").items(PARAMS) == PARAMS.domains
-    assert stage_of("routing").items(PARAMS) == PARAMS.routing.domains
     assert stage_of("corpus").items(PARAMS) == PARAMS.forms.sources
     assert stage_of("report").items(PARAMS) == [""]
 
@@ -110,18 +110,13 @@ def test_a_stage_of_a_plug_in_is_declared_like_any_other() -> None:
         "ranking",
         "a stage of somebody's own",
         make,
-        over="routing.domains",
+        over="domains",
         role="judge",
         sections=("metrics",),
         reads=("data/answers/{item}.jsonl",),
         makes=("data/ranking/{item}.jsonl",),
     )
     found = entry(stage)
-    assert found["matrix"] == {"domain": "${routing.domains}"}
+    assert found["matrix"] == {"domain": "${domains}"}
     assert "data/answers/${item.domain}.jsonl" in found["deps"]
     assert {"data/calls/ranking-${item.domain}.parquet": {"persist": True}} in found["outs"]
-
-
-def test_sections_with_domains_of_their_own_are_found() -> None:
-    assert isinstance(PARAMS, Params)
-    assert set(PARAMS.by_domain) == {"attribution", "routing", "score"}

@@ -13,7 +13,6 @@ from simulrag.method.decomposition import Decomposition
 from simulrag.method.entailment import Entailment
 from simulrag.method.merging import ClaimPairs
 from simulrag.method.retrieval import ToolCalls
-from simulrag.method.routing import RouteReply
 from simulrag.method.verification import Verification
 from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
 from simulrag.questions.open.templates import Templates
@@ -65,7 +64,6 @@ TEMPLATE = {
 
 VALID: dict[type[BaseModel], dict[str, object]] = {
     ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
-    RouteReply: {"sources": [{"source": "urban", "fit": "not", "covers": "", "tool": ""}]},
     Decomposition: {"claims": [{"claim": "Travel time rises by 12 %."}]},
     ClaimPairs: {"pairs": [[0, 1], [2, 0]]},
     Entailment: {"supported": [True, False]},
@@ -80,10 +78,6 @@ VALID: dict[type[BaseModel], dict[str, object]] = {
 
 WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
     ToolCalls: [{"calls": "run"}, {"calls": [{"tool": "run", "arguments": [0.8]}]}],
-    RouteReply: [
-        {"sources": [{"source": "urban", "fit": "maybe", "covers": "", "tool": ""}]},
-        {"sources": [{"source": "", "fit": "not", "covers": "", "tool": ""}]},
-    ],
     Decomposition: [{"claims": ["Travel time rises."]}, {"claims": [{"claim": ""}]}],
     ClaimPairs: [{"pairs": [["0", 1]]}, {"pairs": [[0]]}, {"pairs": [[0.0, 1]]}],
     Entailment: [{"supported": ["true", "false"]}, {"supported": [1, 0]}],

@@ -9,11 +9,10 @@ from pydantic import JsonValue
 
 from simulrag.metrics.intervals import Estimate
 from simulrag.metrics.published import read_published
-from simulrag.metrics.routing import RoutingScores
 from simulrag.records import Answer, Evidence, Retrieval, ToolCall
 from simulrag.report.blocks import Figure, Table, Text
 from simulrag.report.run import Attributed, DomainTable, LabelledByPeople, Run, RunSummary
-from simulrag.report.sections import SECTIONS, answers, overview, people, published
+from simulrag.report.sections import answers, overview, people, published, sections
 from simulrag.report.sections.documents import credited
 from tests.unit.report.made import NOT_COUNTED, RECORDED, looked_up, reconciled_rows, rows, run_of
 
@@ -21,16 +20,16 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
 
 
 def tables(run: Run, key: str) -> list[Table]:
-    section = next(one for one in SECTIONS if one.key == key)
+    section = next(one for one in sections() if one.key == key)
     return [block for block in section.blocks(run) if isinstance(block, Table)]
 
 
 def test_every_family_is_shown() -> None:
     run = run_of()
-    shown = {one.key for one in SECTIONS if list(one.blocks(run))}
+    shown = {one.key for one in sections() if list(one.blocks(run))}
     off = {"people", "published", "attribution", "routing", "documents", "forms", "score"}
-    assert shown == {one.key for one in SECTIONS} - off
-    figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
+    assert shown == {one.key for one in sections()} - off
+    figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {
         *("recipes", "answers", "budget", "centrality", "precision-recall", "cost"),
         *("reliability", "boundary", "retrieval"),
@@ -125,7 +124,7 @@ def test_an_undefined_value_is_a_dash_with_its_reason() -> None:
     table = tables(run, "claims")[0]
     assert set(table.rows[0][2:5]) == {"—"}
     assert f"UE+SBA (15, 25, 45 %), all-RAG (100 %): {reason}." in table.notes[0]
-    figures = [b for one in SECTIONS for b in one.blocks(run) if isinstance(b, Figure)]
+    figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
     drawn = [figure.svg for figure in figures if figure.kind == "budget"]
     assert all("undefined at every budget" in svg for svg in drawn)
     assert not any("nan" in figure.svg.lower() for figure in figures)
@@ -190,31 +189,6 @@ def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> No
     assert "the simulator adds +0.250 [-0.100, +0.500] on average" in classes.notes[1]
     assert items.rows == (("urban.run", "+0.250", "50.0 %", "2", "1"),)
     assert tables(run_of(), "attribution") == []
-
-
-def test_what_was_sent_where_is_counted() -> None:
-    scores = RoutingScores(
-        accuracy={
-            "all": Estimate(0.75, 0.5, 1.0),
-            "own": Estimate(1.0, 1.0, 1.0),
-            "none": Estimate(0.5, reason="no interval: one scenario only"),
-            "near_miss": Estimate(None, reason="no such question"),
-        },
-        counts={"all": 4, "own": 2, "none": 2, "near_miss": 0},
-        confusion={("none", "none"): 1, ("none", "urban"): 1, ("urban", "urban"): 2},
-        failed=1,
-    )
-    shares, confusion = tables(replace(run_of(), routing=scores), "routing")
-    assert [row[1:] for row in shares.rows] == [
-        ("0.750 [0.500, 1.000]", "4"),
-        ("1.000 [1.000, 1.000]", "2"),
-        ("0.500", "2"),
-        ("—", "0"),
-    ]
-    assert "1 questions failed" in shares.notes[1]
-    assert shares.notes[-1].endswith("no such question.")
-    assert confusion.columns == ("Right", "none", "urban")
-    assert confusion.rows == (("none", "1", "1"), ("urban", "—", "2"))
 
 
 def test_documents_are_credited() -> None:

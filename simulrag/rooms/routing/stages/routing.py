@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 
 from flows.files import record_lines, write_records
 from flows.params import Params
@@ -11,11 +12,20 @@ from flows.project import Project, Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
 from simulators.base import Simulator
-from simulrag.method.routed import OutOfReach, Routed
-from simulrag.method.routing import near_misses, routed
 from simulrag.questions.published import read_questions
 from simulrag.records import Question
+from simulrag.rooms.routing.records import OutOfReach, Routed
+from simulrag.rooms.routing.route import near_misses, routed
+from simulrag.rooms.routing.settings import RoutingParams
 from simulrag.stage import Outcome, Stage
+
+OUT_OF_REACH = "data/routing/none.jsonl"
+"""Questions that no simulator of ours answers, written by hand."""
+
+
+def file_of(place: Results, domain: str) -> Path:
+    """Where the questions of a domain were sent."""
+    return place.data / "routing" / f"{domain}.jsonl"
 
 
 async def make(at: At) -> Outcome:
@@ -24,12 +34,13 @@ async def make(at: At) -> Outcome:
     own = to_route(at.item, read_questions(at.benchmark))
     simulator = at.params.load_simulator(at.item, at.project.root)
     async with at.asking(loaded=simulator, seed=at.params.simulator(at.item).seed) as bench:
-        written = near_misses(at.item, sources, bench.gateway, at.params.routing.near_misses)
+        count = at.params.room(RoutingParams).near_misses
+        written = near_misses(at.item, sources, bench.gateway, count)
         misses = await bench.waiting.unless(written)
         asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
         at.tracker.expect(len(asked))
         found = await at.over("routing", asked, partial(_work, sources=sources), bench)
-        write_records(at.place.routing(at.item), found)
+        write_records(file_of(at.place, at.item), found)
     failures = [one.failure for one in found]
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
@@ -51,7 +62,7 @@ def to_route(domain: str, questions: Iterable[Question]) -> list[Routed]:
 
 def out_of_reach(project: Project, domain: str) -> list[Routed]:
     """The questions of ours that seem a domain's and that no source answers."""
-    rows = record_lines(project.out_of_reach, OutOfReach)
+    rows = record_lines(project.root / OUT_OF_REACH, OutOfReach)
     return [Routed.of(one.question_id, one.text, "none") for one in rows if one.near == domain]
 
 
@@ -67,7 +78,7 @@ def stage_table(domain: str, found: Iterable[Routed]) -> str:
 
 def failed(place: Results, domain: str) -> bool:
     """Whether a question could not be routed."""
-    path = place.routing(domain)
+    path = file_of(place, domain)
     return path.is_file() and any(one.failure is not None for one in record_lines(path, Routed))
 
 
@@ -78,15 +89,16 @@ STAGE = Stage(
     over="routing.domains",
     role="answer",
     sections=("domains", "simulators", "routing"),
-    reads=("data/simulators", out(Results.benchmark), "data/routing/none.jsonl"),
+    reads=("data/simulators", out(Results.benchmark), OUT_OF_REACH),
     code=(
+        "simulrag/rooms/routing",
         "simulrag/method",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         "simulators/base.py",
         "simulators/shapes.py",
     ),
-    makes=(out(Results.routing),),
+    makes=(out(file_of),),
     takes=("benchmark", "out"),
     failed=failed,
 )

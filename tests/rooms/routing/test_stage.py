@@ -12,8 +12,8 @@ import pytest
 from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.files import read_records
-from simulrag.method.routed import Routed
-from simulrag.metrics.routing import routing_scores
+from simulrag.rooms.routing.accuracy import routing_scores
+from simulrag.rooms.routing.records import Routed
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from tests.integration.projects import change_params, copy_project, write_questions

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from pydantic import StrictStr
 
-from simulators.base import ArgumentError, Simulator, Tool
+from simulators.base import Simulator
 from simulrag.errors import ModelError
-from simulrag.method.routed import Fit, Route, Routed
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
+from simulrag.rooms.routing.records import Fit, Route, Routed
 from simulrag.stand_in import MARK, Prompted, sentence
 from simulrag.task import Task
 
@@ -132,23 +132,3 @@ def _problems(given: Sequence[SourceFit], sources: Mapping[str, Simulator]) -> l
         elif one.fit == "not" and (one.tool or one.covers):
             found.append(f"{one.source}: leave covers and tool empty where fit is 'not'")
     return found
-
-
-class NoSource:
-    """What answers a question that no source fits: no tool, so nothing is run and none verified."""
-
-    name = "none"
-    oracle = False
-    tools: Mapping[str, Tool] = {}
-
-    def handbook(self) -> str:
-        """Nothing can be told."""
-        return ""
-
-    def run(self, tool: str, arguments: Any, seed: int) -> Any:  # noqa: ARG002 there is none
-        """Raises ArgumentError."""
-        raise ArgumentError(f"no source fits the question, so there is no tool '{tool}'")
-
-    def fingerprint(self) -> str:
-        """Nothing can change a result that there is not."""
-        return "none"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.method.routed import AskedOf, Fit, Route, Routed
-from simulrag.metrics.routing import routing_scores
+from simulrag.rooms.routing.accuracy import routing_scores
+from simulrag.rooms.routing.records import AskedOf, Fit, Route, Routed
 
 FILE = Path(__file__).resolve().parents[3] / "data" / "routing" / "none.jsonl"
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from simulrag.method.routed import Routed
 from simulrag.metrics.intervals import Estimate, mean_estimate
+from simulrag.rooms.routing.records import Routed
 
 NONE = "none"
 """The right place of a question that no source can answer."""

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
+from flows.params import check_params
 from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.errors import ModelUnavailable, ReplyInvalid
+from simulrag.errors import InputError, ModelUnavailable, ReplyInvalid
 from simulrag.method.algorithm import Instruments, answer_question
-from simulrag.method.routed import Fit, Route, Routed
-from simulrag.method.routing import NoSource, near_misses, route, routed
 from simulrag.method.settings import MethodSettings
-from simulrag.method.simulation import Simulations
+from simulrag.method.simulation import NoSource, Simulations
 from simulrag.models.prompts import packaged_prompts
 from simulrag.records import Question
+from simulrag.rooms.routing.records import Fit, Route, Routed
+from simulrag.rooms.routing.route import near_misses, route, routed
 from simulrag.testing.scripted import ScriptedModel
+from tests.recorded import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,13 @@ def fit(source: str, fit: str, tool: str = "", covers: str = "") -> dict[str, st
 
 
 CITY = fit("city", "partly", "run_scenario", "the travel time")
+
+
+def test_a_domain_that_does_not_run_is_refused() -> None:
+    text = (ROOT / "params.yaml").read_text()
+    wrong = text.replace("routing:\n  domains: [", "routing:\n  domains: [atlantis, ")
+    with pytest.raises(InputError, match=r"routing\.domains: 'atlantis' is not among the domains"):
+        check_params(wrong, "params.yaml")
 
 
 async def test_all_sources_are_asked_about_in_one_call(sources: dict[str, Simulator]) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.metrics.routing import KINDS
+from flows.files import record_lines
+from flows.outs import Outs
 from simulrag.metrics.table import Measurement, filled
 from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, why
 from simulrag.report.run import Run
+from simulrag.rooms.routing.accuracy import KINDS, RoutingScores, routing_scores
+from simulrag.rooms.routing.records import Routed
+from simulrag.rooms.routing.settings import RoutingParams
+from simulrag.rooms.routing.stages.routing import file_of
 
 _NOTE = (
     "Every source is asked about in one call, by its handbook. Own questions are right at their "
@@ -15,9 +20,22 @@ _NOTE = (
 )
 
 
+READS = ("data/routing",)
+
+
+def read(outs: Outs) -> RoutingScores | None:
+    """Over all domains that were routed; files left over from another run are passed over."""
+    wanted = outs.params.room(RoutingParams).domains if outs.ours else outs.domains
+    paths = [path for name in wanted if (path := file_of(outs.place, name)).is_file()]
+    found = [one for path in paths for one in record_lines(path, Routed)]
+    settings = outs.params.metrics
+    scores = routing_scores(found, resamples=settings.bootstrap, seed=settings.seed)
+    return scores if found else None
+
+
 def blocks(run: Run) -> Iterator[Block]:
     """Accuracy by kind of question, and the confusion."""
-    found = run.routing
+    found: RoutingScores | None = run.rooms.get("routing")
     if found is None:
         return
     place = Measurement(family="routing", domain="")
@@ -48,4 +66,4 @@ def blocks(run: Run) -> Iterator[Block]:
     )
 
 
-SECTION = Section("routing", "Whether the right source is chosen", blocks)
+SECTION = Section("routing", "Whether the right source is chosen", blocks, after="boundary")

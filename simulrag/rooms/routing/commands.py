@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
     from simulators.base import Simulator
-    from simulrag.method.routed import Route
+    from simulrag.rooms.routing.records import Route
 
-AUTO = "auto"
+
+def register(app: typer.Typer) -> None:
+    """``simulrag route``."""
+    epilog = 'Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
+    app.command(epilog=epilog)(route)
 
 
 def route(
@@ -55,12 +59,17 @@ def route(
     typer.echo(f"Answer with: {found.chosen or 'no source; closed book, unverified'}")
 
 
+def choose_domain(project: Project, params: Params, text: str) -> str | None:
+    """For ``ask --domain auto``: the source that a question is sent to; None where none fits."""
+    return route_question(project, params, text)[0].chosen
+
+
 def route_question(project: Project, params: Params, text: str) -> tuple[Route, dict[str, str]]:
     """What was found for each source, and why others were left out."""
     import asyncio
 
     from flows.running.bench import open_bench
-    from simulrag.method.routing import route as ask_route
+    from simulrag.rooms.routing.route import route as ask_route
 
     sources, unavailable = _sources(project, params)
 

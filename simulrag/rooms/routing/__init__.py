@@ -1,0 +1,1 @@
+"""Which source can answer a question, by the sources' handbooks, before anything is run."""
