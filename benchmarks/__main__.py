@@ -12,19 +12,19 @@ from importlib import import_module
 from flows.params import unknown
 
 BENCHMARKS = {
-    "speed": "speed",
-    "calls": "calls",
-    "throughput": "throughput",
-    "cache": "cache",
-    "sumo": "engines",
-    "epidemiology": "engines",
-    "confidence": "engines",
-    "evaluation": "evaluation",
-    "report": "evaluation",
-    "memory": "memory",
-    "reconciliation": "reconciliation",
-    "library": "library",
-    "coverage": "coverage",
+    "speed": "benchmarks.speed",
+    "calls": "benchmarks.calls",
+    "throughput": "benchmarks.throughput",
+    "cache": "benchmarks.cache",
+    "sumo": "benchmarks.engines",
+    "epidemiology": "benchmarks.engines",
+    "confidence": "benchmarks.engines",
+    "evaluation": "benchmarks.evaluation",
+    "report": "benchmarks.evaluation",
+    "memory": "benchmarks.memory",
+    "reconciliation": "studies.reconciliation.comparison",
+    "library": "benchmarks.library",
+    "coverage": "benchmarks.coverage",
 }
 """The function of each, which has the benchmark's name, by its module."""
 
@@ -36,7 +36,7 @@ def main() -> int:
             sys.stderr.write(f"{unknown('benchmark', name, list(BENCHMARKS))}\n")
             return 2
     for name in sys.argv[1:] or BENCHMARKS:
-        module = import_module(f"benchmarks.{BENCHMARKS[name]}")
+        module = import_module(BENCHMARKS[name])
         for figure, value, unit, n in getattr(module, name)():
             line = {"name": figure, "value": float(f"{value:.4g}"), "unit": unit, "n": n}
             sys.stdout.write(json.dumps(line) + "\n")

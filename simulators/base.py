@@ -52,7 +52,7 @@ __all__ = [
 
 _TOOLS = "## Tools"
 NOT_RUN = ("training", "validate.py")
-"""What a simulator's package holds beside what runs: how it was made, and how it is measured."""
+"""What a simulator's package may hold beside what runs: how it was made, how it is measured."""
 
 
 class SimulatorError(Exception):

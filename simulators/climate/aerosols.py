@@ -27,8 +27,6 @@ from simulators.climate.grids import (
 POINT_RADIUS_KM = 500.0
 MERIDIONAL_KM = 3500.0
 ZONAL_KM = 12000.0
-EVEN_SHARE = 0.1
-"""Part of the emissions that is spread evenly by area."""
 
 BLACK_CARBON_EFFICACY = 0.78
 """Warming by fossil-fuel black carbon relative to CO2 of the same forcing (Hansen et al. 2005,

@@ -44,7 +44,6 @@ class City:
     state: str
     """Code of the state, only for cities of the US."""
     population: int
-    variants: tuple[str, ...]
 
     @property
     def label(self) -> str:
@@ -214,10 +213,9 @@ def _names() -> list[str]:
 
 
 def _city(line: str) -> City:
-    key, name, latitude, longitude, country, state, population, variants = line.split("\t")
-    known = tuple(variants.strip("|").split("|")) if variants else ()
+    key, name, latitude, longitude, country, state, population, _variants = line.split("\t")
     place = (float(latitude), float(longitude))
-    return City(name or key.title(), *place, country, state, int(population), known)
+    return City(name or key.title(), *place, country, state, int(population))
 
 
 @lru_cache(maxsize=1)

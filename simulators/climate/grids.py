@@ -40,16 +40,6 @@ def node_longitudes(columns: int) -> Array:
     return np.asarray(-180.0 + 360.0 / columns * np.arange(columns), dtype=np.float64)
 
 
-def area_mean(grid: NDArray[Any]) -> float:
-    """Mean over the sphere: each row counts for the area of its band, poles with half a band."""
-    rows = grid.shape[0]
-    edges = np.clip(
-        np.linspace(-90, 90, rows)[:, None] + np.array([-0.5, 0.5]) * 180 / (rows - 1), -90, 90
-    )
-    weights = np.diff(np.sin(np.radians(edges)), axis=1)[:, 0]
-    return float((grid.mean(axis=1) * weights).sum() / weights.sum())
-
-
 def unit_vectors(latitude: Array, longitude: Array) -> Array:
     """Points on the unit sphere, shape (n, 3)."""
     phi, theta = np.radians(latitude), np.radians(longitude)

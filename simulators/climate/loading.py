@@ -94,16 +94,13 @@ def responses() -> Responses:
         degrees = (whole * FINENESS_DEGC).astype(np.float32)
         return np.ascontiguousarray(np.moveaxis(degrees, -1, 1))
 
-    return Responses(
-        file["baseline"], surface("greenhouse"), surface("aerosol"), file["emitted_co2_gt"]
-    )
+    return Responses(file["baseline"], surface("greenhouse"), surface("aerosol"))
 
 
 def _open(name: str) -> Any:
     path = ASSETS / name
     if not path.is_file():
         raise MissingEngineError(
-            f"{path} is missing: it belongs to the source tree; make it again with "
-            "'python -m simulators.climate.training.assets WHEELDIR'"
+            f"{path} is missing: it belongs to the source tree; 'make assets' makes it again"
         )
     return np.load(path, allow_pickle=False)

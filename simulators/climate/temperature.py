@@ -173,10 +173,6 @@ PHYSICS = Physics()
 PUBLISHED_LIKE = Physics(sensitivity=0.585, bias_degc=0.66)
 """The world of the published records: a climate model that warms by little and is warmer than was
 observed. Both numbers fitted to those records (medians), docs/simulators/climate.md."""
-history_temperature = PHYSICS.history_temperature
-future_temperature = PHYSICS.future_temperature
-diy_greenhouse = PHYSICS.diy_greenhouse
-diy_aerosol = PHYSICS.diy_aerosol
 
 
 def global_temperature(

@@ -11,7 +11,7 @@ from simulators.climate.aerosols import BLACK_CARBON_EFFICACY
 from simulators.climate.grids import Array
 
 SCENARIOS = ("ssp126", "ssp245", "ssp370", "ssp585")
-FIRST_YEAR, LAST_YEAR, LAST_HISTORICAL = 1850, 2100, 2014
+FIRST_YEAR, LAST_YEAR = 1850, 2100
 CHANGE_FROM = 2015
 """Percent changes act on the emissions of this year and all after it."""
 
@@ -28,18 +28,11 @@ class Responses:
     ``baseline``: above 1850-1900, (scenarios, years 1850-2100, members); up to 2014 they agree.
     ``greenhouse`` and ``aerosol``: change against it, (scenarios, years 2015-2100, nodes of the
     first gas times nodes of the second, members), for CO2 and CH4, and for SO2 and BC.
-    ``emitted_co2_gt``: CO2 that each member emits in 2015-2100, (scenarios, members).
     """
 
     baseline: NDArray[np.float32]
     greenhouse: NDArray[np.float32]
     aerosol: NDArray[np.float32]
-    emitted_co2_gt: NDArray[np.float32]
-
-    @property
-    def members(self) -> int:
-        """How many parameter sets."""
-        return int(self.baseline.shape[-1])
 
     def climatology_level(self) -> NDArray[np.float32]:
         """Each member's warming in the years of the observed climatology."""

@@ -16,8 +16,9 @@ HOSPITAL_RISK_OF_ILL = (0.00697, 0.00274, 0.00561, 0.01060, 0.09091)
 
 @dataclass(frozen=True)
 class Disease:
-    """Times in days, shares of 1. The constants in ``calibrate.FREE`` are fitted to the published
-    records; the others are set (``docs/simulators`` says from what).
+    """Times in days, shares of 1. The constants that ``studies/epidemiology/calibrate.py`` lists as
+    ``FREE`` are fitted to the published records; the others are set (``docs/simulators`` says from
+    what).
 
     ``severity`` scales the hospitalisation risks of all ages alike. ``initial_infected`` is the
     share of the people that is latent or infectious on the first day, ``initial_hospital`` the

@@ -17,18 +17,6 @@ from numpy.typing import NDArray
 EXACT_VARIANCE = 16.0
 
 
-@njit(cache=True, nogil=True)
-def binomial(rng: np.random.Generator, n: int, p: float) -> int:  # pragma: no cover - compiled
-    """A draw of Binomial(n, p)."""
-    if n <= 0 or p <= 0.0:
-        return 0
-    if p >= 1.0:
-        return n
-    if p > 0.5:
-        return n - _at_most_half(rng, n, 1.0 - p, np.log(p))
-    return _at_most_half(rng, n, p, np.log1p(-p))
-
-
 # Inlined, because a call would count a reference to the generator up and down at every draw: a
 # quarter of the time.
 @njit(cache=True, nogil=True, inline="always")
@@ -63,10 +51,10 @@ def _at_most_half(  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _ending(  # pragma: no cover - compiled
+def binomial(  # pragma: no cover - compiled
     rng: np.random.Generator, n: int, p: float, log_p: float, log_q: float
 ) -> int:
-    """A draw of Binomial(n, p) with both logarithms known."""
+    """A draw of Binomial(n, p); ``log_p`` and ``log_q`` are the logarithms of p and 1 - p."""
     if n <= 0:
         return 0
     if p > 0.5:
@@ -169,11 +157,11 @@ def run_member(  # pragma: no cover - compiled
                 if hazard > 0.0:
                     chance = -np.expm1(-hazard)
                     log_chance = np.log(chance) if chance > 0.5 else 0.0
-                    infected = _ending(rng, states[0, a, p], chance, log_chance, -hazard)
-                onset = _ending(rng, states[1, a, p], rates[0], log_p[0], log_q[0])
-                ended = _ending(rng, states[2, a, p], rates[1], log_p[1], log_q[1])
-                admitted = _ending(rng, ended, risks[a], risk_log_p[a], risk_log_q[a])
-                left = _ending(rng, states[3, a, p], rates[2], log_p[2], log_q[2])
+                    infected = binomial(rng, states[0, a, p], chance, log_chance, -hazard)
+                onset = binomial(rng, states[1, a, p], rates[0], log_p[0], log_q[0])
+                ended = binomial(rng, states[2, a, p], rates[1], log_p[1], log_q[1])
+                admitted = binomial(rng, ended, risks[a], risk_log_p[a], risk_log_q[a])
+                left = binomial(rng, states[3, a, p], rates[2], log_p[2], log_q[2])
                 if metric == 0:
                     out[day, p] += states[3, a, p]
                 elif metric == 1:

@@ -54,26 +54,6 @@ def by_member(series: NDArray[np.int64]) -> Summary:
     )
 
 
-def pooled(series: NDArray[np.int64]) -> Summary:
-    """Of (member, day, place): daily quantiles over members and places together, then their peak.
-
-    The convention of the published records; several places then say how large a typical one is, not
-    how large they are together.
-    """
-    days = series.shape[1]
-    samples = np.moveaxis(series, 1, 0).reshape(days, -1)
-    low, middle, high = np.quantile(samples, QUANTILES, axis=1)
-    day = int(middle.argmax())
-    return Summary(
-        peak_median=float(middle[day]),
-        peak_lower_90=float(low[day]),
-        peak_upper_90=float(high[day]),
-        peak_day=day,
-        growth_percent=growth_percent(middle),
-        cumulative_median=float(middle.sum()),
-    )
-
-
 def growth_percent(curve: NDArray[np.float64]) -> float:
     """Change from the first day to the last of the first four weeks.
 

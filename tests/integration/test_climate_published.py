@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulators.base import ArgumentError
-from simulators.climate.validate import aerosol_evidence, main, read_published
+from studies.climate.validate import aerosol_evidence, main, read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "climate"
 HEADER = "i,kind,name,coord_src,lat,lon,ssp,hy,fy,co2,ch4,so2,bc,hist,base,ghg,aer,diff,gdiff"

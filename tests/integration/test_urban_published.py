@@ -9,8 +9,8 @@ import pytest
 
 from simulators.urban.corridor import CORRIDOR
 from simulators.urban.runs import Workplace
-from simulators.urban.training.calibrate import FREE, loss, search
-from simulators.urban.validate import main, read_published
+from studies.urban.calibrate import FREE, loss, search
+from studies.urban.validate import main, read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "urban"
 needs_records = pytest.mark.skipif(

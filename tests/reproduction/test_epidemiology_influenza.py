@@ -14,7 +14,7 @@ import pytest
 from simulators.epidemiology.disease import DISEASE, hospital_risk
 from simulators.epidemiology.ensemble import Conditions, run_ensemble
 from simulators.epidemiology.places import load_places
-from simulators.epidemiology.validate import main
+from studies.epidemiology.validate import main
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "epidemiology"
 START = date(2022, 10, 1)

@@ -104,7 +104,7 @@ def test_modules_that_are_run_are_there() -> None:
 
 
 def test_pages_that_the_code_names_are_there() -> None:
-    rooms = ("flows", "simulrag", "simulators", "benchmarks")
+    rooms = ("flows", "simulrag", "simulators", "studies", "benchmarks")
     files = [
         *(file for room in rooms for file in (ROOT / room).rglob("*.py")),
         *ROOT.glob("*.yaml"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from simulators.climate.temperature import (
     global_aerosol_change,
     global_temperature,
 )
-from simulators.commands import pick_device
 
 if TYPE_CHECKING:
     from simulators.climate.emulator.network import ResidualNeuralProcess
@@ -66,17 +65,14 @@ class Predicted:
 
 
 class Emulator(Projections):
-    """The network with its weights. ``device`` is cpu, cuda, or auto (CUDA where there is one)."""
+    """The network with its weights, on the processor."""
 
-    def __init__(
-        self, weights: Path = WEIGHTS, device: Literal["auto", "cpu", "cuda"] = "cpu"
-    ) -> None:
+    def __init__(self, weights: Path = WEIGHTS) -> None:
         try:
             import torch  # noqa: F401 the message names what is missing
         except ImportError as error:
             raise MissingEngineError(f"the emulator needs torch: {error}") from None
-        self._device = pick_device(device)
-        self._network = _load(weights).to(self._device)
+        self._network = _load(weights)
 
     def predict(self, given: Inputs) -> Predicted:
         """The distribution at each row."""
@@ -90,12 +86,12 @@ class Emulator(Projections):
             for start in range(0, len(given), CHUNK):
                 some = slice(start, start + CHUNK)
                 arrays = (given.history, given.place, given.aerosol)
-                rows = Rows(*(torch.from_numpy(a[some]).to(self._device) for a in arrays))
+                rows = Rows(*(torch.from_numpy(a[some]) for a in arrays))
                 decoded = network.decode(rows)
                 whole = decoded.low + decoded.high
                 mean = whole[:, :1] + whole[:, 1:] @ network.latent_mean[:, None]
                 spread = whole[:, 1:] @ network.latent_factor
-                parts.append(torch.cat([mean, spread, decoded.scatter[:, None]], dim=1).cpu())
+                parts.append(torch.cat([mean, spread, decoded.scatter[:, None]], dim=1))
         found = torch.cat(parts).numpy().astype(np.float64)
         return Predicted(found[:, :-1], found[:, -1])
 
@@ -124,15 +120,8 @@ class Emulator(Projections):
 
 @lru_cache(maxsize=1)
 def emulator() -> Emulator:
-    """The committed emulator on the processor, loaded once a process."""
+    """The committed emulator, loaded once a process."""
     return Emulator()
-
-
-def save(network: ResidualNeuralProcess, path: Path) -> None:
-    """Weights as arrays by name, sorted; no pickle, no times."""
-    state = network.state_dict()
-    with path.open("wb") as file:
-        np.savez(file, **{name: state[name].numpy() for name in sorted(state)})
 
 
 def _load(path: Path) -> ResidualNeuralProcess:

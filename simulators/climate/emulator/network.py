@@ -49,16 +49,11 @@ class Decoded:
     scatter: Tensor
 
 
-@dataclass(frozen=True)
-class Normal:
-    """Mean and standard deviation of a latent."""
-
-    mean: Tensor
-    sd: Tensor
-
-
 class ResidualNeuralProcess(nn.Module):
-    """Encoders and decoders of both fidelities; units are degC above 1979-2014."""
+    """Encoders and decoders of both fidelities; units are degC above 1979-2014.
+
+    Only training encodes (``studies/climate/latents.py``); the encoders are in the weights.
+    """
 
     history_mean: Tensor
     history_sd: Tensor
@@ -85,7 +80,7 @@ class ResidualNeuralProcess(nn.Module):
 
     def decode(self, rows: Rows) -> Decoded:
         """Coefficients at each row."""
-        history, place = self._scaled(rows)
+        history, place = self.scaled(rows)
         pattern, coarse, spread = (rows.place[..., k, None] for k in range(3))
         low = coarse * self.low(history)
         basis = torch.cat([pattern - coarse, 0.1 * self.trunk(place)], dim=-1)
@@ -98,34 +93,15 @@ class ResidualNeuralProcess(nn.Module):
 
     def felt_at(self, rows: Rows) -> Tensor:
         """Coefficients of the response to aerosol changes, per unit of the pattern."""
-        history, _ = self._scaled(rows)
+        history, _ = self.scaled(rows)
         felt, whole = rows.aerosol[..., :2], rows.aerosol[..., 2:]
         per_part: Tensor = self.felt(torch.cat([history, whole], dim=-1)).unflatten(-1, (2, -1))
         return (felt[..., None] * per_part).sum(dim=-2)
 
-    def embed_low(self, rows: Rows, coarse_degc: Tensor) -> Tensor:
-        """Samples (functions, points) of the coarse field as ``pooled`` takes them."""
-        history, _ = self._scaled(rows)
-        seen = torch.cat([history, rows.place[..., 1:2], coarse_degc[..., None]], dim=-1)
-        embedded: Tensor = self.encode_low(seen)
-        return embedded
-
-    def embed_high(self, rows: Rows, residual_degc: Tensor) -> Tensor:
-        """The same for samples of what the high fidelity adds to the low."""
-        history, place = self._scaled(rows)
-        felt = rows.aerosol[..., :2]
-        seen = torch.cat([history, place, felt, residual_degc[..., None]], dim=-1)
-        embedded: Tensor = self.encode_high(seen)
-        return embedded
-
-    def _scaled(self, rows: Rows) -> tuple[Tensor, Tensor]:
+    def scaled(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """History and place of each row, each of order one."""
         history = (rows.history - self.history_mean) / self.history_sd
         return history, (rows.place - self.place_mean) / self.place_sd
-
-
-def apply(coefficients: Tensor, latent: Tensor) -> Tensor:
-    """Values at a latent of shape (..., LOW + HIGH), broadcast over points."""
-    return coefficients[..., 0] + (coefficients[..., 1:] * latent).sum(dim=-1)
 
 
 class _Skip(nn.Module):
@@ -151,16 +127,6 @@ def _layers(inputs: int, outputs: int) -> nn.Sequential:
         nn.SiLU(),
         nn.Linear(WIDTH, outputs),
     )
-
-
-def pooled(seen: Tensor, kept: Tensor) -> Normal:
-    """A latent from embedded samples (functions, points, 2 x size): the mean over the points
-    where ``kept`` is 1 and not 0; the unit normal for a function without any."""
-    count = kept.sum(dim=1, keepdim=True)
-    mean, raw = (seen * kept[..., None]).sum(dim=1).div(count.clamp(min=1)).chunk(2, dim=-1)
-    some = (count > 0).float()
-    sd = 0.01 + 0.99 * torch.sigmoid(raw)
-    return Normal(some * mean, some * sd + (1 - some))
 
 
 def _floor(like: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 ``emulate`` returns for each scenario what ``ensemble.run_ensemble`` returns for the chosen places;
 summaries over them are the same code. The mean field of the named places is the baseline, the
 neural process adds what it misses and how members spread, counts are drawn around that. Weights and
-context are in ``weights/emulator.npz``, written by ``emulator_training``.
+context are in ``weights/emulator.npz``, which ``studies/epidemiology/train.py`` writes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from simulators.epidemiology.places import load_places
 WEIGHTS = Path(__file__).parents[1] / "weights" / "emulator.npz"
 DECIMALS = 5
 """Of the network's outputs that are kept: what a batch's size or a thread changes is cut off."""
-_CONTEXT = "context."
+CONTEXT = "context."
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Emulator:
 
     @cached_property
     def memory(self) -> Memory:
-        """What the network makes of the context, on its device."""
+        """What the network makes of the context."""
         with torch.inference_mode():
             return self.network.remember(self.context)
 
@@ -101,13 +101,10 @@ def predict(
         curves = np.concatenate([daily[k] for k in rows], axis=1)
         features = week_features(curves, populations[everywhere])
         with torch.inference_mode():
-            device = next(emulator.network.parameters()).device
             outputs = emulator.network(
-                torch.from_numpy(static).to(device),
-                torch.from_numpy(features).to(device),
-                emulator.memory,
+                torch.from_numpy(static), torch.from_numpy(features), emulator.memory
             )
-        course = np.stack([part.float().cpu().numpy().T for part in outputs]).astype(np.float64)
+        course = np.stack([part.numpy().T for part in outputs]).astype(np.float64)
         course[2] *= slopes(curves)
         ends = np.cumsum(sizes)[:-1]
         for k, part in zip(rows, np.split(course.round(DECIMALS), ends, axis=2), strict=True):
@@ -121,7 +118,7 @@ def load_emulator(path: Path = WEIGHTS) -> Emulator:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: torch.from_numpy(file[name]) for name in file.files}
-        context = Context(**{name: arrays.pop(_CONTEXT + name) for name in Context._fields})
+        context = Context(**{name: arrays.pop(CONTEXT + name) for name in Context._fields})
         network = NeuralProcess(width=len(arrays["enter.bias"]))
         network.load_state_dict(arrays)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
@@ -130,10 +127,3 @@ def load_emulator(path: Path = WEIGHTS) -> Emulator:
             "'make train' writes them, and backend: mechanistic needs none"
         ) from None
     return Emulator(network.eval(), context)
-
-
-def save_emulator(emulator: Emulator, path: Path) -> None:
-    """Write a file that is the same to the byte for the same numbers."""
-    arrays = dict(emulator.network.state_dict())
-    arrays |= {_CONTEXT + name: part for name, part in emulator.context._asdict().items()}
-    np.savez(path, **{name: arrays[name].cpu().numpy() for name in sorted(arrays)})

@@ -42,12 +42,6 @@ def memory(metric: Metric, disease: Disease) -> float:
     return 1 - 1 / stays[metric] if metric in stays else 0.0
 
 
-def weekly_noise(rho: float) -> float:
-    """Variance of the mean of seven unit variables with correlation ``rho`` between neighbours."""
-    lags = np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
-    return float((float(rho) ** lags).sum() / 49)
-
-
 def draw(
     daily: NDArray[np.float64],
     weekly: NDArray[np.float64],

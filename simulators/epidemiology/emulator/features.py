@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simulators.epidemiology.arguments import METRICS
 from simulators.epidemiology.disease import DISEASE
-from simulators.epidemiology.emulator.mean_field import usual_share_of_own
+from simulators.epidemiology.emulator.mean_field import share_of_own
 from simulators.epidemiology.ensemble import Conditions
 from simulators.epidemiology.places import load_places
 
@@ -33,7 +33,7 @@ def place_features() -> NDArray[np.float32]:
     size = np.log10(places.populations) - 6.6
     ages = places.people / places.populations
     ages = (ages - ages.mean(axis=1, keepdims=True)) * 20
-    own = usual_share_of_own(DISEASE)
+    own = share_of_own(DISEASE)
     features = np.stack([size, *ages, 10 * (1 - own)], axis=1)
     return np.asarray(features, dtype=np.float32)
 

@@ -17,44 +17,34 @@ from numpy.typing import NDArray
 from simulators.epidemiology.arguments import METRICS
 from simulators.epidemiology.disease import DISEASE, Disease
 from simulators.epidemiology.ensemble import Conditions, initial_means, member_inputs, travel
-from simulators.epidemiology.places import Places, load_places
+from simulators.epidemiology.places import load_places
 from simulators.epidemiology.step import MemberInputs
 
 
 def expected(
-    conditions: Conditions,
-    chosen: Sequence[int],
-    disease: Disease = DISEASE,
-    places: Places | None = None,
+    conditions: Conditions, chosen: Sequence[int], disease: Disease = DISEASE
 ) -> NDArray[np.float64]:
     """(day, chosen place) of the scenario's metric, people or people a day."""
-    places = places or load_places()
-    inputs = member_inputs(conditions, disease, places)
+    inputs = member_inputs(conditions, disease, load_places())
     index = list(chosen)
-    means = initial_means(conditions, disease, places)
+    means = initial_means(conditions, disease, load_places())
     states = np.empty((*means.shape[:2], len(index) + 1))
     states[:, :, :-1] = means[:, :, index]
     states[:, :, -1] = means.sum(axis=2)
     out = np.empty((conditions.days, len(index)))
-    usual = places is load_places()
-    among = usual_share_of_own(disease) if usual else share_of_own(inputs.shares, places)
-    own = np.append(among[index], 1.0)
+    own = np.append(share_of_own(disease)[index], 1.0)
     _run(states, own, inputs, METRICS.index(conditions.metric), out)
     return out
 
 
-def share_of_own(shares: NDArray[np.float64], places: Places) -> NDArray[np.float64]:
-    """By place: how much of its people's exposure is to one another. (home, visited) ``shares``."""
-    people = places.populations.astype(np.float64)
+@lru_cache(maxsize=8)
+def share_of_own(disease: Disease) -> NDArray[np.float64]:
+    """By place: how much of its people's exposure is to one another."""
+    shares = travel(disease)
+    people = load_places().populations.astype(np.float64)
     at_home = np.diag(shares)
     present = people @ shares
     return np.asarray(at_home * at_home * people / present, dtype=np.float64)
-
-
-@lru_cache(maxsize=8)
-def usual_share_of_own(disease: Disease) -> NDArray[np.float64]:
-    """``share_of_own`` of the places of this model."""
-    return share_of_own(travel(disease), load_places())
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -33,7 +33,7 @@ from simulrag.records import (
     claim_hash,
 )
 from simulrag.testing import ScriptedModel
-from simulrag.testing.synthetic_answers import World, draw
+from studies.reconciliation.synthetic_answers import World, draw
 from tests.unit.method.planned import QUESTION, SETTINGS, Plan, answered, plan
 
 

@@ -11,8 +11,9 @@ import pytest
 from simulators.climate import temperature as many
 from simulators.climate import warming
 from simulators.climate.aerosols import kernel, point_shares, regional_factor
-from simulators.climate.grids import area_mean, bilinear, distance_km, unit_vectors
+from simulators.climate.grids import bilinear, distance_km, unit_vectors
 from simulators.climate.loading import ASSETS, fields, responses
+from simulators.climate.temperature import PHYSICS
 
 
 def test_bilinear_is_exact_for_a_plane_and_joins_at_the_date_line() -> None:
@@ -25,13 +26,6 @@ def test_bilinear_is_exact_for_a_plane_and_joins_at_the_date_line() -> None:
     assert bilinear(wave, np.zeros(1), np.array([190.0])) == pytest.approx(
         bilinear(wave, np.zeros(1), np.array([-170.0]))
     )
-
-
-def test_area_mean_weighs_by_area() -> None:
-    sine = np.sin(np.radians(np.linspace(-90, 90, 181)))[:, None].repeat(4, axis=1)
-    assert area_mean(np.ones((181, 4))) == pytest.approx(1)
-    assert area_mean(sine) == pytest.approx(0, abs=1e-12)
-    assert area_mean(sine**2) == pytest.approx(1 / 3, abs=1e-3)
 
 
 def test_distance() -> None:
@@ -107,8 +101,8 @@ def test_land_and_sea() -> None:
 
 
 def test_height_cools() -> None:
-    la_paz = many.history_temperature(-16.5, -68.13, 2000).mean[0]
-    arica = many.history_temperature(-18.48, -70.30, 2000).mean[0]
+    la_paz = PHYSICS.history_temperature(-16.5, -68.13, 2000).mean[0]
+    arica = PHYSICS.history_temperature(-18.48, -70.30, 2000).mean[0]
     assert la_paz < arica - 5
 
 
@@ -118,9 +112,9 @@ def test_arrays_and_single_queries_agree() -> None:
     lat, lon = rng.uniform(-90, 90, n), rng.uniform(-180, 180, n)
     year, which = rng.integers(2015, 2101, n), rng.integers(0, 4, n)
     co2, ch4 = rng.uniform(-100, 100, (2, n))
-    whole = many.diy_greenhouse(lat, lon, year, which, delta_co2=co2, delta_ch4=ch4)
+    whole = PHYSICS.diy_greenhouse(lat, lon, year, which, delta_co2=co2, delta_ch4=ch4)
     for k in range(0, n, 20):
-        one = many.diy_greenhouse(
+        one = PHYSICS.diy_greenhouse(
             lat[k], lon[k], year[k], which[k], delta_co2=co2[k], delta_ch4=ch4[k]
         )
         assert one.temperature.mean[0] == pytest.approx(whole.temperature.mean[k], abs=1e-5)
@@ -133,7 +127,7 @@ def test_a_hundred_thousand_queries_in_one_call() -> None:
     lat, lon = rng.uniform(-90, 90, n), rng.uniform(-180, 180, n)
     year, which = rng.integers(2015, 2101, n), rng.integers(0, 4, n)
     co2, ch4 = rng.uniform(-50, 50, (2, n))
-    found = many.diy_greenhouse(lat, lon, year, which, delta_co2=co2, delta_ch4=ch4)
+    found = PHYSICS.diy_greenhouse(lat, lon, year, which, delta_co2=co2, delta_ch4=ch4)
     assert np.isfinite(found.temperature.mean).all()
 
 

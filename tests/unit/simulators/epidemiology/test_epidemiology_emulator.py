@@ -1,4 +1,4 @@
-"""The emulator from its committed weights, against the model it stands for, and its training."""
+"""The emulator from its committed weights, against the model it stands for."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-import yaml
 
 from simulators.base import ArgumentError, MissingEngineError
-from simulators.commands import PARAMS, read_section
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments
-from simulators.epidemiology.emulator import (
-    WEIGHTS,
-    emulate,
-    load_emulator,
-    save_emulator,
-)
-from simulators.epidemiology.emulator.draws import draw, weekly_noise
+from simulators.epidemiology.emulator import WEIGHTS, emulate, load_emulator
+from simulators.epidemiology.emulator.draws import draw
 from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
-from simulators.epidemiology.training.emulator import SECTION, Training, main, train
-from simulators.epidemiology.training.evaluation import compare, evaluate
-from simulators.epidemiology.training.scenarios import sample_scenarios, simulate
+from studies.epidemiology.courses import weekly_noise
+from studies.epidemiology.evaluation import compare
 
 ONE = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
 CALL = ForecastArguments.model_validate(
@@ -41,38 +32,6 @@ CALL = ForecastArguments.model_validate(
         "per_state": True,
     }
 )
-SMALL = {
-    "scenarios": 10,
-    "members": 4,
-    "epochs": 1,
-    "places": 2,
-    "batch": 2,
-    "context": 3,
-    "width": 8,
-    "processes": 1,
-    "held_out": 8,
-    "held_out_members": 2,
-    "device": "cpu",
-}
-
-
-def settings(folder: Path, **changes: object) -> Path:
-    file = folder / "params.yaml"
-    base = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))[SECTION]
-    file.write_text(yaml.safe_dump({SECTION: {**base, **SMALL, **changes}}), encoding="utf-8")
-    return file
-
-
-@pytest.mark.slow
-def test_scenarios_it_has_not_seen_come_out_like_the_models() -> None:
-    rng = np.random.default_rng(77)
-    report = evaluate(load_emulator(), sample_scenarios(12, rng), members=20, seed=900_000)
-    found = report["emulator"]
-    assert isinstance(found, dict)
-    assert found["log_peak_mae"] <= 0.05
-    assert found["peak_week_mae"] <= 0.4
-    assert 0.8 <= found["peak_coverage_90"] <= 0.98
-    assert 0.8 <= found["daily_coverage_90"] <= 0.98
 
 
 def test_the_committed_metrics_are_within_the_targets() -> None:
@@ -120,54 +79,12 @@ def test_draws_have_the_asked_mean_and_noise() -> None:
     assert spread.std() == pytest.approx(0.1, rel=0.2)
 
 
-@pytest.mark.slow
-def test_training_ends_in_the_same_bytes_and_states_its_errors(tmp_path: Path) -> None:
-    file = settings(tmp_path)
-    for name in ("a", "b"):
-        weights, metrics = tmp_path / f"{name}.npz", tmp_path / f"{name}.json"
-        command = ["--params", str(file), "--weights", str(weights), "--metrics", str(metrics)]
-        assert main(command) == 0
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    assert report["emulator"]["n"] == 8
-    loaded = load_emulator(tmp_path / "a.npz")
-    save_emulator(loaded, tmp_path / "c.npz")
-    assert (tmp_path / "c.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
-
-
-@pytest.mark.slow
-def test_active_learning_adds_scenarios_of_large_spread(tmp_path: Path) -> None:
-    plain = train(read_section(settings(tmp_path), SECTION, Training))
-    active = train(read_section(settings(tmp_path, active_rounds=1), SECTION, Training))
-    assert not torch.equal(plain.context.static, active.context.static)
-
-
 def test_no_context_is_a_context(tmp_path: Path) -> None:
     emulator = load_emulator()
     empty = Context(*(part[:0] for part in emulator.context))
     alone = emulate(replace(emulator, context=empty), [ONE], [[3]], 20, 1)[0].sum(axis=2)
     helped = emulate(emulator, [ONE], [[3]], 20, 1)[0].sum(axis=2)
     assert compare([alone], [helped])["log_peak_mae"] < 0.2
-
-
-def test_simulated_moments_do_not_depend_on_the_processes() -> None:
-    scenarios = sample_scenarios(3, np.random.default_rng(1))
-    one = simulate(scenarios, 2, 5, 1)
-    two = simulate(scenarios, 2, 5, 2)
-    assert np.array_equal(one.mean, two.mean, equal_nan=True)
-    assert np.array_equal(one.variance, two.variance, equal_nan=True)
-    weeks = [conditions.days // 7 for conditions in scenarios]
-    assert (~np.isnan(one.mean[:, :, 0])).sum(axis=1).tolist() == weeks
-
-
-@pytest.mark.parametrize(
-    "changes", [{"epochs": 0}, {"device": "tpu"}, {"active_rounds": 9}, {"unknown": 1}]
-)
-def test_wrong_settings_are_named(
-    tmp_path: Path, changes: dict[str, object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["--params", str(settings(tmp_path, **changes))]) == 2
-    assert next(iter(changes)) in capsys.readouterr().err
 
 
 def test_weights_that_are_absent_or_spoilt_are_named(tmp_path: Path) -> None:

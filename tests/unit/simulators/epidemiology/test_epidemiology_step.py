@@ -27,7 +27,7 @@ from tests.unit.simulators.epidemiology.scenarios import PLAIN, SEASON, START, o
 def test_small_draws_follow_the_binomial_law(n: int, p: float) -> None:
     assert n * p * (1 - p) <= EXACT_VARIANCE
     rng = np.random.default_rng(1)
-    draws = np.array([binomial(rng, n, p) for _ in range(20_000)])
+    draws = np.array([binomial(rng, n, p, np.log(p), np.log1p(-p)) for _ in range(20_000)])
     edges = np.unique(binom.ppf(np.linspace(0.02, 0.98, 12), n, p))
     law = np.diff(np.concatenate([[0.0], binom.cdf(edges, n, p), [1.0]]))
     seen = np.bincount(np.searchsorted(edges, draws), minlength=len(law))
@@ -38,7 +38,7 @@ def test_small_draws_follow_the_binomial_law(n: int, p: float) -> None:
 @pytest.mark.parametrize(("n", "p"), [(400, 0.3), (10_000_000, 1e-4), (3000, 0.97)])
 def test_large_draws_have_the_binomials_mean_and_variance(n: int, p: float) -> None:
     rng = np.random.default_rng(2)
-    draws = np.array([binomial(rng, n, p) for _ in range(20_000)])
+    draws = np.array([binomial(rng, n, p, np.log(p), np.log1p(-p)) for _ in range(20_000)])
     sd = math.sqrt(n * p * (1 - p))
     assert draws.mean() == pytest.approx(n * p, abs=5 * sd / math.sqrt(20_000))
     assert draws.std() == pytest.approx(sd, rel=0.03)
@@ -48,7 +48,8 @@ def test_large_draws_have_the_binomials_mean_and_variance(n: int, p: float) -> N
 
 def test_draws_at_the_ends() -> None:
     rng = np.random.default_rng(3)
-    assert [binomial(rng, 0, 0.5), binomial(rng, 9, 0.0), binomial(rng, 9, 1.0)] == [0, 0, 9]
+    ends = ((0, 0.5, np.log(0.5), np.log(0.5)), (9, 0.0, -np.inf, 0.0), (9, 1.0, 0.0, -np.inf))
+    assert [binomial(rng, *end) for end in ends] == [0, 0, 9]
 
 
 def test_nobody_is_lost_or_made() -> None:

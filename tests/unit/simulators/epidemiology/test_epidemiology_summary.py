@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulators.epidemiology.summary import by_member, growth_percent, pooled, trend_of
+from simulators.epidemiology.summary import by_member, growth_percent, trend_of
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,3 @@ def test_peaks_are_the_members_own() -> None:
     assert summary.cumulative_median == 200
     assert summary.peak_lower_90 == pytest.approx(110)
     assert summary.peak_upper_90 == pytest.approx(290)
-
-
-def test_pooled_quantiles_are_of_a_typical_place() -> None:
-    series = np.zeros((2, 40, 2), dtype=np.int64)
-    series[:, 5, :] = [[10, 30], [20, 40]]
-    summary = pooled(series)
-    assert summary.peak_median == 25
-    assert summary.peak_day == 5
-    assert summary.cumulative_median == 25
-    assert (summary.peak_lower_90, summary.peak_upper_90) == (11.5, 38.5)

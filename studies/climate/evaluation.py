@@ -7,8 +7,8 @@ import numpy as np
 from simulators.climate.emulator import Emulator
 from simulators.climate.emulator.inputs import Single
 from simulators.climate.temperature import Z90
-from simulators.climate.training.samples import HELD_OUT_REGIONS, HELD_OUT_SCENARIO, Part, draw
 from simulators.climate.warming import SCENARIOS
+from studies.climate.samples import HELD_OUT_REGIONS, HELD_OUT_SCENARIO, Part, draw
 
 SETTINGS = 2000
 SEED = 20262

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from simulators.epidemiology.disease import DISEASE
 from simulators.epidemiology.emulator import Emulator, predict
-from simulators.epidemiology.emulator.draws import memory, weekly_noise
+from simulators.epidemiology.emulator.draws import memory
 from simulators.epidemiology.emulator.features import (
     WEEK_FEATURES,
     place_features,
@@ -24,7 +24,7 @@ from simulators.epidemiology.emulator.mean_field import expected
 from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
 from simulators.epidemiology.places import load_places
-from simulators.epidemiology.training.scenarios import WEEKS, Learned
+from studies.epidemiology.scenarios import WEEKS, Learned
 
 FEW = 0.3
 """People added where a context's logarithms are taken."""
@@ -103,6 +103,12 @@ def courses(learned: Learned) -> Courses:
         mask=by_place(known.astype(np.float32)),
         noise=torch.from_numpy(each),
     )
+
+
+def weekly_noise(rho: float) -> float:
+    """Variance of the mean of seven unit variables with correlation ``rho`` between neighbours."""
+    lags = np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
+    return float((float(rho) ** lags).sum() / 49)
 
 
 def spread_of(emulator: Emulator, scenarios: Sequence[Conditions]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Fit the corridor's free constants: ``python -m simulators.urban.training.calibrate DIR``.
+"""Fit the corridor's free constants: ``python -m studies.urban.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. The search is Nelder and Mead's over driving (speed limit,
 top speed, acceleration, imperfection, spread of drivers) with a given signal; it prints what to
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from simulators.commands import published_parser, report
 from simulators.urban.corridor import CORRIDOR, Corridor
 from simulators.urban.measures import Measures
 from simulators.urban.runs import BASELINE, Setting, Workplace, run_corridor
 from simulators.urban.simulator import UrbanSimulator
-from simulators.urban.validate import Published, read_published
+from studies.commands import published_parser, report
+from studies.urban.validate import Published, read_published
 
 FREE = {
     "speed_limit_mps": (15.0, 30.0),
@@ -74,7 +74,7 @@ def search(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line: prints the constants as JSON."""
-    parser = published_parser("simulators.urban.training.calibrate")
+    parser = published_parser("studies.urban.calibrate")
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, ... averaged over")
     parser.add_argument("--evaluations", type=int, default=100)
     parser.add_argument("--every", type=int, default=6, help="use every n-th setting")

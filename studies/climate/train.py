@@ -1,7 +1,7 @@
 """Train the emulator and measure it where it was not trained:
-``python -m simulators.climate.training.emulator``.
+``python -m studies.climate.train``.
 
-Parameters are the section ``climate_emulator`` of simulators/params.yaml. Writes the weights and
+Parameters are the section ``climate_emulator`` of studies/params.yaml. Writes the weights and
 the held-out errors into simulators/climate/weights/. Same parameters, machine and threads: same
 bytes.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -18,20 +19,13 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from simulators.climate.emulator import WEIGHTS, Emulator, save
+from simulators.climate.emulator import WEIGHTS, Emulator
 from simulators.climate.emulator.inputs import Inputs
-from simulators.climate.emulator.network import (
-    HIGH,
-    LOW,
-    Normal,
-    ResidualNeuralProcess,
-    Rows,
-    apply,
-    pooled,
-)
-from simulators.climate.training.evaluation import SETTINGS, evaluate
-from simulators.climate.training.samples import draw
-from simulators.commands import pick_device, read_section, report, training_parser
+from simulators.climate.emulator.network import HIGH, LOW, ResidualNeuralProcess, Rows
+from studies.climate.evaluation import SETTINGS, evaluate
+from studies.climate.latents import Normal, apply, embed_high, embed_low, pooled
+from studies.climate.samples import draw
+from studies.commands import pick_device, read_section, report, training_parser
 
 SECTION = "climate_emulator"
 SMALL_PART = 1e-3
@@ -99,9 +93,16 @@ def to_rows(inputs: Inputs, device: torch.device) -> Rows:
     )
 
 
+def save(network: ResidualNeuralProcess, path: Path) -> None:
+    """Weights as arrays by name, sorted; no pickle, no times."""
+    state = network.state_dict()
+    with path.open("wb") as file:
+        np.savez(file, **{name: state[name].numpy() for name in sorted(state)})
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = training_parser("simulators.climate.training.emulator", WEIGHTS)
+    parser = training_parser("studies.climate.train", WEIGHTS)
     parser.add_argument("--held-out-settings", type=int, default=SETTINGS)
     given = parser.parse_args(argv)
 
@@ -135,12 +136,12 @@ def _loss(
     decoded = network.decode(some)
     kept = _context(shape, random).to(coarse.device)
     everything = torch.ones_like(kept)
-    seen_low = network.embed_low(some, coarse)
+    seen_low = embed_low(network, some, coarse)
     low_all = pooled(seen_low, everything)
     low = _sample(low_all, random)
     at_low = torch.nn.functional.pad(low, (0, HIGH))[:, None, :]
     residual = full - apply(decoded.low, at_low)
-    seen_high = network.embed_high(some, residual)
+    seen_high = embed_high(network, some, residual)
     high_all = pooled(seen_high, everything)
     latent = torch.cat([low, _sample(high_all, random)], dim=-1)[:, None, :]
     of_low = apply(decoded.low, latent)
@@ -186,10 +187,10 @@ def _take_members_as_prior(
     some = Rows(rows.history[at], rows.place[at], rows.aerosol[at])
     decoded = network.decode(some)
     kept = torch.ones(at.shape, device=rows.history.device)
-    low = pooled(network.embed_low(some, truth["coarse"][at, which]), kept)
+    low = pooled(embed_low(network, some, truth["coarse"][at, which]), kept)
     at_low = torch.nn.functional.pad(low.mean, (0, HIGH))[:, None, :]
     residual = truth["full"][at, which] - apply(decoded.low, at_low)
-    high = pooled(network.embed_high(some, residual), kept)
+    high = pooled(embed_high(network, some, residual), kept)
     means = torch.cat([low.mean, high.mean], dim=-1)
     within = torch.cat([low.sd, high.sd], dim=-1).square().mean(dim=0)
     spread = torch.cov(means.T) + torch.diag(within)

@@ -1,4 +1,4 @@
-"""Fit the disease's constants: ``python -m simulators.epidemiology.training.calibrate DIR``.
+"""Fit the disease's constants: ``python -m studies.epidemiology.calibrate DIR``.
 
 DIR is a folder as ``validate`` reads it. Nelder and Mead's search runs over the constants in
 ``FREE``, on the mean field (the medians of counts are approximated), against the four errors of
@@ -20,13 +20,12 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.commands import published_parser, report
 from simulators.epidemiology.disease import DISEASE, Disease
 from simulators.epidemiology.emulator.mean_field import expected
-from simulators.epidemiology.places import load_places
 from simulators.epidemiology.summary import GROWTH_DAY, Summary, growth_percent
-from simulators.epidemiology.training.trend_chances import likely_median, trend_chances
-from simulators.epidemiology.validate import (
+from studies.commands import published_parser, report
+from studies.epidemiology.trend_chances import likely_median, trend_chances
+from studies.epidemiology.validate import (
     MEMBERS,
     Published,
     errors,
@@ -63,7 +62,7 @@ def summary(one: Published, disease: Disease) -> Summary:
 
 
 def _curves(one: Published, disease: Disease) -> NDArray[np.float64]:
-    return expected(published_conditions(one, disease), one.places, disease, load_places())
+    return expected(published_conditions(one, disease), one.places, disease)
 
 
 def _summary(curves: NDArray[np.float64]) -> Summary:
@@ -150,7 +149,7 @@ def split_half(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line: prints the constants and their errors as JSON."""
-    parser = published_parser("simulators.epidemiology.training.calibrate")
+    parser = published_parser("studies.epidemiology.calibrate")
     parser.add_argument("--evaluations", type=int, default=300)
     parser.add_argument("--split", action="store_true", help="check on unseen halves")
     parser.add_argument("--seed", type=int, default=0, help="of the split")

@@ -1,4 +1,4 @@
-"""Figures for the documentation: ``python -m simulators.climate.training.figures DIR``."""
+"""Figures for the documentation: ``python -m studies.climate.figures DIR``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from simulators.climate import temperature as many
 from simulators.climate.emulator import emulator
-from simulators.climate.training.samples import HELD_OUT_REGIONS
+from simulators.climate.temperature import PHYSICS
 from simulators.climate.warming import SCENARIOS
+from studies.climate.samples import HELD_OUT_REGIONS
 
 _COLOURS = dict(zip(SCENARIOS, ("#1b6ca8", "#5aa469", "#d89b2b", "#b0413e"), strict=True))
 
@@ -45,8 +46,8 @@ def warming_map(path: Path) -> None:
     lat, lon = np.arange(-89.5, 90), np.arange(-179.5, 180)
     rows, columns = (axis.ravel() for axis in np.meshgrid(lat, lon, indexing="ij"))
     # pattern scaling is linear in global warming, so two middle years stand for the periods
-    before = many.history_temperature(rows, columns, 2005).mean
-    after = many.future_temperature(rows, columns, 2090, "ssp245").mean
+    before = PHYSICS.history_temperature(rows, columns, 2005).mean
+    after = PHYSICS.future_temperature(rows, columns, 2090, "ssp245").mean
     figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
     change = (after - before).reshape(len(lat), len(lon))
     drawn = axes.pcolormesh(lon, lat, change, cmap="YlOrRd", vmin=0, vmax=6, rasterized=True)
@@ -68,7 +69,7 @@ def emulator_against_physics(path: Path) -> None:
     )
     lat, lon = np.arange(-89.0, 90, 2), np.arange(-179.0, 180, 2)
     rows, columns = (axis.ravel() for axis in np.meshgrid(lat, lon, indexing="ij"))
-    own = many.future_temperature(rows, columns, 2090, "ssp245").mean
+    own = PHYSICS.future_temperature(rows, columns, 2090, "ssp245").mean
     difference = emulated.future_temperature(rows, columns, 2090, "ssp245").mean - own
     drawn = left.pcolormesh(
         lon, lat, difference.reshape(len(lat), -1), cmap="RdBu_r", vmin=-0.3, vmax=0.3
@@ -81,7 +82,10 @@ def emulator_against_physics(path: Path) -> None:
     figure.colorbar(drawn, ax=left, label="emulator minus physics, 2090, ssp245 (degC)")
     left.set(xlabel="longitude", ylabel="latitude", aspect="equal")
     years = np.arange(2015, 2101)
-    for source, name, colour in ((many, "physics", "#333333"), (emulated, "emulator", "#b0413e")):
+    for source, name, colour in (
+        (PHYSICS, "physics", "#333333"),
+        (emulated, "emulator", "#b0413e"),
+    ):
         found = source.future_temperature(28.6, 77.2, years, "ssp245")
         right.fill_between(years, found.low, found.high, color=colour, alpha=0.15, lw=0)
         right.plot(years, found.mean, color=colour, label=name)
@@ -94,7 +98,7 @@ def emulator_against_physics(path: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m simulators.climate.training.figures")
+    parser = argparse.ArgumentParser(prog="python -m studies.climate.figures")
     parser.add_argument("dir", type=Path, help="where the figures go")
     given = parser.parse_args(argv)
     import matplotlib as mpl

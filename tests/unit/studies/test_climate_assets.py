@@ -9,13 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulators.climate.aerosols import EVEN_SHARE
-from simulators.climate.city_names import asset_line, fold, variants
-from simulators.climate.grids import area_mean
+from simulators.climate.city_names import fold
 from simulators.climate.loading import ASSETS, fields
-from simulators.climate.training.asset_fields import emission_shares, land_at, response_norms
-from simulators.climate.training.assets import SOURCES, WHEELS, main
-from simulators.climate.training.fair_runs import read_members
+from studies.climate.asset_fields import (
+    EVEN_SHARE,
+    area_mean,
+    emission_shares,
+    land_at,
+    response_norms,
+)
+from studies.climate.assets import SOURCES, WHEELS, main
+from studies.climate.city_lines import asset_line, variants
+from studies.climate.fair_runs import read_members
 
 
 def test_members_are_distinct_and_complete() -> None:
@@ -87,3 +92,10 @@ def test_cities_of_the_asset_have_eight_cells() -> None:
     assert {len(row) for row in rows} == {8}
     assert all(row[0] == fold(row[1] or row[0].title()) for row in rows[::50])
     assert len({tuple(row) for row in rows}) > 0.99 * len(rows)
+
+
+def test_area_mean_weighs_by_area() -> None:
+    sine = np.sin(np.radians(np.linspace(-90, 90, 181)))[:, None].repeat(4, axis=1)
+    assert area_mean(np.ones((181, 4))) == pytest.approx(1)
+    assert area_mean(sine) == pytest.approx(0, abs=1e-12)
+    assert area_mean(sine**2) == pytest.approx(1 / 3, abs=1e-3)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.climate.aerosols import EVEN_SHARE, kernel
+from simulators.climate.aerosols import kernel
 from simulators.climate.grids import (
     Array,
-    area_mean,
     bilinear,
     node_latitudes,
     node_longitudes,
 )
+
+EVEN_SHARE = 0.1
+"""Part of the aerosol emissions that is spread evenly by area."""
 
 _ITUR = "itur/data"
 _IRIS = "iris_sample_data/sample_data"
@@ -115,6 +118,16 @@ def land_at(land: NDArray[np.bool_], latitude: Array, longitude: Array) -> NDArr
     row = np.minimum(((latitude + 90) / 180 * rows).astype(np.intp), rows - 1)
     column = (np.mod(longitude + 180, 360) / 360 * columns).astype(np.intp) % columns
     return np.asarray(land[row, column])
+
+
+def area_mean(grid: NDArray[Any]) -> float:
+    """Mean over the sphere: each row counts for the area of its band, poles with half a band."""
+    rows = grid.shape[0]
+    edges = np.clip(
+        np.linspace(-90, 90, rows)[:, None] + np.array([-0.5, 0.5]) * 180 / (rows - 1), -90, 90
+    )
+    weights = np.diff(np.sin(np.radians(edges)), axis=1)[:, 0]
+    return float((grid.mean(axis=1) * weights).sum() / weights.sum())
 
 
 def _continued(field: Array, keep: NDArray[np.bool_]) -> Array:

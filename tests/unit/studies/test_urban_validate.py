@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulators.base import ArgumentError
-from simulators.urban.validate import main, read_published
+from studies.urban.validate import main, read_published
 
 HEADER = (
     "i,speed_factor,demand_factor,lanes_txt,priority_txt,family,s_average_idling_time_s,"

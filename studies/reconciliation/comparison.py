@@ -1,8 +1,8 @@
 """Paper and reconciled answers against a known truth, at equal claims sent to the simulator.
 
 A subject is true where an answer says something of it and nothing false. Drawn answers
-(``simulrag.testing.synthetic_answers``) go through the project's own functions in four ways, all
-of which verify as many claims as ``reconciled`` does:
+(``synthetic_answers``) go through the project's own functions in four ways, all of which verify as
+many claims as ``reconciled`` does:
 
 - ``paper``: the claims of least closeness are verified, and all that is kept stands;
 - ``voted``: the same, and then one voice a subject: the best supported answer, as corrected;
@@ -10,7 +10,8 @@ of which verify as many claims as ``reconciled`` does:
 - ``reconciled``: of the most uncertain subjects the claims that would speak for them; one verdict
   settles a facet, one voice a subject.
 
-``python -m benchmarks.reconciliation_picture FILE`` draws the figure of docs/how-it-works.md.
+``python -m benchmarks reconciliation`` prints the figures, and
+``python -m studies.reconciliation.picture FILE`` draws the figure of docs/how-it-works.md.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from simulrag.method.selection import candidates_of, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.statements import statements_of
 from simulrag.records import Choice
-from simulrag.testing.synthetic_answers import Drawn, World, draw
+from studies.reconciliation.synthetic_answers import Drawn, World, draw
 
 DRAWS = 1000
 CURVE_DRAWS = 200

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.reconciliation_picture FILE``: the figure of docs/how-it-works.md."""
+"""``python -m studies.reconciliation.picture FILE``: the figure of docs/how-it-works.md."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from benchmarks.reconciliation import (
-    CURVE_BUDGET,
-    CURVE_DRAWS,
-    DRAWS,
-    Compared,
-    Rule,
-    compare,
-    curve,
-    drawn,
-)
 from simulrag.report.chart import (
     BLUE,
     GREY,
@@ -31,7 +21,17 @@ from simulrag.report.chart import (
     Series,
     lines,
 )
-from simulrag.testing.synthetic_answers import World
+from studies.reconciliation.comparison import (
+    CURVE_BUDGET,
+    CURVE_DRAWS,
+    DRAWS,
+    Compared,
+    Rule,
+    compare,
+    curve,
+    drawn,
+)
+from studies.reconciliation.synthetic_answers import World
 
 RULES: tuple[tuple[Rule, str, Look], ...] = (
     ("reconciled", "reconciled", RED),

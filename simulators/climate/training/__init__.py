@@ -1,1 +1,0 @@
-"""How the assets and emulator were made; no stage of the pipeline runs this."""

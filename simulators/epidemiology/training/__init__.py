@@ -1,1 +1,0 @@
-"""How the constants and emulator were made; no stage of the pipeline runs this."""

@@ -1,1 +1,0 @@
-"""How the constants were made; no stage of the pipeline runs this."""

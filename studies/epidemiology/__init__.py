@@ -1,0 +1,1 @@
+"""How the epidemiology's constants and emulator were made; no stage of the pipeline runs this."""

@@ -1,0 +1,1 @@
+"""The paper's method and the reconciled one against a known truth."""

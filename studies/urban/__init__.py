@@ -1,0 +1,1 @@
+"""How the corridor's constants were made; no stage of the pipeline runs this."""
