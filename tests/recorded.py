@@ -30,6 +30,9 @@ from simulators.library.builder import build_corpus
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError, CallsPending
 from simulrag.judging.entailment import judge
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.gather import collect
+from simulrag.metrics.settings import MetricSettings
 from simulrag.models.prompts import Prompts
 from simulrag.questions.forms.answering import answer_question
 
@@ -108,6 +111,20 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
         for source in params.forms.sources:
             forms |= asyncio.run(_forms(project, params, cache, source))
         return Replayed(params, domains, forms, dict(cache.used), root / "calls")
+
+
+def data_of(found: Rehearsed, settings: MetricSettings) -> DomainData:
+    """What the metrics know of a replayed domain, without the exports of its calls."""
+    made = found.benchmark
+    return collect(
+        found.domain,
+        settings,
+        questions=found.questions,
+        answers=(answer for _, answer in found.complete),
+        finals=found.finals,
+        judge={(one.question_id, one.claim_hash): one.label for one in found.labels},
+        templates={one.template_id: one for one in made.templates} if made else {},
+    )
 
 
 def given_project(root: Path) -> Project:

@@ -325,7 +325,7 @@ def _distinct(answer: Answer) -> list[FinalText]:
     return [
         text
         for text in answer.baselines
-        if not (several and text.samples == 1 and text.method in layers)
+        if not (several and text.line.samples == 1 and text.line.method in layers)
     ]
 
 

@@ -10,15 +10,16 @@ import pytest
 
 from flows.files import read_records, read_table, write_records, write_table, write_text
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.records import FinalClaims, Label, ToolCall
+from simulrag.records import FinalClaims, Label, Line, ToolCall
 
 ROOT = Path(__file__).resolve().parents[3]
+LINE = Line(method="simulrag", samples=5)
 
 
 def test_every_character_of_a_reply_survives(tmp_path: Path) -> None:
     """Line separators of Unicode are text, not ends of lines."""
     records = [
-        FinalClaims(question_id=f"q{i}", method="simulrag", samples=5, claims=(text,))
+        FinalClaims(question_id=f"q{i}", line=LINE, claims=(text,))
         for i, text in enumerate(["a\u2028b", "a\u2029b", "a\u0085b", "a\nb\r\x0c", "\u00b0C"])
     ]
     path = tmp_path / "finals.jsonl"
@@ -43,9 +44,9 @@ def test_a_table_is_the_same_bytes_each_time(tmp_path: Path) -> None:
 def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "finals.jsonl"
     path.write_text(
-        '{"question_id": "q", "method": "simulrag", "samples": 5}\n{"question_id": "q"}\n'
+        '{"question_id": "q", "line": {"method": "simulrag", "samples": 5}}\n{"question_id": "q"}\n'
     )
-    with pytest.raises(InputError, match=r"finals\.jsonl:2: method"):
+    with pytest.raises(InputError, match=r"finals\.jsonl:2: line"):
         read_records(path, FinalClaims)
 
 
