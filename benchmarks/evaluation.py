@@ -22,7 +22,9 @@ from simulrag.records import (
     Claim,
     Evidence,
     FinalClaims,
+    FinalText,
     Label,
+    Line,
     Question,
     Retrieval,
     ToolCall,
@@ -34,6 +36,7 @@ from simulrag.records import (
 SIZES = (500, 1000, 2000, 4000)
 CLAIMS = 15
 DOMAIN = "synthetic"
+LINE = Line(method="simulrag", samples=5, budget_percent=100)
 _CALL = ToolCall(tool="run_scenario", arguments={"speed_factor": 0.8})
 _TEXT = "Mean travel time changes by +12.5 % against the baseline. " * 40
 
@@ -127,7 +130,7 @@ def _answer(name: str, seed: int) -> Answer:
         claims=tuple(_claim(rng, index) for index in range(CLAIMS)),
         usage={"closed_book": Usage(calls=5, input_tokens=500, output_tokens=250)},
         simulator_runs=1,
-        final="Travel time rises.",
+        final=FinalText(line=LINE, text="Travel time rises."),
     )
 
 
@@ -155,6 +158,4 @@ def _labels(answer: Answer) -> Iterator[Label]:
 
 def _final(name: str, seed: int) -> FinalClaims:
     texts = tuple(claim.updated_text for claim in _answer(name, seed).claims[:5])
-    return FinalClaims(
-        question_id=name, method="simulrag", samples=5, budget_percent=100, claims=texts
-    )
+    return FinalClaims(question_id=name, line=LINE, claims=texts)

@@ -41,7 +41,8 @@ async def write_records_async(
 def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
     """The records of a file, one in memory at a time.
 
-    Raises InputError that names the line and the field.
+    Raises InputError that names the line and the field, and what to run where an out is of another
+    version.
     """
     try:
         # newline: replies may hold the other line separators of Unicode.
@@ -66,9 +67,21 @@ def _record(path: Path, number: int, line: str, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
+        problems = error.errors()
+        other = [one for one in problems if one["type"] in ("missing", "extra_forbidden")]
+        first = (other or problems)[0]
         where = ".".join(str(part) for part in first["loc"]) or "line"
-        raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
+        what = f"{path}:{number}: {where}: {first['msg']}"
+        raise InputError(f"{what}{_way_on(path) if other else ''}") from None
+
+
+def _way_on(path: Path) -> str:
+    """What to do about records of other fields: an out of another version is made again."""
+    from flows.stages import maker  # stages read files
+
+    command = maker(path)
+    way = f"; another version wrote it: run `{command}`, which pays no stored call again"
+    return way if command else ""
 
 
 def write_text(path: Path, text: str) -> None:

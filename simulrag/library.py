@@ -75,8 +75,8 @@ def answer(
     cache; else the project's, if the working directory is in one, else the user's. ``seed``: the
     simulator's. Works inside a running event loop too, where ``aanswer`` is the better choice.
 
-    The result holds ``text``, ``claims`` (each with ``before``, ``after``, ``confidence``,
-    ``boundary`` and ``verdict``), ``evidence`` and ``usage``.
+    The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
+    ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence`` and ``usage``.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not

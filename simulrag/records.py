@@ -255,21 +255,41 @@ class Failure(Record):
     reason: str
 
 
-class Choice(Record):
-    """What one budget buys in one question, for one way to write the answer.
+class Line(Record):
+    """One way to write final answers: what tells a question's final answers apart.
 
-    ``method``: simulrag (the paper's) or reconciled. ``budget_percent`` None: selected by tau.
-    ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are
-    claims of. ``first_sample``: those that SimulRAG verifies at m = 1. ``kappa``: the
-    confidence below which claims are dropped.
+    ``samples``: the answers behind each (m). ``budget_percent``: the share of all claims that it
+    may verify; None: selected by tau, or the method verifies none. ``kappa``: claims of lower
+    confidence are dropped; 0: none are, None: the method drops none.
     """
 
-    method: FinalMethod = "simulrag"
-    budget_percent: float | None
+    method: FinalMethod
+    samples: int = Field(ge=1)
+    budget_percent: float | None = None
+    kappa: float | None = None
+
+    @property
+    def size(self) -> tuple[int, float, float]:
+        """m, budget and kappa as numbers, by which a method's lines are ordered."""
+        return self.samples, self.budget_percent or 0.0, self.kappa or 0.0
+
+
+class Choice(Record):
+    """What a line's budget buys in one question.
+
+    ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are
+    claims of. ``first_sample``: those that SimulRAG verifies at m = 1.
+    """
+
+    line: Line
     selected: tuple[int, ...]
     subjects: tuple[int, ...] = ()
     first_sample: tuple[int, ...] = ()
-    kappa: float
+
+    @property
+    def kappa(self) -> float:
+        """The confidence below which claims are dropped."""
+        return self.line.kappa or 0.0
 
 
 class Statement(Record):
@@ -289,20 +309,14 @@ class Statement(Record):
 
 
 class FinalText(Record):
-    """A final answer to compare with: by another method, by SimulRAG from one sample or budget.
+    """One final answer to a question.
 
-    ``samples``: the answers behind it (m). ``budget_percent``: the share of all claims that it may
-    verify; None for a method that verifies none. ``kappa``: claims of lower confidence were dropped
-    (0: none; None for other methods). ``selected`` and ``kept``: the claims of the question's
-    ``Answer`` that it verified, and that it was written from. ``usage``: the calls that
-    it needed by itself, by task name; what it shares with the question's ``Answer`` is counted
-    there. ``failure`` None: complete.
+    ``selected`` and ``kept``: the claims of the question's ``Answer`` that it verified, and that it
+    was written from, by their indices. ``usage``: the calls that it needed by itself, by task name;
+    what it shares with the question's ``Answer`` is counted there. ``failure`` None: complete.
     """
 
-    method: FinalMethod
-    samples: int = Field(ge=1)
-    budget_percent: float | None = None
-    kappa: float | None = None
+    line: Line
     text: str = ""
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
@@ -314,10 +328,10 @@ class FinalText(Record):
 class Answer(Record):
     """Everything that was done for one question, kept so that a reader can see why.
 
-    ``selected`` and ``kept`` are indices into ``claims``, and ``final`` is the answer, at
-    ``budget_percent``, the largest of the budgets (None: selected by tau). ``usage`` counts the
-    calls used, whether paid for now or before, by task name. ``baselines``: further final answers
-    to compare with, SimulRAG's at the smaller budgets among them. ``failure`` None: complete.
+    ``final`` is the answer, at the largest of the budgets; its text is empty until it is written.
+    ``usage`` counts the calls used, whether paid for now or before, by task name. ``baselines``:
+    final answers to compare with, SimulRAG's at the smaller budgets among them. ``failure`` None:
+    complete.
     """
 
     question_id: str
@@ -327,13 +341,9 @@ class Answer(Record):
     answer_claims: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Claim, ...] = ()
     subjects: tuple[Subject, ...] = ()
-    method: FinalMethod = "simulrag"
-    budget_percent: float | None = None
-    selected: tuple[int, ...] = ()
-    kept: tuple[int, ...] = ()
-    kappa: float | None = None
-    statements: tuple[Statement, ...] = ()
-    final: str = ""
+    final: FinalText = Field(
+        default_factory=lambda: FinalText(line=Line(method="simulrag", samples=1))
+    )
     verified: bool = False
     usage: dict[str, Usage] = {}
     simulator_runs: int = 0
@@ -343,7 +353,22 @@ class Answer(Record):
     @property
     def text(self) -> str:
         """The final answer."""
-        return self.final
+        return self.final.text
+
+    @property
+    def finals(self) -> tuple[FinalText, ...]:
+        """Every final answer: its own, one closed-book sample and the baselines."""
+        one = Line(method="closed_book", samples=1)
+        alone = (FinalText(line=one, text=text) for text in self.closed_book[:1])
+        return (self.final, *alone, *self.baselines)
+
+    @property
+    def support(self) -> tuple[tuple[bool, ...], ...]:
+        """Whether a sampled answer supports a claim: a row an answer, an entry a claim.
+
+        No row where there is no claim.
+        """
+        return tuple(zip(*(claim.support for claim in self.claims), strict=True))
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -381,36 +406,16 @@ class HumanLabel(Record):
 class FinalClaims(Record):
     """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt.
 
-    ``samples``: the sampled answers behind it (m). ``budget_percent`` and ``kappa``: as in
-    ``FinalText``. ``subjects``: what its claims are about (None: not asked, or asked in vain:
+    ``subjects``: what its claims are about (None: not asked, or asked in vain:
     ``subjects_failure``, which leaves its claims as they are).
     """
 
     question_id: str
-    method: FinalMethod
-    samples: int = Field(ge=1)
-    budget_percent: float | None = None
-    kappa: float | None = None
+    line: Line
     claims: tuple[str, ...] = ()
     subjects: tuple[Subject, ...] | None = None
     subjects_failure: str | None = None
     failure: str | None = None
-
-
-def final_answers(answer: Answer) -> tuple[FinalText, ...]:
-    """Every final answer of a question: its own, one closed-book sample and the others' texts."""
-    own = FinalText(
-        method=answer.method,
-        samples=max(1, len(answer.closed_book)),
-        budget_percent=answer.budget_percent,
-        kappa=answer.kappa,
-        text=answer.final,
-        selected=answer.selected,
-        kept=answer.kept,
-        statements=answer.statements,
-    )
-    one = (FinalText(method="closed_book", samples=1, text=text) for text in answer.closed_book[:1])
-    return (own, *one, *answer.baselines)
 
 
 def claim_hash(text: str) -> str:

@@ -18,11 +18,18 @@ import polars as pl
 import pytest
 from pydantic import JsonValue
 
+from flows.files import read_table, record_lines
 from flows.params import Params, load_params
 from flows.plan.rehearse import Rehearsal, StoredCalls, rehearse
 from flows.project import Project, Results
+from flows.stages.metrics import read_templates
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError
+from simulrag.metrics.data import DomainData
+from simulrag.metrics.gather import collect
+from simulrag.metrics.settings import MetricSettings
+from simulrag.questions.published import read_questions
+from simulrag.records import Answer, FinalClaims, Label
 
 ROOT = Path(__file__).resolve().parents[1]
 GIVEN = ("params.yaml", "data/recorded", "data/documents", "data/published", "data/routing")
@@ -105,6 +112,21 @@ def replay(
     with Recorded(root / "calls", files) as cache:
         asyncio.run(rehearsed())
         return Replayed(params, gates, dict(cache.used), Results(root / "made"), root / "calls")
+
+
+def data_of(found: Replayed, domain: str, settings: MetricSettings) -> DomainData:
+    """What the metrics know of a replayed domain, without the exports of its calls."""
+    made = found.results
+    labels = read_table(made.labels(domain), Label)
+    return collect(
+        domain,
+        settings,
+        questions=read_questions(made.benchmark(domain)),
+        answers=record_lines(made.answers(domain), Answer),
+        finals=record_lines(made.final_claims(domain), FinalClaims),
+        judge={(one.question_id, one.claim_hash): one.label for one in labels},
+        templates=read_templates(made.templates(domain)),
+    )
 
 
 def given_project(root: Path) -> Project:

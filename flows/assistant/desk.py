@@ -142,7 +142,7 @@ class Desk:
             answer = cli.answer_anew(self.project, params, text, domain)
         verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
         fields = {"source": source, **answer_json(text, answer)}
-        return Said(f"{answer.final}{verified}\n\n({source})", fields)
+        return Said(f"{answer.text}{verified}\n\n({source})", fields)
 
     def simulate(
         self,

@@ -22,14 +22,15 @@ STANDINGS = {
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:
     """An answer for programs."""
-    selected, kept = set(answer.selected), set(answer.kept)
+    final = answer.final
+    selected, kept = set(final.selected), set(final.kept)
     return {
         "question": question,
-        "answer": answer.final,
-        "method": answer.method,
+        "answer": final.text,
+        "method": final.line.method,
         "verified": answer.verified,
         "subjects": [subject.model_dump(mode="json") for subject in answer.subjects],
-        "statements": [statement.model_dump(mode="json") for statement in answer.statements],
+        "statements": [statement.model_dump(mode="json") for statement in final.statements],
         "claims": [
             {
                 "claim": claim.updated_text if i in selected else claim.text,
@@ -61,7 +62,7 @@ def show(question: str, answer: Answer, source: str, centrality: str) -> None:
 
     console = Console(highlight=False)
     console.print(Text(f"\n{question}\n", style="bold"))
-    console.print(Text(answer.final))
+    console.print(Text(answer.text))
     console.print(Text(f"\n{source[:1].upper()}{source[1:]}.", style="dim"))
     if not answer.verified:
         applies = answer.retrieval is not None and answer.retrieval.evidence
@@ -82,7 +83,7 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
     from rich.text import Text
 
     table = Table("claim", "confidence", "in reach", "verdict", "kept", title="Claims")
-    selected, kept = set(answer.selected), set(answer.kept)
+    selected, kept = set(answer.final.selected), set(answer.final.kept)
     for i, claim in enumerate(answer.claims):
         verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
         shown = Text(claim.told if i in selected else claim.text)
@@ -106,14 +107,14 @@ def _show_subjects(console: Console, answer: Answer) -> None:
         console.print(
             Text.assemble("\n", (subject.about, "bold"), f" ({_checks(answer, subject)})")
         )
-        stands = [item for item in answer.statements if item.subject == at]
+        stands = [item for item in answer.final.statements if item.subject == at]
         for item in stands:
             console.print(_stands(item))
         if not stands:
             console.print(Text("  nothing of it stands in the answer", style="dim"))
         for claim in subject.claims:
             console.print(_said(answer.claims[claim]))
-    own = [item for item in answer.statements if item.subject is None]
+    own = [item for item in answer.final.statements if item.subject is None]
     if own:
         console.print(Text("\nWhat the evidence says and no answer claimed", style="bold"))
         for item in own:
@@ -121,7 +122,7 @@ def _show_subjects(console: Console, answer: Answer) -> None:
 
 
 def _checks(answer: Answer, subject: Subject) -> str:
-    sent = [claim for claim in subject.claims if claim in answer.selected]
+    sent = [claim for claim in subject.claims if claim in answer.final.selected]
     checked = sum(answer.claims[claim].verdict is not None for claim in sent)
     return f"{checked} of {len(subject.claims)} claims sent to the simulator's evidence"
 

@@ -123,28 +123,25 @@ def answer_by(
 
     At the largest budget of the method where none is given.
     """
-    from simulrag.records import final_answers
-
     if method is None and budget_percent is None:
         return answer
-    published = answer.method == "simulrag" if method is None else method == "paper"
+    own = answer.final.line
+    published = own.method == "simulrag" if method is None else method == "paper"
     names = ("simulrag",) if published else ("reconciled_complete", "reconciled")
     fitting = [
         final
         for name in names
-        for final in final_answers(answer)
-        if final.method == name
-        and final.samples == max(1, len(answer.closed_book))
+        for final in answer.finals
+        if final.line.method == name
+        and final.line.samples == own.samples
         and final.failure is None
-        and budget_percent in (None, final.budget_percent)
+        and budget_percent in (None, final.line.budget_percent)
     ]
     if not fitting:
         return None
-    final = max(fitting, key=lambda one: (one.budget_percent or 0.0, one.kappa or 0.0))
-    shared = ("method", "budget_percent", "selected", "kept", "kappa", "statements")
-    changes = {name: getattr(final, name) for name in shared}
+    final = max(fitting, key=lambda one: one.line.size)
     subjects = () if published else answer.subjects
-    return answer.model_copy(update={**changes, "final": final.text, "subjects": subjects})
+    return answer.model_copy(update={"final": final, "subjects": subjects})
 
 
 def questions(domain: Domain = None, as_json: Json = False) -> None:

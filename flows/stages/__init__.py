@@ -6,11 +6,14 @@ A package of one's own may bring further ones under the entry point group ``simu
 from __future__ import annotations
 
 import pkgutil
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simulrag.errors import InputError
 from simulrag.registry import stage_modules
 
 if TYPE_CHECKING:
@@ -48,6 +51,20 @@ def stage_of(name: str) -> Stage:
 def stages() -> tuple[Stage, ...]:
     """All of them."""
     return tuple(map(stage_of, stage_names()))
+
+
+def maker(path: Path) -> str:
+    """The command that makes an out of this project again; "" for any other file."""
+    from flows.params import open_project
+
+    with suppress(InputError):
+        project, params = open_project()
+        for stage in stages():
+            for item in stage.items(params):
+                outs = (project.root / made.format(item=item) for made in stage.makes)
+                if any(made.exists() and made.samefile(path) for made in outs):
+                    return f"simulrag stage {stage.name}" + (f" --domain {item}" if item else "")
+    return ""
 
 
 def exports(params: Params) -> list[str]:

@@ -22,7 +22,7 @@ from simulrag.metrics.scored import score_rows
 from simulrag.metrics.table import write_table
 from simulrag.questions.open.records import Template
 from simulrag.questions.published import question_of, read_questions
-from simulrag.records import Answer, FinalClaims, FinalText, Question, ToolCall, final_answers
+from simulrag.records import Answer, FinalClaims, FinalText, Line, Question, ToolCall
 from simulrag.report.sections.score import score_table
 from simulrag.report.table_files import markdown
 from simulrag.stage import Outcome, Stage
@@ -35,8 +35,6 @@ class Pair(NamedTuple):
     answer: Answer
 
 
-Key = tuple[str, str, int, float | None, float | None]
-"""A final answer: question, method, samples, budget and kappa."""
 Anew = tuple[Again, dict[str, Again]]
 """A variant of a question, and by method its answer."""
 
@@ -46,7 +44,7 @@ async def make(at: At) -> Outcome:
     params, place, item = at.params, at.place, at.item
     pairs = read_pairs(place.answers(item), at.benchmark)
     finals = record_lines(place.final_claims(item), FinalClaims)
-    claims = {_key(one.question_id, one): one.claims for one in finals if one.failure is None}
+    claims = {(one.question_id, one.line): one.claims for one in finals if one.failure is None}
     templates = read_templates(place.templates(item))
     simulator = params.load_simulator(item, at.project.root)
     seed = params.simulator(item).seed
@@ -85,11 +83,14 @@ def read_pairs(answers: Path, benchmark: Path) -> list[Pair]:
 
 
 def givens(
-    pair: Pair, claims: Mapping[Key, tuple[str, ...]], anew: Sequence[Anew] = ()
+    pair: Pair, claims: Mapping[tuple[str, Line], tuple[str, ...]], anew: Sequence[Anew] = ()
 ) -> Iterator[Given]:
-    """The answers to one question, one a method, with the same method's answers to its variants."""
+    """The answers to one question, one a method, with the same method's answers to its variants.
+
+    ``claims``: of final answers, by question and line.
+    """
     question = pair.question
-    for method, final in _lines(pair.answer).items():
+    for method, final in _largest(pair.answer).items():
         again = [by_method.get(method, plain) for plain, by_method in anew]
         yield Given(
             question=question.text,
@@ -97,34 +98,26 @@ def givens(
             # The reference's runs where a benchmark has them: an answer may have asked for others.
             evidence=question.evidence or pair.answer.evidence,
             method=method,
-            samples=final.samples,
+            samples=final.line.samples,
             question_id=question.question_id,
             scenario_id=question.scenario_id,
             calls=_calls(method, pair.answer),
-            claims=claims.get(_key(question.question_id, final)),
+            claims=claims.get((question.question_id, final.line)),
             paraphrased=again[0] if again else None,
             perturbed=again[1] if again else None,
             failure=final.failure,
         )
 
 
-def _lines(answer: Answer) -> dict[str, FinalText]:
+def _largest(answer: Answer) -> dict[str, FinalText]:
     """Of each method the answer of most samples, at its largest budget, with kappa."""
-    ranked = sorted(
-        final_answers(answer),
-        key=lambda one: (one.samples, one.budget_percent or 0.0, one.kappa or 0.0),
-    )
-    best = {final.method: final for final in ranked}
-    order = dict.fromkeys(final.method for final in final_answers(answer))
+    best = {one.line.method: one for one in sorted(answer.finals, key=lambda one: one.line.size)}
+    order = dict.fromkeys(final.line.method for final in answer.finals)
     return {method: best[method] for method in order}
 
 
 def _calls(method: str, answer: Answer) -> tuple[ToolCall, ...]:
     return () if method == "closed_book" else tuple(item.call for item in answer.evidence)
-
-
-def _key(question_id: str, final: FinalText | FinalClaims) -> Key:
-    return question_id, final.method, final.samples, final.budget_percent, final.kappa
 
 
 async def _vary(
@@ -142,7 +135,8 @@ async def _answer(bench: Bench, asked: tuple[Pair, Again], params: Params) -> An
     if again.failure is not None:
         return again, {}
     less = {"final_budgets_percent": params.answer.final_budgets_percent[-1:]}
-    own = {**less, "without_kappa": False, "verbalized": False, "kappa": pair.answer.kappa}
+    kappa = pair.answer.final.line.kappa
+    own = {**less, "without_kappa": False, "verbalized": False, "kappa": kappa}
     question = pair.question.model_copy(update={"text": again.question})
     settings = params.answer.model_copy(update=own)
     answer = await answer_question(question, bench.instruments, settings)
@@ -156,7 +150,7 @@ async def _answer(bench: Bench, asked: tuple[Pair, Again], params: Params) -> An
                 "failure": final.failure,
             }
         )
-        for method, final in _lines(answer).items()
+        for method, final in _largest(answer).items()
     }
 
 

@@ -25,7 +25,6 @@ from simulrag.records import (
     Label,
     Question,
     claim_hash,
-    final_answers,
 )
 from simulrag.task import Task
 
@@ -60,23 +59,14 @@ async def final_claims(
     ``subjects``: ask as well what the claims are about, to find contradictions.
     """
     return tuple(
-        await together(
-            _final_claims(question, final, ask, subjects) for final in final_answers(answer)
-        )
+        await together(_final_claims(question, final, ask, subjects) for final in answer.finals)
     )
 
 
 async def _final_claims(
     question: Question, final: FinalText, ask: Asker, subjects: bool
 ) -> FinalClaims:
-    found = FinalClaims(
-        question_id=question.question_id,
-        method=final.method,
-        samples=final.samples,
-        budget_percent=final.budget_percent,
-        kappa=final.kappa,
-        failure=final.failure,
-    )
+    found = FinalClaims(question_id=question.question_id, line=final.line, failure=final.failure)
     if final.failure is not None:
         return found
     try:

@@ -19,7 +19,7 @@ from simulrag.method.settings import Merging, MethodSettings
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
-from simulrag.records import Answer, Choice, FinalMethod, FinalText
+from simulrag.records import Answer, Choice, FinalMethod, FinalText, Line
 from simulrag.task import Task
 
 INPUT_RAG = Task("input_rag", tokens=190)
@@ -69,7 +69,9 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
             ("input_rag", samples, lambda own: _several(given, _input_layer, own)),
             ("output_rag", samples, lambda own: _several(given, _output_layer, own)),
         ]
-    return [by_text(FinalText(method=method, samples=m), write) for method, m, write in ways]
+    return [
+        by_text(FinalText(line=Line(method=method, samples=m)), write) for method, m, write in ways
+    ]
 
 
 def first_sample_way(question: str, answer: Answer, choice: Choice) -> list[FinalWay]:
@@ -85,14 +87,8 @@ def first_sample_way(question: str, answer: Answer, choice: Choice) -> list[Fina
         )
         return await synthesize(question, tuple(dict.fromkeys(texts)), ask)
 
-    about = FinalText(
-        method="simulrag",
-        samples=1,
-        budget_percent=choice.budget_percent,
-        kappa=choice.kappa,
-        selected=chosen,
-    )
-    return [by_text(about, write)]
+    line = choice.line.model_copy(update={"samples": 1})
+    return [by_text(FinalText(line=line, selected=chosen), write)]
 
 
 @dataclass(frozen=True)

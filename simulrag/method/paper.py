@@ -15,21 +15,19 @@ from simulrag.method.selection import candidates_of, development_kappa, keep, se
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
     Instruments,
-    Line,
     Work,
     boundary,
     drafted,
-    lines_of,
     merge,
     sample,
     scored,
     stated,
     support,
-    write_lines,
+    write_finals,
 )
 from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
-from simulrag.records import DECIDED, Answer, Choice, FinalText, Question
+from simulrag.records import DECIDED, Answer, Choice, FinalMethod, FinalText, Line, Question
 
 Columns = list[list[Choice]]
 """A column a budget, a choice a question."""
@@ -80,14 +78,10 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
             by_question=settings.pool == "question",
             seed=settings.seed,
         )
+        line = line_of("simulrag", budget, kappa, settings)
         found.append(
             [
-                Choice(
-                    budget_percent=named(budget, settings),
-                    selected=claims,
-                    first_sample=first,
-                    kappa=kappa,
-                )
+                Choice(line=line, selected=claims, first_sample=first)
                 for claims, first in zip(selected, own, strict=True)
             ]
         )
@@ -111,16 +105,15 @@ async def conclude(
         return begun
     work = Work(question, use, begun)
     with work.ending():
-        await write_lines(work, lines_of(begun, choices), settings, write)
+        await write_finals(work, choices, settings, write)
     return work.answer
 
 
 async def write(
-    question: str, answer: Answer, line: Line, settings: MethodSettings, ask: Asker
+    question: str, answer: Answer, choice: Choice, settings: MethodSettings, ask: Asker
 ) -> FinalText:
-    """The final answer of one line, from its kept claims alone. Raises ModelError."""
-    choice, claims = line.choice, answer.claims
-    chosen = set(choice.selected)
+    """The final answer of one choice, from its kept claims alone. Raises ModelError."""
+    claims, chosen = answer.claims, set(choice.selected)
     kept = keep(claims, choice.selected, choice.kappa, settings.centrality)
     if settings.verify_by in ("model", "both"):
         texts = [claims[i].updated_text if i in chosen else claims[i].text for i in kept]
@@ -129,7 +122,7 @@ async def write(
         told = [(i, claims[i].told if i in chosen else claims[i].text) for i in kept]
         texts = [text if i in sure else f"{text} (not checked)" for i, text in told]
     final = await synthesize(question, tuple(dict.fromkeys(texts)), ask)
-    return line.about.model_copy(update={"text": final, "kept": kept})
+    return FinalText(line=choice.line, text=final, selected=choice.selected, kept=kept)
 
 
 def budgets_of(settings: MethodSettings) -> Sequence[float]:
@@ -138,9 +131,12 @@ def budgets_of(settings: MethodSettings) -> Sequence[float]:
     return budgets if settings.tau is None else budgets[-1:]
 
 
-def named(budget_percent: float, settings: MethodSettings) -> float | None:
-    """The budget as a choice names it; None: selected by tau."""
-    return budget_percent if settings.tau is None else None
+def line_of(
+    method: FinalMethod, budget_percent: float, kappa: float, settings: MethodSettings
+) -> Line:
+    """The line that choices of a budget belong to; by tau it has none."""
+    budget = budget_percent if settings.tau is None else None
+    return Line(method=method, samples=settings.samples, budget_percent=budget, kappa=kappa)
 
 
 def with_twins(found: Columns, settings: MethodSettings) -> Columns:
@@ -148,8 +144,14 @@ def with_twins(found: Columns, settings: MethodSettings) -> Columns:
     if not settings.without_kappa:
         return found
     twins = [  # of a kappa that is 0 the answer is the same
-        [one.model_copy(update={"kappa": 0.0}) for one in column]
+        [relined(one, kappa=0.0) for one in column]
         for column in found
         if any(one.kappa for one in column)
     ]
     return [*twins, *found]
+
+
+def relined(choice: Choice, **changes: object) -> Choice:
+    """The same claims, chosen for a line that differs in ``changes``."""
+    line = choice.line.model_copy(update=changes)
+    return choice.model_copy(update={"line": line})

@@ -22,19 +22,17 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.statements import statements_of, uncovered_claims, write_reconciled
 from simulrag.method.steps import (
     Instruments,
-    Line,
     Merged,
     Work,
     boundary,
     drafted,
-    lines_of,
     merge,
     sample,
     scored,
     stated,
     step,
     support,
-    write_lines,
+    write_finals,
 )
 from simulrag.method.subjects import find_subjects
 from simulrag.models.base import Asker
@@ -86,14 +84,13 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns
         selected = select_subjects(
             topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
         )
+        line = paper.line_of("reconciled", budget, kappa, settings)
         found.append(
             [
                 Choice(
-                    method="reconciled",
-                    budget_percent=paper.named(budget, settings),
+                    line=line,
                     selected=tuple(sorted(claim for at in chosen for claim in own[at])),
                     subjects=chosen,
-                    kappa=kappa,
                 )
                 for own, chosen in zip(sent, selected, strict=True)
             ]
@@ -103,7 +100,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns
 
 def _sent(answer: Answer) -> tuple[tuple[int, ...], ...]:
     """For each subject the claims that settle it: those in reach that would speak for it."""
-    rows = list(zip(*(claim.support for claim in answer.claims), strict=True))
+    rows = answer.support
 
     def speaking(subject: Subject) -> tuple[int, ...]:
         within = [claim for claim in subject.claims if answer.claims[claim].boundary]
@@ -115,8 +112,7 @@ def _sent(answer: Answer) -> tuple[tuple[int, ...], ...]:
 def _topics(answer: Answer, sent: Sequence[tuple[int, ...]]) -> SubjectCandidates:
     if answer.failure is not None:
         return SubjectCandidates()
-    rows = list(zip(*(claim.support for claim in answer.claims), strict=True))
-    checkable = bool(answer.evidence)
+    rows, checkable = answer.support, bool(answer.evidence)
     return SubjectCandidates(
         uncertainty=tuple(uncertainty(subject, rows) for subject in answer.subjects),
         within_reach=tuple(
@@ -142,30 +138,30 @@ async def conclude(
     """
     if begun.failure is not None:
         return begun
-    lines = lines_of(begun, choices)
     if settings.complete:
-        last = lines[-1]
-        about = last.about.model_copy(update={"method": "reconciled_complete"})
-        lines = [*(lines if settings.baselines else lines[:-1]), Line(about, last.choice)]
+        completed = paper.relined(choices[-1], method="reconciled_complete")
+        choices = [*(choices if settings.baselines else choices[:-1]), completed]
     work = Work(question, use, begun)
     with work.ending():
-        await write_lines(work, lines, settings, write)
+        await write_finals(work, choices, settings, write)
     return work.answer
 
 
 async def write(
-    question: str, answer: Answer, line: Line, settings: MethodSettings, ask: Asker
+    question: str, answer: Answer, choice: Choice, settings: MethodSettings, ask: Asker
 ) -> FinalText:
-    """The final answer of one line; the paper's as the paper writes them. Raises ModelError."""
-    about, choice = line.about, line.choice
-    if about.method == "simulrag":
-        return await paper.write(question, answer, line, settings, ask)
+    """The final answer of one choice; the paper's as the paper writes them. Raises ModelError."""
+    line = choice.line
+    if line.method == "simulrag":
+        return await paper.write(question, answer, choice, settings, ask)
     statements = statements_of(answer, choice)
     context = answer.retrieval.context if answer.retrieval is not None else ""
-    if about.method == "reconciled_complete" and context:
+    if line.method == "reconciled_complete" and context:
         said = [statement.text for statement in statements]
         found = await uncovered_claims(question, context, said, ask)
         statements += tuple(Statement(text=text, standing="simulated") for text in found)
     text = await write_reconciled(question, statements, ask)
     kept = tuple(sorted(item.claim for item in statements if item.claim is not None))
-    return about.model_copy(update={"text": text, "kept": kept, "statements": statements})
+    return FinalText(
+        line=line, text=text, selected=choice.selected, kept=kept, statements=statements
+    )

@@ -50,8 +50,7 @@ def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
         for at in choice.subjects
         if any(claim in verdicts for claim in answer.subjects[at].claims)
     }
-    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
-    fallen = unsupported_judgements(answer.subjects, settled, verdicts, support)
+    fallen = unsupported_judgements(answer.subjects, settled, verdicts, answer.support)
     sure = [at for at, one in enumerate(answer.claims) if one.confidence[VOTES] >= choice.kappa]
     may_speak = frozenset(sure) - fallen
     found: dict[str, Statement] = {}
@@ -125,7 +124,7 @@ def _checked(
 def _unchecked(
     answer: Answer, at: int, subject: Subject, may_speak: frozenset[int]
 ) -> list[Statement]:
-    support = list(zip(*(claim.support for claim in answer.claims), strict=True))
+    support = answer.support
     voice = one_voice(subject, support, [one for one in subject.claims if one in may_speak])
     found = []
     for index in voice:

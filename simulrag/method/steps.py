@@ -265,88 +265,57 @@ async def _verdicts(work: Work, texts: Sequence[str], settings: MethodSettings) 
     return await by_arithmetic(settings.verify_by)
 
 
-@dataclass(frozen=True)
-class Line:
-    """One final answer that is to be written: what is known of it, and the choice behind it."""
-
-    about: FinalText
-    choice: Choice
+Write = Callable[[str, Answer, Choice, MethodSettings, Asker], Awaitable[FinalText]]
+"""Writes one final text of a verified answer: question, answer, choice, settings, asker."""
 
 
-Write = Callable[[str, Answer, Line, MethodSettings, Asker], Awaitable[FinalText]]
-"""Writes one line of a verified answer: question, answer, line, settings, asker."""
-
-
-def lines_of(answer: Answer, choices: Sequence[Choice]) -> list[Line]:
-    """A line a choice."""
-    return [
-        Line(
-            FinalText(
-                method=choice.method,
-                samples=len(answer.closed_book),
-                budget_percent=choice.budget_percent,
-                kappa=choice.kappa,
-                selected=choice.selected,
-            ),
-            choice,
-        )
-        for choice in choices
-    ]
-
-
-async def write_lines(
-    work: Work, lines: Sequence[Line], settings: MethodSettings, write: Write
+async def write_finals(
+    work: Work, choices: Sequence[Choice], settings: MethodSettings, write: Write
 ) -> None:
-    """Steps 9 and 10: verdicts on what was chosen, and the final texts; the last is the answer.
+    """Steps 9 and 10: verdicts on what was chosen, and a final text each; the last is the answer.
 
     Where only what is selected is verified, this is where it is.
     """
     if settings.verify == "selected":
-        await verify(work, sorted({i for one in lines for i in one.choice.selected}), settings)
-    beside = _beside(work, lines, settings, write)
-    _, others = await both(_synthesise(work, lines[-1], settings, write), beside)
+        await verify(work, sorted({i for one in choices for i in one.selected}), settings)
+    beside = _beside(work, choices, settings, write)
+    _, others = await both(_synthesise(work, choices[-1], settings, write), beside)
     work.note(baselines=others)
 
 
-async def _synthesise(work: Work, line: Line, settings: MethodSettings, write: Write) -> None:
+async def _synthesise(work: Work, choice: Choice, settings: MethodSettings, write: Write) -> None:
     """The answer itself."""
     with step("synthesise"):
-        final = await write(work.text, work.answer, line, settings, work.ask)
+        final = await write(work.text, work.answer, choice, settings, work.ask)
     verdicts = (work.answer.claims[i].verdict for i in final.selected)
     work.note(
-        method=final.method,
-        budget_percent=final.budget_percent,
-        selected=final.selected,
-        kept=final.kept,
-        kappa=final.kappa,
-        statements=final.statements,
-        final=final.text,
+        final=final,
         verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
     )
 
 
 async def _beside(
-    work: Work, lines: Sequence[Line], settings: MethodSettings, write: Write
+    work: Work, choices: Sequence[Choice], settings: MethodSettings, write: Write
 ) -> tuple[FinalText, ...]:
-    """The lines before the last and, where asked for, answers of one sample and other methods.
+    """The choices before the last and, where asked for, answers of one sample and other methods.
 
     Their calls are counted in each text, not in the answer's own usage.
     """
     answer, ways = work.answer, list[FinalWay]()
     if settings.baselines:
         ways += baseline_ways(work.text, answer, settings)
-        published = [line for line in lines if line.about.method == "simulrag"]
-        kappa = max((line.choice.kappa for line in published), default=0.0)
+        published = [choice for choice in choices if choice.line.method == "simulrag"]
+        kappa = max((choice.kappa for choice in published), default=0.0)
         ways += [
             way
-            for line in reversed(published)
-            if line.choice.kappa == kappa  # at m = 1 it drops nothing
-            for way in first_sample_way(work.text, answer, line.choice)
+            for choice in reversed(published)
+            if choice.kappa == kappa  # at m = 1 it drops nothing
+            for way in first_sample_way(work.text, answer, choice)
         ]
-    for line in lines[-2::-1]:
+    for choice in choices[-2::-1]:
 
-        async def written(own: Asker, line: Line = line) -> FinalText:
-            return await write(work.text, answer, line, settings, own)
+        async def written(own: Asker, choice: Choice = choice) -> FinalText:
+            return await write(work.text, answer, choice, settings, own)
 
-        ways.append(FinalWay(line.about, written))
+        ways.append(FinalWay(FinalText(line=choice.line, selected=choice.selected), written))
     return await final_texts(ways, work.use.ask)

@@ -18,11 +18,11 @@ from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
 from simulrag.metrics.money import Pricing, no_prices
-from simulrag.metrics.names import FINAL, SIMULRAG
+from simulrag.metrics.names import FINAL
 from simulrag.metrics.pool import ClaimPool, LabelLookup
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.topics import Topic
-from simulrag.records import FinalClaims, FinalMethod, FinalText, Standing, ToolCall, Usage
+from simulrag.records import Line, Standing, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Retrieved:
 class Written:
     """A baseline's final answer: its line, its own usage, and how many claims it verified."""
 
-    line: FinalLine
+    line: Line
     usage: Mapping[str, Usage]
     sent: int
 
@@ -73,42 +73,13 @@ class Answered:
     scenario: int
     completed: bool
     samples: int
-    line: FinalLine
+    line: Line
     retrieved: Retrieved | None
     usage: Mapping[str, Usage]
     simulator_runs: int
     sent: int
     from_first: int
     baselines: tuple[Written, ...]
-
-
-@dataclass(frozen=True, order=True)
-class FinalLine:
-    """A kind of final answer: a method, m, the share of claims it may verify, and its kappa.
-
-    ``kappa`` 0: written without it; None: the method has none.
-    """
-
-    method: FinalMethod
-    samples: int
-    budget_percent: float | None = None
-    kappa: float | None = None
-
-    @classmethod
-    def of(cls, final: FinalText | FinalClaims) -> FinalLine:
-        """The line that a final answer belongs to."""
-        return cls(final.method, final.samples, final.budget_percent, final.kappa)
-
-    @property
-    def name(self) -> str:
-        """The method's name."""
-        return FINAL[self.method]
-
-    @property
-    def order(self) -> tuple[int, int, float, float]:
-        """SimulRAG first, of one method the largest m, budget and kappa first."""
-        place = list(FINAL).index(self.method)
-        return place, -self.samples, -(self.budget_percent or 0.0), -(self.kappa or 0.0)
 
 
 @dataclass(frozen=True)
@@ -173,7 +144,7 @@ class DomainData:
     answers: tuple[Answered, ...]
     scenarios: int
     pool: ClaimPool
-    finals: Mapping[FinalLine, FinalCounts]
+    finals: Mapping[Line, FinalCounts]
     judge: LabelLookup
     settled: Mapping[Key, Settled]
     labels_missing: int
@@ -182,7 +153,7 @@ class DomainData:
     exported: Mapping[str, Exported] = field(default_factory=dict)
     pricing: Pricing = no_prices
     claims_per_call: ClaimsPerCall = field(default_factory=ClaimsPerCall)
-    standings: Mapping[FinalLine, Mapping[Standing, Floats]] = field(default_factory=dict)
+    standings: Mapping[Line, Mapping[Standing, Floats]] = field(default_factory=dict)
     merging: Merging = "joint"
 
     @cached_property
@@ -205,21 +176,26 @@ class DomainData:
         return self.pool.coverage([answer.completed for answer in self.answers])
 
     @cached_property
-    def lines(self) -> tuple[FinalLine, ...]:
-        """The final answers to measure, in the order of ``FinalLine.order``."""
+    def lines(self) -> tuple[Line, ...]:
+        """The final answers to measure: SimulRAG's first, of one method the largest first."""
         found = set(self.finals)
         if not any(answer.completed for answer in self.answers):
             # Every method failed on all questions, which is something to show.
-            found |= {self.own_line, FinalLine("closed_book", 1)}
-        return tuple(sorted(found, key=lambda line: line.order))
+            found |= {self.own_line, Line(method="closed_book", samples=1)}
+        return tuple(sorted(found, key=_place))
 
     @cached_property
-    def own_line(self) -> FinalLine:
+    def own_line(self) -> Line:
         """SimulRAG at its largest m and budget."""
-        ours = [line for line in self.finals if line.name == SIMULRAG]
-        ours = ours or [answer.line for answer in self.answers] or [FinalLine("simulrag", 1)]
-        return min(ours, key=lambda line: line.order)
+        ours = [line for line in self.finals if line.method == "simulrag"]
+        ours = ours or [answer.line for answer in self.answers]
+        return min(ours, key=_place, default=Line(method="simulrag", samples=1))
 
-    def counts(self, line: FinalLine) -> FinalCounts:
+    def counts(self, line: Line) -> FinalCounts:
         """A line's counts; of a line that nobody wrote, nothing is complete."""
         return self.finals.get(line) or FinalCounts.of([Counted()] * len(self.answers))
+
+
+def _place(line: Line) -> tuple[float, ...]:
+    """Of a line among the others: by its method, then the largest m, budget and kappa first."""
+    return list(FINAL).index(line.method), *(-number for number in line.size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from simulrag.metrics.data import (
     Counted,
     DomainData,
     FinalCounts,
-    FinalLine,
     Retrieved,
     Written,
 )
@@ -32,12 +30,13 @@ from simulrag.questions.open.records import Template
 from simulrag.records import (
     Answer,
     FinalClaims,
+    FinalText,
     LabelValue,
+    Line,
     Question,
     Standing,
     Statement,
     claim_hash,
-    final_answers,
 )
 
 
@@ -140,9 +139,9 @@ class _Gathering:
         self.scenarios: dict[str, int] = {}
         self.wanted: set[Key] = set()
         self.failed_texts: set[Key] = set()
-        self._written: list[dict[FinalLine, tuple[int, int]]] = []
-        self._finals: dict[FinalLine, dict[int, Counted]] = {}
-        self._standings: dict[FinalLine, dict[int, dict[Standing, list[int]]]] = {}
+        self._written: list[dict[Line, tuple[int, int]]] = []
+        self._finals: dict[Line, dict[int, Counted]] = {}
+        self._standings: dict[Line, dict[int, dict[Standing, list[int]]]] = {}
 
     def add(self, answer: Answer) -> None:
         name = answer.question_id
@@ -162,19 +161,13 @@ class _Gathering:
             self.pool.add(answer, self.labels, place, scenario)
             named = self.pool.centralities
             self.topics += topics_of(answer, self.labels, named, place, scenario)
-            for final in final_answers(answer):
+            for final in answer.finals:
                 if final.statements:
-                    found = self._standings.setdefault(FinalLine.of(final), {})
+                    found = self._standings.setdefault(final.line, {})
                     found[place] = _standings(answer, final.statements, self.labels)
         self.answers.append(_answered(answer, scenario))
         self._written.append(
-            {
-                FinalLine.of(final): (
-                    len(final.text.split()),
-                    sum(answer.claims[index].verdict is not None for index in final.selected),
-                )
-                for final in final_answers(answer)
-            }
+            {final.line: (len(final.text.split()), _sent(answer, final)) for final in answer.finals}
         )
 
     def add_final(self, final: FinalClaims) -> None:
@@ -182,13 +175,12 @@ class _Gathering:
         name = final.question_id
         if name not in self.place:
             raise InputError(_stranger("final claims", name))
-        place = self.place[name]
-        line = self._line(final, place)
+        place, line = self.place[name], final.line
         of_line = self._finals.setdefault(line, {})
         if place in of_line:
             raise InputError(
-                f"final claims: question '{name}' is there twice for {final.method} at "
-                f"m = {final.samples}: remove one row"
+                f"final claims: question '{name}' is there twice for {line.method} at "
+                f"m = {line.samples}: remove one row"
             )
         texts = {claim_hash(text): text for text in final.claims}
         self.wanted |= {(name, one) for one in texts}
@@ -209,18 +201,9 @@ class _Gathering:
             contradictions=contradictions(final.claims, final.subjects or (), asks.scales),
         )
 
-    def _line(self, final: FinalClaims, place: int) -> FinalLine:
-        """The line; of claims that were written down without kappa, the answer knows it."""
-        line = FinalLine.of(final)
-        written = self._written[place]
-        if line in written or line.kappa is not None:
-            return line
-        known = [one for one in written if replace(one, kappa=None) == line]
-        return known[0] if len(known) == 1 else line
-
-    def standings(self) -> dict[FinalLine, dict[Standing, Floats]]:
+    def standings(self) -> dict[Line, dict[Standing, Floats]]:
         """Arrays over all answers, in order."""
-        found: dict[FinalLine, dict[Standing, Floats]] = {}
+        found: dict[Line, dict[Standing, Floats]] = {}
         for line, of_line in self._standings.items():
             for place, counts in of_line.items():
                 for standing, row in counts.items():
@@ -229,7 +212,7 @@ class _Gathering:
                     arrays.setdefault(standing, nothing)[place] = row
         return found
 
-    def final_counts(self) -> dict[FinalLine, FinalCounts]:
+    def final_counts(self) -> dict[Line, FinalCounts]:
         """Arrays over all answers, in order."""
         nothing = [
             Counted(asked=len(self.asks[answer.question_id].values)) for answer in self.answers
@@ -263,17 +246,16 @@ def _answered(answer: Answer, scenario: int) -> Answered:
     retrieval = answer.retrieval
     claims = answer.claims
     first = sum(any(sample == 0 for sample, _ in claim.sources) for claim in claims)
-
-    def sent(selected: tuple[int, ...]) -> int:
-        return sum(claims[index].verdict is not None for index in selected)
-
     samples = max(1, len(answer.closed_book))
     return Answered(
         question_id=answer.question_id,
         scenario=scenario,
         completed=answer.failure is None,
         samples=samples,
-        line=FinalLine.of(final_answers(answer)[0]),
+        # What failed has no final answer: it counts as the published method's at its m.
+        line=answer.final.line
+        if answer.failure is None
+        else Line(method="simulrag", samples=samples),
         retrieved=None
         if retrieval is None
         else Retrieved(
@@ -281,17 +263,17 @@ def _answered(answer: Answer, scenario: int) -> Answered:
         ),
         usage=answer.usage,
         simulator_runs=answer.simulator_runs,
-        sent=sent(answer.selected),
+        sent=_sent(answer, answer.final),
         from_first=first,
         baselines=tuple(
-            Written(
-                FinalLine.of(text),
-                text.usage,
-                sent(text.selected),
-            )
-            for text in answer.baselines
+            Written(text.line, text.usage, _sent(answer, text)) for text in answer.baselines
         ),
     )
+
+
+def _sent(answer: Answer, final: FinalText) -> int:
+    """How many claims a final answer sent to verification."""
+    return sum(answer.claims[index].verdict is not None for index in final.selected)
 
 
 def _stranger(kind: str, question: str) -> str:

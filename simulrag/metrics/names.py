@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.records import FinalMethod
+from simulrag.records import FinalMethod, Line
 
 if TYPE_CHECKING:
     from simulrag.method.selection import SelectionMethod
@@ -40,12 +40,19 @@ FINAL: dict[FinalMethod, str] = {
     "closed_book": "Closed book",
 }
 """The methods whose final answers are compared, in the order of the tables."""
+METHOD = {name: method for method, name in FINAL.items()}
+"""And back."""
 SIMULRAG = FINAL["simulrag"]
 RECONCILED = FINAL["reconciled"]
 COMPLETED = FINAL["reconciled_complete"]
 OURS = (SIMULRAG, RECONCILED, COMPLETED)
 """The published method, and those that build on it."""
 CLOSED_BOOK = FINAL["closed_book"]
+
+
+def name_of(line: Line) -> str:
+    """The name of a line's method."""
+    return FINAL[line.method]
 
 
 def at_budget(percent: float | None) -> str:

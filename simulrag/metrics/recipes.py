@@ -11,9 +11,18 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
+from simulrag.metrics.names import (
+    CLOSED_BOOK,
+    COMPLETED,
+    FINAL,
+    OURS,
+    RECONCILED,
+    SIMULRAG,
+    name_of,
+)
 from simulrag.metrics.settings import Undecided
 from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.records import Line
 
 SHORT = {
     CLOSED_BOOK: "closed book",
@@ -53,29 +62,32 @@ class Recipe:
     ``questions``: how many are complete. ``twin``: the same stands beside it with a kappa above 0.
     """
 
-    method: str
-    samples: int
-    budget_percent: float | None
-    kappa: float | None
+    line: Line
     questions: int
     found: Mapping[str, Measurement]
     twin: bool = False
 
     @property
+    def method(self) -> str:
+        """The name of its method."""
+        return name_of(self.line)
+
+    @property
     def name(self) -> str:
         """Method and budget; m where it is not the usual one: ours samples, the others do not."""
-        share = "" if self.budget_percent is None else f" {self.budget_percent:g} %"
+        budget, m = self.line.budget_percent, self.line.samples
+        share = "" if budget is None else f" {budget:g} %"
         method, _, more = SHORT[self.method].partition(",")
         without = ", no kappa" if self.twin else ""
-        usual = (self.samples > 1) == (self.method in OURS)
-        samples = "" if usual else f", m = {self.samples}"
+        usual = (m > 1) == (self.method in OURS)
+        samples = "" if usual else f", m = {m}"
         return f"{method}{share}{',' if more else ''}{more}{without}{samples}"
 
     @property
     def order(self) -> tuple[int, bool, float, float]:
         """One sample before several, small budgets before large ones."""
-        place = list(SHORT).index(self.method)
-        return place, self.samples > 1, self.budget_percent or 0.0, self.kappa or 0.0
+        samples, budget, kappa = self.line.size
+        return list(SHORT).index(self.method), samples > 1, budget, kappa
 
     def value(self, metric: str) -> float | None:
         """The value of a metric; None where it is not known."""
@@ -85,24 +97,24 @@ class Recipe:
 
 def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Recipe]:
     """The recipes of a domain's long table, failed questions left out."""
-    found: dict[tuple[str, int, float | None, float | None], dict[str, Measurement]] = {}
+    found: dict[Line, dict[str, Measurement]] = {}
     for row in rows:
         quality = row.family == "answers" and row.metric in QUALITY
         if quality and (row.undecided, row.failures) != (undecided, "excluded"):
             continue
         price = row.family == "method_cost" and (row.level, row.step) == ("answer", "all")
         if row.method in SHORT and (quality or (price and row.metric in PRICE)):
-            key = (row.method, row.samples or 1, row.budget_percent, row.kappa)
-            found.setdefault(key, {})[row.metric] = row
+            found.setdefault(row.line, {})[row.metric] = row
+    twins = {line.model_copy(update={"kappa": 0.0}) for line in found if line.kappa}
     return sorted(
         (
             Recipe(
-                *key,
+                line=line,
                 questions=by_metric["factuality"].n or 0,
                 found=by_metric,
-                twin=key[-1] == 0 and any(one[:-1] == key[:-1] and one[-1] for one in found),
+                twin=line in twins,
             )
-            for key, by_metric in found.items()
+            for line, by_metric in found.items()
             if "factuality" in by_metric
         ),
         key=lambda recipe: recipe.order,
@@ -115,16 +127,16 @@ def to_choose_from(recipes: Sequence[Recipe]) -> list[Recipe]:
     Of ours from one sample only the largest budget stays, and nothing that was written a second
     time without kappa.
     """
-    most = max((recipe.samples for recipe in recipes), default=1)
-    largest = max((recipe.budget_percent or 0.0 for recipe in recipes), default=0.0)
+    most = max((recipe.line.samples for recipe in recipes), default=1)
+    largest = max((recipe.line.budget_percent or 0.0 for recipe in recipes), default=0.0)
     return [
         recipe
         for recipe in recipes
         if not recipe.twin
         if (
-            recipe.samples == most or recipe.budget_percent == largest
+            recipe.line.samples == most or recipe.line.budget_percent == largest
             if recipe.method in OURS
-            else recipe.samples == 1
+            else recipe.line.samples == 1
         )
     ]
 
@@ -180,9 +192,9 @@ def csv_of_recipes(recipes: Sequence[Recipe]) -> str:
     for recipe in recipes:
         cells = [
             recipe.method,
-            recipe.samples,
-            recipe.budget_percent,
-            recipe.kappa,
+            recipe.line.samples,
+            recipe.line.budget_percent,
+            recipe.line.kappa,
             recipe.questions,
             *(_number(recipe.value(metric)) for metric in PRICE),
         ]

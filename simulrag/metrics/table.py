@@ -77,6 +77,8 @@ from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import InputError
 from simulrag.metrics.intervals import Estimate
+from simulrag.metrics.names import METHOD, name_of
+from simulrag.records import Line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,6 +132,28 @@ class Measurement:
     tool: str = ""
     argument: str = ""
     between: str = ""
+
+    @classmethod
+    def of(cls, line: Line, family: str, domain: str) -> Measurement:
+        """A row of a line of final answers, to be filled."""
+        return cls(
+            family=family,
+            domain=domain,
+            method=name_of(line),
+            budget_percent=line.budget_percent,
+            samples=line.samples,
+            kappa=line.kappa,
+        )
+
+    @property
+    def line(self) -> Line:
+        """The line of final answers that this is a row of."""
+        return Line(
+            method=METHOD[self.method],
+            samples=self.samples or 1,
+            budget_percent=self.budget_percent,
+            kappa=self.kappa,
+        )
 
 
 def filled(place: Measurement, result: Estimate, **more: Any) -> Measurement:

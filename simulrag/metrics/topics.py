@@ -29,7 +29,7 @@ def topics_of(
     answer: Answer, labels: LabelLookup, centralities: Sequence[str], question: int, scenario: int
 ) -> Iterator[Topic]:
     """The subjects of a complete answer whose claims are all labelled."""
-    support = [list(row) for row in zip(*(claim.support for claim in answer.claims), strict=True)]
+    support = answer.support
     for subject in answer.subjects:
         said = [answer.claims[at] for at in one_voice(subject, support, subject.claims)]
         found = {labels.get((answer.question_id, claim_hash(claim.text))) for claim in said}

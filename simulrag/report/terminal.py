@@ -122,7 +122,7 @@ def _below(run: Run, domain: DomainTable) -> Iterator[str]:
 
 def _caption(run: Run, published: Sequence[DomainTable]) -> Iterator[str]:
     recipes = [one for domain in run.domains for one in domain.recipes(run.settings.undecided)]
-    most = max((one.samples for one in recipes), default=1)
+    most = max((one.line.samples for one in recipes), default=1)
     yield f"m (sampled answers) is 1 for closed book and RAG, else {most}, where nothing is said."
     yield "calls, sent (claims to verification), true claims, contradictions: a question."
     yield "asked values: the share of what was asked that the answer states."

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from simulrag.metrics.names import FINAL
+from simulrag.metrics.names import name_of
 from simulrag.records import VOTES, Answer, Claim, FinalText, Question, Statement, claim_hash
 
 
@@ -39,7 +39,7 @@ _NEVER = Judged("missing", "never judged")
 
 def trace(one: Traced, centrality: str) -> dict[str, Any]:
     """Everything that a reader needs to see why the answer says what it says."""
-    question, answer = one.question, one.answer
+    question, answer, final = one.question, one.answer, one.answer.final
     retrieval = answer.retrieval
     failure = answer.failure
     return {
@@ -66,10 +66,10 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
             _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
         "subjects": [_subject(answer, at) for at in range(len(answer.subjects))],
-        "own": [_statement(item) for item in answer.statements if item.subject is None],
-        "final": answer.final,
-        "method": FINAL[answer.method],
-        "budget": answer.budget_percent,
+        "own": [_statement(item) for item in final.statements if item.subject is None],
+        "final": final.text,
+        "method": name_of(final.line),
+        "budget": final.line.budget_percent,
         "others": [_other(text) for text in answer.baselines],
         "verified": answer.verified,
         "calls": sum(usage.calls for usage in answer.usage.values()),
@@ -110,10 +110,10 @@ def index_entry(one: Traced) -> dict[str, Any]:
 
 def _other(text: FinalText) -> dict[str, Any]:
     return {
-        "method": FINAL[text.method],
-        "budget": text.budget_percent,
-        "without_kappa": text.kappa == 0,
-        "samples": text.samples,
+        "method": name_of(text.line),
+        "budget": text.line.budget_percent,
+        "without_kappa": text.line.kappa == 0,
+        "samples": text.line.samples,
         "kept": len(text.kept),
         "verified": len(text.selected),
         "text": text.text,
@@ -130,13 +130,13 @@ def _subject(answer: Answer, at: int) -> dict[str, Any]:
             {"kind": facet.kind, "said": [_said(answer, index) for index in facet.claims]}
             for facet in subject.facets
         ],
-        "stands": [_statement(item) for item in answer.statements if item.subject == at],
+        "stands": [_statement(item) for item in answer.final.statements if item.subject == at],
     }
 
 
 def _said(answer: Answer, index: int) -> dict[str, Any]:
     claim = answer.claims[index]
-    checked = index in answer.selected and claim.verdict is not None
+    checked = index in answer.final.selected and claim.verdict is not None
     share = claim.confidence.get(VOTES)
     return {
         "claim": index,
@@ -160,8 +160,8 @@ def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, 
         "confidence": None if confidence is None else round(confidence, 4),
         "verbalized": claim.verbalized,
         "boundary": claim.boundary,
-        "selected": index in answer.selected,
-        "kept": index in answer.kept,
+        "selected": index in answer.final.selected,
+        "kept": index in answer.final.kept,
         "verdict": None if verdict is None else verdict.status,
         "reason": None if verdict is None else verdict.reason,
         "edit": word_diff(claim.text, claim.updated_text)

@@ -39,7 +39,7 @@ def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         answers = [json.loads(line) for line in out.read_text().splitlines()]
         assert [answer["failure"] for answer in answers] == [None, None]
-        assert all(answer["final"] for answer in answers)
+        assert all(answer["final"]["text"] for answer in answers)
         assert rounds > 3
         left = simulrag(project, "batch", "export", check=True)
         assert left.stdout.strip() == "no call waits to be sent"

@@ -29,7 +29,7 @@ async def test_the_same_answers_from_a_third_of_the_calls(tmp_path: Path) -> Non
     single, many = await answers(tmp_path / "b", **paper, claims_per_call=PER_CLAIM)
     chain, _ = await answers(tmp_path / "c", **paper | {"merging": "chain"})
     assert batched == single
-    assert [item.final for item in chain] == [item.final for item in batched]
+    assert [item.text for item in chain] == [item.text for item in batched]
     assert all(len(item.claims) == 34 and item.verified for item in batched)
     assert few <= 25
     assert many > 60
@@ -38,7 +38,7 @@ async def test_the_same_answers_from_a_third_of_the_calls(tmp_path: Path) -> Non
 async def test_the_default_takes_17_calls(tmp_path: Path) -> None:
     answered, calls = await answers(tmp_path, verify="selected")
     assert calls == 17
-    assert all(item.verified and item.statements for item in answered)
+    assert all(item.verified and item.final.statements for item in answered)
 
 
 @pytest.mark.parametrize(

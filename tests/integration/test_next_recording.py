@@ -72,7 +72,7 @@ async def test_the_next_recording_from_templates_to_labels(tmp_path: Path) -> No
     assert all(text.failure is None and text.text for text in answer.baselines)
     verdicts = [claim.verdict for claim in answer.claims]
     assert any(one is not None and one.found for one in verdicts)
-    assert (answer.method, bool(answer.subjects)) == ("reconciled_complete", True)
+    assert (answer.final.line.method, bool(answer.subjects)) == ("reconciled_complete", True)
     assert all(label.failure is None for label in labels)
     assert any(reading.output and reading.value for reading in readings)
     assert sum(len(subject.claims) for subject in again) == len(finals[0].claims)

@@ -15,10 +15,8 @@ import pytest
 from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.files import read_records, read_table
-from flows.project import Project
-from flows.running.runner import execute
-from flows.stages import stage_of
-from simulrag.metrics.table import read_table as read_metrics
+from flows.project import Project, Results
+from simulrag.errors import InputError
 from simulrag.records import Answer, FinalClaims, Label, Question
 from tests.integration.projects import ROOT, copy_project
 from tests.recorded import exported_calls, replay
@@ -41,7 +39,7 @@ def test_with_its_templates_and_its_settings_it_pays_no_call_again(tmp_path: Pat
     assert recorded <= set(found.used), "every recorded call is asked for, by its very key"
     answers = read_records(found.results.answers("urban"), Answer)
     assert [answer.failure for answer in answers] == [None] * 15
-    assert {answer.method for answer in answers} == {"simulrag"}
+    assert {answer.final.line.method for answer in answers} == {"simulrag"}
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
@@ -60,18 +58,42 @@ def test_a_set_that_is_gone_is_refused_in_one_line_with_the_ways_on(
     assert line.endswith("or set prompts: null")
 
 
-def test_its_answers_and_labels_are_read_and_measured_as_they_lie(tmp_path: Path) -> None:
-    changes = {"domains": ["climate"], "answer.method": "paper", "label.subjects": False}
-    project = Project(copy_project(tmp_path / "project", **changes))
+@pytest.fixture
+def old_outs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
+    """Of a project that the working directory is in."""
+    project = Project(copy_project(tmp_path / "project", domains=["climate"]))
     shutil.copytree(OLD / "outs", project.root / "data", dirs_exist_ok=True)
-    place = project.results
-    assert len(read_records(place.benchmark("climate"), Question)) == 2
-    answers = read_records(place.answers("climate"), Answer)
-    assert len(answers) == 2
-    assert all(answer.final and answer.verified and answer.claims for answer in answers)
-    assert len(read_records(place.final_claims("climate"), FinalClaims)) > len(answers)
-    assert {one.label for one in read_table(place.labels("climate"), Label)} >= {"true", "false"}
-    for stage in ("simulators", "metrics"):
-        execute(stage_of(stage), project, None if stage == "simulators" else "climate")
-    measured = read_metrics(place.metrics / "climate.csv")
-    assert {"claims", "answers"} <= set(measured["family"])
+    monkeypatch.chdir(project.root)
+    return project.results
+
+
+def test_its_questions_and_labels_are_read(old_outs: Results) -> None:
+    assert len(read_records(old_outs.benchmark("climate"), Question)) == 2
+    assert {one.label for one in read_table(old_outs.labels("climate"), Label)} >= {"true", "false"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("stage", name, "--domain", "climate") for name in ("label", "metrics", "attribution")),
+        ("ask", "climate-f6370df28ed7"),
+    ],
+)
+def test_its_answers_are_refused_in_one_line_that_says_what_to_run(
+    command: tuple[str, ...], old_outs: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(lambda: app(command)) == 2
+    (line,) = (one for one in capsys.readouterr().err.splitlines() if one.startswith("error"))
+    assert f"{old_outs.answers('climate')}:1: " in line
+    assert line.endswith(
+        "run `simulrag stage answer --domain climate`, which pays no stored call again"
+    )
+
+
+def test_its_final_claims_are_refused_alike(old_outs: Results) -> None:
+    path = old_outs.final_claims("climate")
+    with pytest.raises(InputError, match=r":1: line: .* `simulrag stage label --domain climate`"):
+        read_records(path, FinalClaims)
+    elsewhere = path.rename(path.with_name("mine.jsonl"))
+    with pytest.raises(InputError, match=r"mine\.jsonl:1: line: Field required$"):
+        read_records(elsewhere, FinalClaims)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from pydantic_core import to_json
 
-from flows.files import read_table, record_lines
+from flows.files import record_lines
 from flows.params import load_params
 from flows.plan.plan import task_plans
-from flows.stages.metrics import read_templates
 from simulrag.metrics.families.answers import answers
 from simulrag.metrics.families.cost import method_cost
-from simulrag.metrics.gather import collect
 from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings
 from simulrag.models.prices import PriceTable
-from simulrag.questions.published import read_questions
-from simulrag.records import Answer, FinalClaims, Label
+from simulrag.records import Answer, FinalClaims
 from tests.recorded import (
     ROOT,
     Replayed,
+    data_of,
     given_project,
     recorded_calls,
     recorded_files,
@@ -35,6 +37,23 @@ DOMAINS = (*OWN, *(f"{domain}-published" for domain in OWN))
 OUTS = ROOT.parent / "shared/recorded-2/outs"
 """The outs of the recorded run, where somebody laid them beside the project."""
 
+EARLIER_ANSWERS = {
+    "urban": "eccb5787423adbbc4f5c0bfbf69c06f08d1fa7b50384269720c01a75463394c1",
+    "climate": "ba647e3a71be7a2fccb65e4cb79cf13a1f63a96067c5cc734335bc32e24aa8b2",
+    "epidemiology": "1f6d3cd03aad726ffe2e5799488bf6e15ce04a79d1c9ac0c443b7269269c6eac",
+    "urban-published": "8e69a64d0d4f9eba1281944b52389045e2c3e122df488f1589a254f87325e956",
+    "climate-published": "46ed99f6aa85c494707a586beef54aa25974cbac827c755361a8a126cea6616a",
+    "epidemiology-published": "a121424bd5cc2403e9887a37aa208c214d4f047a78ed2d8acb0535a33e7da4e2",
+}
+EARLIER_FINAL_CLAIMS = {
+    "urban": "77cfa9458b691db724e7d64fecd0cc72d6d0adc89d7d0ac92b526363a20e825a",
+    "climate": "7ca9cc8268c295818cb55c8b1967c9577358ac31648dff75627d362cc95eca51",
+    "epidemiology": "271af29cf58e0723c5b390fe2d2406b3f677ae0bfb1efbfd4edcd899ce19862e",
+    "urban-published": "6c05774e0121ca64767c140307d7a4df54962c4675ff3fd906bd93fa0459255b",
+    "climate-published": "896578cb9bb8d7e2bc561690e0a97f49c5f81bc614ebae2e53721ce8a5a8bec6",
+    "epidemiology-published": "20ef39166994def77c28de1bfe7128c820194c84bab3b7ac8aa3a1826610b047",
+}
+"""SHA-256 of the recorded run's outs, from when the fields of a line lay flat in its records."""
 needs_outs = pytest.mark.skipif(
     not OUTS.is_dir(), reason="the recorded outs are not beside the project (../shared/recorded-2)"
 )
@@ -90,8 +109,10 @@ def test_the_answers_carry_both_budgets(replayed: Replayed) -> None:
     for domain in DOMAINS:
         for answer in record_lines(replayed.results.answers(domain), Answer):
             assert answer.failure is None
-            assert (answer.method, answer.budget_percent) == ("reconciled_complete", 100)
-            finals = {(f.method, f.samples, f.budget_percent) for f in answer.baselines}
+            own = answer.final.line
+            assert (own.method, own.budget_percent) == ("reconciled_complete", 100)
+            lines = [final.line for final in answer.baselines]
+            finals = {(line.method, line.samples, line.budget_percent) for line in lines}
             assert {("reconciled", 5, 25), ("reconciled", 5, 100), ("simulrag", 1, 100)} <= finals
             assert all(f.failure is None and f.text for f in answer.baselines)
 
@@ -133,20 +154,10 @@ def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None],
     settings = MetricSettings(bootstrap=100)
     found = {}
     for domain in OWN:
-        made = replayed.results
-        labels = read_table(made.labels(domain), Label)
-        data = collect(
-            domain,
-            settings,
-            questions=read_questions(made.benchmark(domain)),
-            answers=record_lines(made.answers(domain), Answer),
-            finals=record_lines(made.final_claims(domain), FinalClaims),
-            judge={(one.question_id, one.claim_hash): one.label for one in labels},
-            templates=read_templates(made.templates(domain)),
-        )
+        data = data_of(replayed, domain, settings)
         rows = (*answers(data), *method_cost(data))
         found[domain] = {
-            (one.method, one.samples, one.budget_percent): one
+            (one.method, one.line.samples, one.line.budget_percent): one
             for one in recipes_of(rows, "excluded")
         }
     return found
@@ -189,11 +200,51 @@ def test_the_readme_shows_what_the_run_found(
     [
         "benchmark/{}.jsonl",
         "benchmark/{}-summary.json",
-        "answers/{}.jsonl",
         "labels/{}.parquet",
-        "labels/{}-final-claims.jsonl",
     ],
 )
 def test_the_outs_are_the_recorded_bytes(replayed: Replayed, domain: str, name: str) -> None:
     path = name.format(domain)
     assert (replayed.results.data / path).read_bytes() == (OUTS / path).read_bytes()
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_answers_are_the_recorded_bytes(replayed: Replayed, domain: str) -> None:
+    answers = list(record_lines(replayed.results.answers(domain), Answer))
+    for answer in answers:  # what was not written beside the other fields
+        assert answer.final.line.samples == len(answer.closed_book)
+        assert (answer.final.usage, answer.final.failure) == ({}, None)
+    assert _sha256(map(_earlier, answers)) == EARLIER_ANSWERS[domain]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_final_claims_are_the_recorded_bytes(replayed: Replayed, domain: str) -> None:
+    finals = record_lines(replayed.results.final_claims(domain), FinalClaims)
+    flat = [_flat(final.model_dump(mode="json")) for final in finals]
+    assert _sha256(flat) == EARLIER_FINAL_CLAIMS[domain]
+
+
+def _earlier(answer: Answer) -> dict[str, Any]:
+    """An answer as it was written when it held a copy of what its final text holds."""
+    found: dict[str, Any] = {}
+    for name, value in answer.model_dump(mode="json").items():
+        if name == "final":
+            own = _flat(value)
+            copied = ("method", "budget_percent", "selected", "kept", "kappa", "statements")
+            found |= {name: own[name] for name in copied} | {"final": own["text"]}
+        else:
+            found[name] = list(map(_flat, value)) if name == "baselines" else value
+    return found
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with its line's fields in the line's place."""
+    found: dict[str, Any] = {}
+    for name, value in record.items():
+        found |= value if name == "line" else {name: value}
+    return found
+
+
+def _sha256(records: Iterable[Mapping[str, Any]]) -> str:
+    """Of their file."""
+    return hashlib.sha256(b"".join(to_json(record) + b"\n" for record in records)).hexdigest()

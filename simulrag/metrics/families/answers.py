@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from simulrag.metrics.comparing import Pair, compared
-from simulrag.metrics.data import DomainData, FinalCounts, FinalLine
+from simulrag.metrics.data import DomainData, FinalCounts
 from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.names import OURS, SIMULRAG, at_budget
+from simulrag.metrics.names import OURS, at_budget, name_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, filled
+from simulrag.records import Line
 
 METRICS = (
     "informativeness",
@@ -63,10 +64,10 @@ def answers(data: DomainData) -> Iterator[Measurement]:
         for failures in FAILURES:
             for line in data.lines:
                 yield from _rows(data, line, weights, undecided, failures)
-        full = max((line.samples for line in data.lines if line.name in OURS), default=0)
-        for line in data.lines:
-            if line.name in OURS:
-                yield from _compare(data, line, full, weights, undecided)
+        ours = [line for line in data.lines if name_of(line) in OURS]
+        full = max((line.samples for line in ours), default=0)
+        for line in ours:
+            yield from _compare(data, line, full, weights, undecided)
 
 
 def metrics_of(data: DomainData) -> tuple[str, ...]:
@@ -130,7 +131,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _rows(
-    data: DomainData, line: FinalLine, weights: Floats, undecided: Undecided, failures: str
+    data: DomainData, line: Line, weights: Floats, undecided: Undecided, failures: str
 ) -> Iterator[Measurement]:
     counts = data.counts(line)
     questions, complete = len(data.answers), int(counts.complete.sum())
@@ -143,17 +144,12 @@ def _rows(
     found = estimates(
         [values[name] for name in metrics], data.scenarios, [reasons[name] for name in metrics]
     )
-    place = Measurement(
-        family="answers",
-        domain=data.domain,
-        method=line.name,
-        budget_percent=line.budget_percent,
+    place = replace(
+        Measurement.of(line, "answers", data.domain),
         n=questions if failures == "zero" else complete,
         coverage=complete / questions if questions else None,
         undecided=undecided,
         failures=failures,
-        samples=line.samples,
-        kappa=line.kappa,
     )
     taken = np.ones(questions) if failures == "zero" else counts.complete
     over = {"completeness": taken * (counts.asked > 0)}
@@ -167,7 +163,7 @@ def _rows(
 
 
 def _compare(
-    data: DomainData, ours: FinalLine, full: int, weights: Floats, undecided: Undecided
+    data: DomainData, ours: Line, full: int, weights: Floats, undecided: Undecided
 ) -> Iterator[Measurement]:
     """A line of ours minus each baseline, on the questions that both completed."""
     mine, pairs = data.counts(ours), []
@@ -181,18 +177,13 @@ def _compare(
         common = mine.complete * theirs.complete
         grouped = mine.grouped * theirs.grouped
         questions = len(data.answers)
-        row = Measurement(
-            family="comparisons",
-            domain=data.domain,
-            method=ours.name,
-            budget_percent=ours.budget_percent,
+        row = replace(
+            Measurement.of(ours, "comparisons", data.domain),
             n=int(common.sum()),
             coverage=float(common.sum()) / questions if questions else None,
             level="answer",
             undecided=undecided,
-            samples=ours.samples,
-            kappa=ours.kappa,
-            baseline=line.name if _is_baseline(line, ours) else at_budget(line.budget_percent),
+            baseline=name_of(line) if _is_baseline(line, ours) else at_budget(line.budget_percent),
             baseline_samples=line.samples,
         )
         sides = [
@@ -203,23 +194,23 @@ def _compare(
     yield from compared(pairs, metrics_of(data), data.scenarios)
 
 
-def _is_baseline(line: FinalLine, ours: FinalLine) -> bool:
+def _is_baseline(line: Line, ours: Line) -> bool:
     """Another method; of ours the published one, at the same m and budget, kappa used alike."""
-    if line.name not in OURS:
+    if name_of(line) not in OURS:
         return True
     return _published(line, ours) and line.budget_percent == ours.budget_percent
 
 
-def _published(line: FinalLine, ours: FinalLine) -> bool:
+def _published(line: Line, ours: Line) -> bool:
     """Whether ours builds on this line's method, at the same m and with kappa used alike."""
     alike = line.samples == ours.samples and (line.kappa == 0) == (ours.kappa == 0)
-    return line.name == SIMULRAG != ours.name and alike
+    return line.method == "simulrag" != ours.method and alike
 
 
-def _nearest(data: DomainData, ours: FinalLine) -> FinalLine | None:
+def _nearest(data: DomainData, ours: Line) -> Line | None:
     """The published method's line that sends the nearest number of claims to verification."""
 
-    def sent(line: FinalLine) -> float:
+    def sent(line: Line) -> float:
         counts = data.counts(line)
         return float(counts.sent @ counts.complete / max(1.0, counts.complete.sum()))
 

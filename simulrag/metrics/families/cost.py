@@ -17,12 +17,11 @@ import numpy as np
 
 from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.bill import ALL, Bill
-from simulrag.metrics.data import Answered, DomainData, FinalLine, Written
+from simulrag.metrics.data import Answered, DomainData, Written
 from simulrag.metrics.exports import Estimated
 from simulrag.metrics.intervals import Ints
 from simulrag.metrics.names import (
     NO_RAG,
-    SIMULRAG,
     UE_SBA,
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
@@ -30,7 +29,7 @@ from simulrag.metrics.names import (
 from simulrag.metrics.plan import Setting, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
-from simulrag.records import FinalMethod, Usage
+from simulrag.records import FinalMethod, Line, Usage
 
 _SAMPLED = ("closed_book", "decompose", "merge", "joint")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "tool_calls", "verify")
@@ -101,15 +100,7 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
             )
             yield from _of_selection(data, setting).rows(place, len(data.answers))
     for line, bill in _of_answers(data).items():
-        place = Measurement(
-            family="method_cost",
-            domain=data.domain,
-            method=line.name,
-            budget_percent=line.budget_percent,
-            level="answer",
-            samples=line.samples,
-            kappa=line.kappa,
-        )
+        place = replace(Measurement.of(line, "method_cost", data.domain), level="answer")
         yield from bill.rows(place, len(data.answers))
         if data.answers:
             length = float(_chain(bill, line, data.merging))
@@ -137,22 +128,22 @@ def _written_from_claims(answer: Answered) -> Mapping[str, Usage]:
     """What writing the published method's answer took; the answer itself may be another's."""
     lines = [(answer.line, answer.usage), *((one.line, one.usage) for one in answer.baselines)]
     for line, usage in lines:
-        if line.name == SIMULRAG and line.samples == answer.samples:
+        if line.method == "simulrag" and line.samples == answer.samples:
             return {"final": usage["final"]} if "final" in usage else {}
     return {}
 
 
-def _of_answers(data: DomainData) -> dict[FinalLine, Bill]:
+def _of_answers(data: DomainData) -> dict[Line, Bill]:
     """The answer's own final text, one sample by itself, and the baselines'."""
-    bills: dict[FinalLine, Bill] = {}
+    bills: dict[Line, Bill] = {}
 
-    def bill(line: FinalLine) -> Bill:
+    def bill(line: Line) -> Bill:
         return bills.setdefault(line, Bill(_estimates(data)))
 
     for answer in data.answers:
         written = {task: usage for task, usage in answer.usage.items() if task in _WRITING}
         ours = Written(answer.line, written, answer.sent)
-        one = Written(FinalLine("closed_book", 1), {}, 0)
+        one = Written(Line(method="closed_book", samples=1), {}, 0)
         for line in (ours, one, *answer.baselines):
             _charge_line(bill(line.line), data, answer, line)
     return bills
@@ -222,7 +213,7 @@ def _step_of(task: str) -> str:
     return task.removesuffix("_batch")
 
 
-def _chain(bill: Bill, line: FinalLine, merging: Merging) -> int:
+def _chain(bill: Bill, line: Line, merging: Merging) -> int:
     """How many calls wait for one another, first attempts that succeed."""
     length = 0
     for steps in _IN_TURN:

@@ -25,13 +25,8 @@ def standings(data: DomainData) -> Iterator[Measurement]:
     for line in (line for line in data.lines if line in data.standings):
         for standing in (one for one in STANDINGS if one in data.standings[line]):
             counts = data.standings[line][standing]
-            place = Measurement(
-                family="standings",
-                domain=data.domain,
-                method=line.name,
-                budget_percent=line.budget_percent,
-                samples=line.samples,
-                kappa=line.kappa,
+            place = replace(
+                Measurement.of(line, "standings", data.domain),
                 level=standing,
                 n=int(counts.sum()),
             )

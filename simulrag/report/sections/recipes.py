@@ -110,7 +110,7 @@ def _table(
         "that wait for one another. Sent: claims to verification. Share true: true claims by true "
         "and false ones. Asked: the share of what a generated question asks for that a true claim "
         "states. Contra.: contradictions. m (sampled answers) is 1 for closed book and RAG, "
-        f"else {max((one.samples for _, one in shown), default=1)}, where nothing is said.",
+        f"else {max((one.line.samples for _, one in shown), default=1)}, where nothing is said.",
         *(f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))),
     ]
     if any(_estimated(recipe) for _, recipe in shown):

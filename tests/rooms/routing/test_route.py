@@ -146,11 +146,11 @@ async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
         settings = MethodSettings(samples=2).for_one_question()
         answer = await answer_question(question, use, settings)
     assert answer.failure is None
-    assert answer.final == "It rains."
+    assert answer.text == "It rains."
     assert answer.verified is False
     assert answer.retrieval is not None
     assert answer.retrieval.status == "not_applicable"
-    assert {item.standing for item in answer.statements} == {"outside"}
+    assert {item.standing for item in answer.final.statements} == {"outside"}
     assert {asked["task"] for asked in model.asked} == {
         "closed_book", "decompose", "joint", "final_reconciled"
     }  # fmt: skip

@@ -8,7 +8,9 @@ import pytest
 
 from flows.cli.answers import answer_json, show
 from flows.cli.ask import answer_by
-from simulrag.records import Answer, Claim, Facet, FinalText, Statement, Subject, Verdict
+from simulrag.records import Answer, Claim, Facet, FinalText, Line, Statement, Subject, Verdict
+
+LINE = Line(method="reconciled_complete", samples=2, budget_percent=100)
 
 
 def test_a_corrected_claim_is_shown_with_what_it_was(
@@ -21,9 +23,8 @@ def test_a_corrected_claim_is_shown_with_what_it_was(
         Claim(text="It falls by 9 %.", confidence=scores, boundary=True, verdict=wrong),
         Claim(text="It is quieter.", confidence=scores, boundary=False),
     )
-    answer = Answer(
-        question_id="ask", domain="urban", claims=claims, selected=(0,), kept=(0, 1), final="So."
-    )
+    final = FinalText(line=LINE, text="So.", selected=(0,), kept=(0, 1))
+    answer = Answer(question_id="ask", domain="urban", claims=claims, final=final)
     show("How much?", answer, "recorded answer", "closeness")
     lines = capsys.readouterr().out.splitlines()
     (row,) = (i for i, line in enumerate(lines) if "It falls by 3 %." in line)
@@ -45,7 +46,6 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
     answer = Answer(
         question_id="ask",
         domain="urban",
-        method="reconciled_complete",
         claims=claims,
         subjects=(
             Subject(
@@ -55,12 +55,15 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
                 about="the beds", facets=(Facet(kind="judgement", exclusive=True, claims=(2,)),)
             ),
         ),
-        selected=(0,),
-        statements=(
-            Statement(text="The peak is 392.", standing="corrected", claim=0, subject=0),
-            Statement(text="It comes in week 9.", standing="simulated"),
+        final=FinalText(
+            line=LINE,
+            text="So.",
+            selected=(0,),
+            statements=(
+                Statement(text="The peak is 392.", standing="corrected", claim=0, subject=0),
+                Statement(text="It comes in week 9.", standing="simulated"),
+            ),
         ),
-        final="So.",
         verified=True,
     )
     show("How many?", answer, "answered now", "closeness")
@@ -85,9 +88,9 @@ def stored() -> Answer:
     """What the default run stores of a question: every method at every budget."""
 
     def final(method: str, budget: float, samples: int = 2, **more: object) -> FinalText:
+        line = {"method": method, "budget_percent": budget, "samples": samples}
         text = f"{method} at {budget:g}, m = {samples}"
-        fields = {"method": method, "budget_percent": budget, "samples": samples, "text": text}
-        return FinalText.model_validate({**fields, "selected": (0,), **more})
+        return FinalText.model_validate({"line": line, "text": text, "selected": (0,), **more})
 
     facet = Facet(kind="number", exclusive=True, claims=(0,))
     return Answer(
@@ -96,9 +99,7 @@ def stored() -> Answer:
         closed_book=("A.", "B."),
         claims=(Claim(text="A."),),
         subjects=(Subject(about="the peak", facets=(facet,)),),
-        method="reconciled_complete",
-        budget_percent=100,
-        final="reconciled_complete at 100, m = 2",
+        final=final("reconciled_complete", 100),
         baselines=(
             *(final("simulrag", budget) for budget in (25, 100)),
             *(final("reconciled", budget) for budget in (25, 100)),
@@ -126,12 +127,13 @@ def test_a_stored_answer_is_that_of_a_method_and_budget(
     method: Literal["paper", "reconciled"] | None, budget: float | None, text: str | None
 ) -> None:
     found = answer_by(stored(), method, budget)
-    assert (None if found is None else found.final) == text
+    assert (None if found is None else found.text) == text
 
 
 def test_the_published_methods_answer_has_no_subjects() -> None:
     paper, ours = answer_by(stored(), "paper", 25), answer_by(stored(), "reconciled", 25)
     assert paper is not None
     assert ours is not None
-    assert (paper.method, paper.budget_percent, paper.subjects) == ("simulrag", 25, ())
-    assert (ours.method, ours.selected, len(ours.subjects)) == ("reconciled", (0,), 1)
+    assert (paper.final.line.method, paper.final.line.budget_percent) == ("simulrag", 25)
+    assert (ours.final.line.method, ours.final.selected) == ("reconciled", (0,))
+    assert (len(paper.subjects), len(ours.subjects)) == (0, 1)

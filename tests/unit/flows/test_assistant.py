@@ -15,7 +15,7 @@ from flows.assistant import server
 from flows.assistant.desk import OFFERS, Desk
 from flows.files import write_records
 from flows.project import Project
-from simulrag.records import Answer, Question
+from simulrag.records import Answer, FinalText, Line, Question
 
 ROOT = Path(__file__).resolve().parents[3]
 KNOWN = Question(
@@ -31,7 +31,8 @@ KNOWN = Question(
 def project(tmp_path: Path) -> Project:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     made = Project(tmp_path)
-    answer = Answer(question_id="urban-1", domain="urban", final="Eight minutes.", verified=True)
+    final = FinalText(line=Line(method="reconciled", samples=5), text="Eight minutes.")
+    answer = Answer(question_id="urban-1", domain="urban", final=final, verified=True)
     for path, record in (
         (made.results.benchmark("urban"), KNOWN),
         (made.results.answers("urban"), answer),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flows.stages.answer import holds_failure
-from simulrag.records import Answer, FinalText
+from simulrag.records import Answer, FinalText, Line
 from tests.unit.metrics.synthetic import answer, claim, failed
+
+RAG = Line(method="input_rag", samples=1)
 
 
 @pytest.mark.parametrize(
@@ -15,11 +17,8 @@ from tests.unit.metrics.synthetic import answer, claim, failed
         (answer("q", [claim()]), False),
         (failed("q"), True),
         (answer("q", [claim(status="error")]), True),
-        (answer("q", [], baselines=(FinalText(method="input_rag", samples=1),)), False),
-        (
-            answer("q", [], baselines=(FinalText(method="input_rag", samples=1, failure="cut"),)),
-            True,
-        ),
+        (answer("q", [], baselines=(FinalText(line=RAG),)), False),
+        (answer("q", [], baselines=(FinalText(line=RAG, failure="cut"),)), True),
     ],
 )
 def test_holds_failure(record: Answer, again: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 
 from flows.files import read_records, read_table, write_records, write_table, write_text
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.records import FinalClaims, Label, ToolCall
+from simulrag.records import FinalClaims, Label, Line, ToolCall
+
+ROOT = Path(__file__).resolve().parents[3]
+LINE = Line(method="simulrag", samples=5)
 
 
 def test_every_character_of_a_reply_survives(tmp_path: Path) -> None:
     """Line separators of Unicode are text, not ends of lines."""
     records = [
-        FinalClaims(question_id=f"q{i}", method="simulrag", samples=5, claims=(text,))
+        FinalClaims(question_id=f"q{i}", line=LINE, claims=(text,))
         for i, text in enumerate(["a\u2028b", "a\u2029b", "a\u0085b", "a\nb\r\x0c", "\u00b0C"])
     ]
     path = tmp_path / "finals.jsonl"
@@ -40,10 +44,31 @@ def test_a_table_is_the_same_bytes_each_time(tmp_path: Path) -> None:
 def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "finals.jsonl"
     path.write_text(
-        '{"question_id": "q", "method": "simulrag", "samples": 5}\n{"question_id": "q"}\n'
+        '{"question_id": "q", "line": {"method": "simulrag", "samples": 5}}\n{"question_id": "q"}\n'
     )
-    with pytest.raises(InputError, match=r"finals\.jsonl:2: method"):
+    with pytest.raises(InputError, match=r"finals\.jsonl:2: line"):
         read_records(path, FinalClaims)
+
+
+def test_of_an_out_of_another_version_it_says_what_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    written = {"answers/urban.jsonl": "answer", "labels/urban-final-claims.jsonl": "label"}
+    for name in (*written, "routing/none.jsonl"):
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True)
+        path.write_text('{"tool": "t", "arguments": {}, "left_since": 1}\n')
+        with pytest.raises(InputError, match=r"jsonl:1: left_since: Extra inputs") as caught:
+            read_records(Path("data") / name, ToolCall)
+        if name in written:
+            assert f"run `simulrag stage {written[name]} --domain urban`" in str(caught.value)
+        else:  # written by hand
+            assert "run `" not in str(caught.value)
+        path.write_text('{"tool": "t", "arguments": 3}\n')
+        with pytest.raises(InputError, match=r"jsonl:1: arguments: Input should be an object$"):
+            read_records(path, ToolCall)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"not json\n"])

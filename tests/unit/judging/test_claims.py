@@ -10,6 +10,7 @@ from simulrag.records import (
     Evidence,
     FinalClaims,
     FinalText,
+    Line,
     Question,
     ToolCall,
     Verdict,
@@ -19,6 +20,9 @@ from simulrag.testing import ScriptedModel
 QUESTION = Question(
     question_id="q", domain="lake", text="Deep?", reference_answer="12 m.", scenario_id="s"
 )
+LINE = Line(method="reconciled", samples=2, budget_percent=100, kappa=0.3)
+QUARTER = Line(method="simulrag", samples=2, budget_percent=25)
+RAG = Line(method="input_rag", samples=1)
 TRUE = {"label": "true", "reason": "stated"}
 FALSE = {"label": "false", "reason": "another number"}
 
@@ -30,23 +34,22 @@ def answer() -> Answer:
         domain="lake",
         closed_book=("First sample.", "Second sample."),
         claims=(Claim(text="It is 9 m deep.", verdict=mended), Claim(text="It is cold.")),
-        budget_percent=100,
-        final="The final answer.",
+        final=FinalText(line=LINE, text="The final answer."),
         baselines=(
-            FinalText(method="simulrag", samples=2, budget_percent=25, text="At a quarter."),
-            FinalText(method="input_rag", samples=1, failure="no reply"),
+            FinalText(line=QUARTER, text="At a quarter."),
+            FinalText(line=RAG, failure="no reply"),
         ),
     )
 
 
-async def test_every_final_answer_is_decomposed_with_its_budget() -> None:
+async def test_every_final_answer_is_decomposed_with_its_line() -> None:
     ask = ScriptedModel(by_task=lambda _, values: {"claims": [{"claim": str(values["answer"])}]})
     finals = await final_claims(QUESTION, answer(), ask)
-    assert [(f.method, f.samples, f.budget_percent, f.claims, f.failure) for f in finals] == [
-        ("simulrag", 2, 100, ("The final answer.",), None),
-        ("closed_book", 1, None, ("First sample.",), None),
-        ("simulrag", 2, 25, ("At a quarter.",), None),
-        ("input_rag", 1, None, (), "no reply"),
+    assert [(final.line, final.claims, final.failure) for final in finals] == [
+        (LINE, ("The final answer.",), None),
+        (Line(method="closed_book", samples=1), ("First sample.",), None),
+        (QUARTER, ("At a quarter.",), None),
+        (RAG, (), "no reply"),
     ]
     assert {call["task"] for call in ask.asked} == {"evaluation_decompose"}
 
@@ -72,20 +75,8 @@ async def test_what_final_answers_are_about_is_asked_only_where_it_is_wanted() -
     assert (tasks.count("evaluation_subjects"), tasks.count("evaluation_decompose")) == (3, 3)
 
 
-async def test_final_answers_carry_their_method_and_kappa() -> None:
-    changed = answer().model_copy(update={"method": "reconciled", "kappa": 0.3})
-    ask = ScriptedModel(by_task=lambda _, values: {"claims": [{"claim": str(values["answer"])}]})
-    finals = await final_claims(QUESTION, changed, ask)
-    assert [(final.method, final.kappa) for final in finals[:2]] == [
-        ("reconciled", 0.3),
-        ("closed_book", None),
-    ]
-
-
 def test_each_text_is_labelled_once() -> None:
-    final = FinalClaims(
-        question_id="q", method="simulrag", samples=2, claims=("it is  COLD.", "It is blue.")
-    )
+    final = FinalClaims(question_id="q", line=LINE, claims=("it is  COLD.", "It is blue."))
     assert texts_to_label(answer(), (final,)) == (
         "It is 9 m deep.",
         "It is 12 m deep.",

@@ -123,7 +123,7 @@ def test_choices_spend_each_budget_over_all_questions() -> None:
     drafts = [drafted_claims("a"), drafted_claims("b", failed=True), drafted_claims("c")]
     settings = SETTINGS.model_copy(update={"final_budgets_percent": (25.0, 100.0)})
     choices = choose(drafts, settings)
-    assert [[choice.budget_percent for choice in own] for own in choices] == [[25, 100]] * 3
+    assert [[choice.line.budget_percent for choice in own] for own in choices] == [[25, 100]] * 3
     # 25 % of 6 claims are 1.5, rounded half up: the two least confident within the boundary.
     assert [own[0].selected for own in choices] == [(1,), (), (1,)]
     assert [own[1].selected for own in choices] == [(0, 1), (), (0, 1)]
@@ -137,12 +137,12 @@ def test_each_choice_without_kappa_too_where_that_is_another(
     more = {"final_budgets_percent": (25.0, 100.0), "without_kappa": True, "kappa": kappa}
     (choices,) = choose([drafted_claims("a")], SETTINGS.model_copy(update=more))
     assert [choice.kappa for choice in choices] == kappas
-    assert [choice.budget_percent for choice in choices] == [25, 100] * (len(kappas) // 2)
+    assert [choice.line.budget_percent for choice in choices] == [25, 100] * (len(kappas) // 2)
 
 
 def test_tau_makes_one_choice_without_a_budget() -> None:
     (choices,) = choose([drafted_claims("a")], SETTINGS.model_copy(update={"tau": 0.5}))
-    assert [(choice.budget_percent, choice.selected) for choice in choices] == [(None, (1,))]
+    assert [(choice.line.budget_percent, choice.selected) for choice in choices] == [(None, (1,))]
 
 
 def test_kappa_is_a_quantile_of_the_development_part() -> None:
@@ -162,14 +162,16 @@ async def test_a_conclusion_keeps_corrects_and_writes(simulations: Simulations) 
     (choices,) = choose([drafted], settings)
     concluded = await conclude(QUESTION, drafted, choices, use, settings)
     # At 100 %: both claims in reach; "It is old" keeps its 0.4, below kappa.
-    assert (concluded.budget_percent, concluded.selected, concluded.kept) == (100, (0, 1), (0, 1))
-    assert concluded.final == "It is 12 m deep. / It is warm."
+    final = concluded.final
+    assert (final.line.budget_percent, final.selected, final.kept) == (100, (0, 1), (0, 1))
+    assert final.text == "It is 12 m deep. / It is warm."
     assert concluded.verified
     assert [claim.after for claim in concluded.claims][1:] == ["It is warm.", "It is old."]
     # 50 % of 3 claims are 2: the same two.
     (smaller,) = concluded.baselines
-    assert (smaller.method, smaller.samples, smaller.budget_percent) == ("simulrag", 2, 50)
-    assert smaller.text == concluded.final
+    assert smaller.line == final.line.model_copy(update={"budget_percent": 50})
+    assert smaller.line.samples == 2
+    assert smaller.text == final.text
 
 
 async def test_verdicts_do_not_hang_on_who_selected_the_claim(simulations: Simulations) -> None:
@@ -184,9 +186,9 @@ async def test_verdicts_do_not_hang_on_who_selected_the_claim(simulations: Simul
         (choices,) = choose([drafted], settings)
         found.append(await conclude(QUESTION, drafted, choices, use, settings))
     every, some = found
-    assert (every.selected, every.kept, every.final) == (some.selected, some.kept, some.final)
+    assert every.final == some.final
     assert sum(claim.verdict is not None for claim in every.claims) == 3
-    assert sum(claim.verdict is not None for claim in some.claims) == len(some.selected) == 1
+    assert sum(claim.verdict is not None for claim in some.claims) == len(some.final.selected) == 1
 
 
 async def test_one_question_by_itself(simulations: Simulations) -> None:
@@ -202,8 +204,8 @@ async def test_without_a_tool_nothing_is_verified(simulations: Simulations) -> N
     found = await answer_question(QUESTION, use, SETTINGS)
     assert found.failure is None
     assert not found.verified
-    assert found.selected == ()
-    assert found.final == "It is 12 m deep. / It is cold. / It is old."
+    assert found.final.selected == ()
+    assert found.text == "It is 12 m deep. / It is cold. / It is old."
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ async def test_a_failure_is_the_questions_own_and_names_its_step(
     found = await answer_question(QUESTION, Instruments(ask, simulations), SETTINGS)
     assert found.failure is not None
     assert (found.failure.step, found.failure.reason) == (step, "no reply")
-    assert found.final == ""
+    assert found.text == ""
 
 
 async def test_a_run_that_fails_goes_back_to_the_model_and_then_fails_the_question(

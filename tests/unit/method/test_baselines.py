@@ -20,6 +20,7 @@ from simulrag.records import (
     Claim,
     Evidence,
     FinalText,
+    Line,
     Retrieval,
     ToolCall,
     Verdict,
@@ -84,10 +85,11 @@ async def texts(
     given: Answer, refuse: str = "", merging: Merging = "tree"
 ) -> tuple[dict[tuple[str, int], FinalText], ScriptedModel]:
     ask = model(refuse)
-    choice = Choice(budget_percent=25, selected=(0,), first_sample=(0,), kappa=0)
+    line = Line(method="simulrag", samples=2, budget_percent=25, kappa=0)
+    choice = Choice(line=line, selected=(0,), first_sample=(0,))
     ways = baseline_ways("q?", given, MethodSettings(merging=merging))
     made = await final_texts([*ways, *first_sample_way("q?", given, choice)], ask)
-    return {(text.method, text.samples): text for text in made}, ask
+    return {(text.line.method, text.line.samples): text for text in made}, ask
 
 
 async def test_each_by_its_own_way() -> None:
@@ -100,8 +102,8 @@ async def test_each_by_its_own_way() -> None:
         ("output_rag", 2): "Revised A0. / Revised A1.",
         ("simulrag", 1): "One, mended. / Three.",
     }
-    assert made["simulrag", 1].budget_percent == 25
-    assert made["closed_book", 2].budget_percent is None
+    assert made["simulrag", 1].line.budget_percent == 25
+    assert made["closed_book", 2].line.budget_percent is None
 
 
 async def test_only_its_own_calls_are_counted() -> None:

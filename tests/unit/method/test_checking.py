@@ -8,9 +8,8 @@ from simulators.base import Spread, Tool, ToolModel, measured
 from simulrag.method.checking import Outputs, Rule, check_claim, check_claims
 from simulrag.method.paper import write
 from simulrag.method.reading import ClaimReading, readable_runs
-from simulrag.method.steps import lines_of
 from simulrag.method.units import converter
-from simulrag.records import Answer, Choice, Claim, Evidence, Retrieval, ToolCall, Verdict
+from simulrag.records import Answer, Choice, Claim, Evidence, Line, Retrieval, ToolCall, Verdict
 from simulrag.report.verdicts import COLUMNS, Case, Judged, page
 from simulrag.testing import ScriptedModel
 from simulrag.testing.verdict_cases import cases
@@ -194,7 +193,8 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
             for text, verdict in zip(claims, verdicts, strict=True)
         ),
     )
-    choice = Choice(budget_percent=75, selected=(0, 1, 2), kappa=0.0)
+    line = Line(method="simulrag", samples=1, budget_percent=75, kappa=0.0)
+    choice = Choice(line=line, selected=(0, 1, 2))
     for by, shown in (
         (
             "range",
@@ -210,7 +210,7 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
         settings, ask = PAPER.model_copy(update={"verify_by": by}), ScriptedModel("Text.")
         plain = [claim.model_copy(update={"verdict": None}) for claim in answer.claims]
         given = answer if by == "range" else answer.model_copy(update={"claims": tuple(plain)})
-        await write("Q?", given, lines_of(given, [choice])[0], settings, ask)
+        await write("Q?", given, choice, settings, ask)
         assert ask.asked[0]["claims"] == shown
 
 

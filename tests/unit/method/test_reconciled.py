@@ -27,6 +27,7 @@ from simulrag.records import (
     Choice,
     Claim,
     Facet,
+    Line,
     Statement,
     Subject,
     Verdict,
@@ -35,6 +36,8 @@ from simulrag.records import (
 from simulrag.testing import ScriptedModel
 from studies.reconciliation.synthetic_answers import World, draw
 from tests.unit.method.planned import QUESTION, SETTINGS, Plan, answered, plan
+
+LINE = Line(method="reconciled", samples=3, budget_percent=100, kappa=0)
 
 
 @pytest.mark.parametrize("merging", ["joint", "tree"])
@@ -50,9 +53,9 @@ async def test_from_question_to_an_answer_of_one_voice(
     assert [claim.text for claim in found.claims[:5]] == plan().answers[0]
     assert votes[:5] == pytest.approx([1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
     lines = {
-        (line.method, line.budget_percent): line
-        for line in found.baselines
-        if line.method in ("reconciled", "simulrag") and line.samples == 3
+        (text.line.method, text.line.budget_percent): text
+        for text in found.baselines
+        if text.line.method in ("reconciled", "simulrag") and text.line.samples == 3
     }
     assert list(lines) == [
         ("reconciled", 100), ("reconciled", 20), ("simulrag", 100), ("simulrag", 20),
@@ -68,10 +71,10 @@ async def test_from_question_to_an_answer_of_one_voice(
         "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
         "outside: 8 degrees. [9 degrees.]"
     )
-    assert found.method == "reconciled_complete"
-    assert found.final == lines["reconciled", 100].text + " / simulated: Its bed is mud."
-    assert found.statements[-1] == Statement(text="Its bed is mud.", standing="simulated")
-    assert [found.claims[i].text for i in found.kept] == [
+    assert found.final.line.method == "reconciled_complete"
+    assert found.text == lines["reconciled", 100].text + " / simulated: Its bed is mud."
+    assert found.final.statements[-1] == Statement(text="Its bed is mud.", standing="simulated")
+    assert [found.claims[i].text for i in found.final.kept] == [
         "10 m deep.", "It is deep.", "2 ha wide.", "8 degrees.",
     ]  # fmt: skip
     assert found.verified
@@ -92,7 +95,7 @@ async def test_only_what_would_speak_is_sent(simulations: Simulations) -> None:
     (smaller,) = found.baselines
     assert [found.claims[i].text for i in smaller.selected] == ["10 m deep.", "It is deep."]
     sent = ["10 m deep.", "It is deep.", "2 ha wide.", "Worth a swim."]
-    assert [found.claims[i].text for i in found.selected] == sent
+    assert [found.claims[i].text for i in found.final.selected] == sent
     (verified,) = [call["claims"] for call in model.asked if call["task"] == "verify_batch"]
     assert list(verified) == sent  # type: ignore[call-overload]
 
@@ -101,7 +104,8 @@ async def test_without_baselines_nothing_of_another_method_stands_beside(
     simulations: Simulations,
 ) -> None:
     found, model = await answered(plan(), simulations)
-    assert [(line.method, line.budget_percent) for line in found.baselines] == [("reconciled", 20)]
+    (smaller,) = found.baselines
+    assert (smaller.line.method, smaller.line.budget_percent) == ("reconciled", 20)
     written = Counter(str(call["task"]) for call in model.asked)
     assert (written["final"], written["final_reconciled"]) == (0, 2)
 
@@ -115,7 +119,7 @@ async def test_a_question_by_itself_takes_seventeen_calls_and_writes_one_answer(
     settings = MethodSettings().for_one_question()
     found = await answer_question(QUESTION, Instruments(model, simulations), settings)
     assert found.failure is None
-    assert (found.method, found.baselines) == ("reconciled_complete", ())
+    assert (found.final.line.method, found.baselines) == ("reconciled_complete", ())
     asked = Counter(str(call["task"]) for call in model.asked)
     assert asked == {
         "tool_calls": 1, "closed_book": 5, "decompose": 5, "joint": 1, "boundary_batch": 1,
@@ -131,7 +135,7 @@ async def test_without_evidence_every_subject_still_has_one_voice(
     assert not found.verified
     # All numbers of the depth have one vote each; with the class, the first and the third answer
     # are level, and the claim that comes first decides.
-    assert found.final == (
+    assert found.text == (
         "unchecked: 10 m deep. [11 m deep. | 13 m deep.] / unchecked: It is deep. / "
         "unchecked: 2 ha wide. [3 ha wide.] / outside: 8 degrees. [9 degrees.] / "
         "unchecked: Worth a swim."
@@ -159,7 +163,7 @@ async def test_a_claim_in_two_facets_or_none_fails_the_question_where_it_is_grou
     assert found.failure is not None
     assert found.failure.step == "group"
     assert problem in found.failure.reason
-    assert found.final == ""
+    assert found.text == ""
 
 
 @pytest.mark.parametrize(("facets", "problem"), BAD)
@@ -196,7 +200,7 @@ async def test_a_subject_of_forty_claims_is_settled_by_one_verdict(
     )
     found, model = await answered(made, simulations, samples=5)
     assert len(found.claims) == 40
-    assert found.final == "corrected: 99 m deep."
+    assert found.text == "corrected: 99 m deep."
     assert sum(call["task"] == "verify_batch" for call in model.asked) == 2  # 20 claims a call
     ((choice,),) = choose([found], SETTINGS.model_copy(update={"tau": 3.68}))
     assert choice.subjects == (0,)  # log 40 is 3.69: each answer spreads its vote over eight
@@ -212,9 +216,12 @@ async def test_identical_answers_are_certain_and_said_once(simulations: Simulati
     )
     found, _ = await answered(made, simulations)
     assert [claim.confidence["votes"] for claim in found.claims] == [1, 1]
-    assert found.final == "corrected: 12 m deep. / checked: It is deep."
+    assert found.text == "corrected: 12 m deep. / checked: It is deep."
     sure, _ = await answered(made, simulations, tau=0.0)
-    assert (sure.selected, sure.final) == ((), "unchecked: 10 m deep. / unchecked: It is deep.")
+    assert (sure.final.selected, sure.text) == (
+        (),
+        "unchecked: 10 m deep. / unchecked: It is deep.",
+    )
 
 
 async def test_one_sample_has_one_voice(simulations: Simulations) -> None:
@@ -224,7 +231,7 @@ async def test_one_sample_has_one_voice(simulations: Simulations) -> None:
         for about, facets, rests in plan().subjects
     ]
     found, _ = await answered(plan(answers=[first], subjects=subjects), simulations, samples=1)
-    assert found.final == (
+    assert found.text == (
         "corrected: 12 m deep. / checked: It is deep. / corrected: 3 ha wide. / "
         "outside: 8 degrees. / simulated: Its bed is mud."
     )
@@ -242,18 +249,12 @@ async def test_subjects_that_name_no_quantity(simulations: Simulations) -> None:
     )
     found, _ = await answered(made, simulations)
     # Two reasons corrected to one text are one statement.
-    assert found.final == "corrected: Rivers fill it. / unchecked: It is old."
+    assert found.text == "corrected: Rivers fill it. / unchecked: It is old."
 
 
 def whole(answer: Answer) -> Choice:
     """All claims of the first subject, as no budget would send them."""
-    return Choice(
-        method="reconciled",
-        budget_percent=100,
-        selected=answer.subjects[0].claims,
-        subjects=(0,),
-        kappa=0.0,
-    )
+    return Choice(line=LINE, selected=answer.subjects[0].claims, subjects=(0,))
 
 
 async def test_two_classes_that_are_both_true_are_told(simulations: Simulations) -> None:
@@ -263,7 +264,7 @@ async def test_two_classes_that_are_both_true_are_told(simulations: Simulations)
         aligned=["It is deep.", "It is shallow."],
     )
     found, _ = await answered(made, simulations)
-    assert found.final == "checked: It is deep."  # the other was not sent
+    assert found.text == "checked: It is deep."  # the other was not sent
     (told,) = statements_of(found, whole(found))
     assert (told.text, told.others) == ("It is deep.", ("It is shallow.",))
 
@@ -296,7 +297,7 @@ async def test_an_undecided_facet_beside_a_decided_one_has_one_voice_at_most(
         corrected={"10 m deep.": "12 m deep."},
     )
     found, _ = await answered(made, simulations)
-    assert found.final == said
+    assert found.text == said
 
 
 async def test_where_nothing_is_kept_the_question_fails_and_says_what_to_do(
@@ -314,9 +315,7 @@ async def test_a_claim_that_was_not_sent_counts_as_unchecked(simulations: Simula
     """Verdicts are stored for all claims; a choice may use those that it selected only."""
     found, _ = await answered(plan(), simulations)
     number = found.subjects[0].facets[0].claims[0]
-    choice = Choice(
-        method="reconciled", budget_percent=10, selected=(number,), subjects=(0,), kappa=0.0
-    )
+    choice = Choice(line=LINE, selected=(number,), subjects=(0,))
     said = [item for item in statements_of(found, choice) if item.subject == 0]
     # The class is dropped: nothing unchecked stands beside the corrected number.
     assert [(item.text, item.standing) for item in said] == [("12 m deep.", "corrected")]
@@ -371,11 +370,9 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Choice]:
     chosen = draw(st.lists(st.integers(0, len(subjects) - 1), unique=True))
     selected = sorted(claim for at in chosen for claim in answer.subjects[at].claims)
     return answer, Choice(
-        method="reconciled",
-        budget_percent=50,
+        line=LINE.model_copy(update={"kappa": draw(st.sampled_from([0.0, 0.5]))}),
         selected=tuple(selected),
         subjects=tuple(sorted(chosen)),
-        kappa=draw(st.sampled_from([0.0, 0.5])),
     )
 
 
@@ -414,7 +411,7 @@ def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -
         choose([answer], settings)[0], choose([turned], settings)[0], strict=True
     ):
         assert before == after
-        if before.method == "reconciled":
+        if before.line.method == "reconciled":
             assert statements_of(answer, before) == statements_of(turned, after)
 
 

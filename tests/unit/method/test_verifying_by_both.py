@@ -74,10 +74,10 @@ async def test_statements_tell_the_value_and_the_papers_answers_are_as_by_readin
 ) -> None:
     changes = {"samples": 2, "baselines": True, "final_budgets_percent": (100.0,)}
     found, _ = await answered(deep(), simulations, **changes)
-    assert found.final == "checked: 12 m deep. (simulator: 12 m) / unchecked: It is old."
+    assert found.text == "checked: 12 m deep. (simulator: 12 m) / unchecked: It is old."
     by_reading, _ = await answered(deep(), simulations, **changes, verify_by="model")
     papers = [
-        [line.text for line in one.baselines if line.method == "simulrag"]
+        [text.text for text in one.baselines if text.line.method == "simulrag"]
         for one in (found, by_reading)
     ]
     assert papers[0] == papers[1] == ["12 m deep. / It is old."] * 2  # of two samples, and of one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simulrag.method.confidence import claim_confidence
@@ -16,6 +16,7 @@ from simulrag.records import (
     FinalClaims,
     Label,
     LabelValue,
+    Line,
     Question,
     Retrieval,
     ToolCall,
@@ -81,14 +82,32 @@ def claim(
     )
 
 
+def line(
+    method: str = "simulrag",
+    samples: int = 1,
+    budget: float | None = None,
+    kappa: float | None = None,
+) -> Line:
+    fields = {"method": method, "samples": samples, "budget_percent": budget, "kappa": kappa}
+    return Line.model_validate(fields)
+
+
 def answer(
-    question_id: str, claims: Sequence[Claim], domain: str = "urban", **more: object
+    question_id: str,
+    claims: Sequence[Claim],
+    domain: str = "urban",
+    *,
+    closed_book: Sequence[str] = ("Travel time rises by about a tenth.",),
+    final: Mapping[str, object] | None = None,
+    **more: object,
 ) -> Answer:
+    """``final``: fields of the final text that are not SimulRAG's at m."""
+    text = {"line": line(samples=len(closed_book)), "text": "Travel time rises by 12.5 percent."}
     fields: dict[str, object] = {
         "retrieval": Retrieval(status="retrieved", evidence=(evidence(),), attempts=1),
-        "closed_book": ("Travel time rises by about a tenth.",),
+        "closed_book": tuple(closed_book),
         "claims": tuple(claims),
-        "final": "Travel time rises by 12.5 percent.",
+        "final": {**text, **(final or {})},
         "verified": True,
         "usage": {
             "closed_book": Usage(calls=5, input_tokens=500, output_tokens=250),
@@ -101,7 +120,7 @@ def answer(
 
 def failed(question_id: str, domain: str = "urban") -> Answer:
     failure = Failure(step="decompose", reason="the reply was no JSON: expected a list of claims")
-    return answer(question_id, (), domain, failure=failure, final="", verified=False)
+    return answer(question_id, (), domain, failure=failure, final={"text": ""}, verified=False)
 
 
 def question(question_id: str, scenario_id: str, domain: str = "urban") -> Question:
@@ -181,14 +200,12 @@ def _question(
     finals = [
         FinalClaims(
             question_id=name,
-            method="simulrag",
-            samples=5,
+            line=line(samples=5),
             claims=tuple(made[i].updated_text if i in selected else made[i].text for i in kept),
         ),
         FinalClaims(
             question_id=name,
-            method="closed_book",
-            samples=1,
+            line=line("closed_book"),
             claims=tuple(one.text for one in made[: count // 2]),
         ),
     ]
@@ -197,7 +214,6 @@ def _question(
         made,
         domain,
         closed_book=tuple(f"Sample {i}: travel time rises." for i in range(5)),
-        selected=selected,
-        kept=kept,
+        final={"selected": selected, "kept": kept},
     )
     return done, list(labels.values()), finals

@@ -12,7 +12,7 @@ from simulrag.metrics.headline import headline
 from simulrag.metrics.table import select
 from simulrag.records import FinalClaims, FinalText
 from tests.unit.metrics.measuring import FAST, measured, row
-from tests.unit.metrics.synthetic import answer, claim, failed, label
+from tests.unit.metrics.synthetic import answer, claim, failed, label, line
 
 ANSWERS = [answer("q1", [claim()]), answer("q2", [claim()]), failed("q3")]
 
@@ -25,9 +25,8 @@ def final(
     budget: float | None = None,
     failure: str | None = None,
 ) -> FinalClaims:
-    fields = {"question_id": question, "method": method, "samples": samples}
-    more = {"claims": texts, "budget_percent": budget, "failure": failure}
-    return FinalClaims.model_validate({**fields, **more})
+    where = line(method, samples, budget)
+    return FinalClaims(question_id=question, line=where, claims=texts, failure=failure)
 
 
 FINALS = [
@@ -135,16 +134,12 @@ def test_a_reconciled_answer_is_compared_at_the_nearest_number_of_claims_sent_to
     claims = [claim(f"C{n}.") for n in range(4)]
 
     def text(method: str, budget: float, sent: int) -> FinalText:
-        fields = {"method": method, "samples": 5, "budget_percent": budget, "kappa": 0.0}
-        return FinalText.model_validate({**fields, "selected": range(sent)})
+        return FinalText(line=line(method, 5, budget, 0.0), selected=tuple(range(sent)))
 
     written = (text("simulrag", 25, 1), text("simulrag", 50, 3), text("reconciled", 25, 3))
-    own: dict[str, Any] = {"closed_book": ("x",) * 5, "budget_percent": 100.0, "kappa": 0.0}
-    full = answer("q1", claims, selected=range(4), baselines=written, **own)
-    finals = [
-        final("q1", "A.", samples=5, budget=budget, method=method)
-        for method, budget in [("simulrag", 25), ("simulrag", 50), ("reconciled", 25)]
-    ]
+    own = {"line": line("simulrag", 5, 100, 0.0), "selected": range(4)}
+    full = answer("q1", claims, closed_book=("x",) * 5, final=own, baselines=written)
+    finals = [FinalClaims(question_id="q1", line=one.line, claims=("A.",)) for one in written]
     table = measured([full], LABELS[:3], finals)
     chosen = select(table, family="comparisons", metric="claims_sent", unit="difference")
     pairs = select(chosen, undecided="excluded", method="SimulRAG reconciled")

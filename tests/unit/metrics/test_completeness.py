@@ -13,7 +13,7 @@ from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
 from simulrag.records import FinalClaims, FinalText, Question, Subject
 from tests.unit.metrics.measuring import measured, row
-from tests.unit.metrics.synthetic import answer, claim, evidence, failed, label, question
+from tests.unit.metrics.synthetic import answer, claim, evidence, failed, label, line, question
 
 
 def ask(output: str, *, against: int = 0, scale: str = "value", answers: Any = ()) -> Any:
@@ -81,9 +81,8 @@ def test_a_value_is_stated_at_the_claims_own_rounding(texts: list[str], count: i
     assert stated((110.0, 25.0), texts) == count
 
 
-def final(name: str, *texts: str, **more: Any) -> FinalClaims:
-    fields = {"question_id": name, "method": "simulrag", "samples": 1, "claims": texts}
-    return FinalClaims.model_validate({**fields, **more})
+def final(name: str, *texts: str) -> FinalClaims:
+    return FinalClaims(question_id=name, line=line(), claims=texts)
 
 
 def cell(table: pl.DataFrame, metric: str, failures: str = "excluded") -> dict[str, Any]:
@@ -92,8 +91,8 @@ def cell(table: pl.DataFrame, metric: str, failures: str = "excluded") -> dict[s
 
 
 ANSWERS = [
-    answer("q1", [claim(), claim()], final="One two three.", selected=(0, 1)),
-    answer("q2", [claim(status=None)], final="One.", selected=(0,)),
+    answer("q1", [claim(), claim()], final={"text": "One two three.", "selected": (0, 1)}),
+    answer("q2", [claim(status=None)], final={"text": "One.", "selected": (0,)}),
     failed("q3"),
 ]
 FINALS = [
@@ -154,27 +153,22 @@ def test_contradictions_by_hand() -> None:
 
 
 def test_lines_with_kappa_and_without_stay_apart() -> None:
-    both = FinalText(method="reconciled", samples=1, budget_percent=25, kappa=0.4, text="A b.")
+    own = line("simulrag", 1, 25, 0.4)
+    without = FinalText(line=line("simulrag", 1, 25, 0.0), text="A b c d.")
+    ours = FinalText(line=line("reconciled", 1, 25, 0.4), text="A b.")
     done = [
         one.model_copy(
             update={
-                "budget_percent": 25,
-                "kappa": 0.4,
-                "baselines": (
-                    FinalText(
-                        method="simulrag", samples=1, budget_percent=25, kappa=0, text="A b c d."
-                    ),
-                    both,
-                ),
+                "final": one.final.model_copy(update={"line": own}),
+                "baselines": (without, ours),
             }
         )
         for one in ANSWERS[:2]
     ]
-    lines = (("simulrag", 0.4), ("simulrag", 0.0), ("reconciled", 0.4))
     finals = [
-        one.model_copy(update={"method": method, "budget_percent": 25, "kappa": kappa})
+        one.model_copy(update={"line": other})
         for one in FINALS
-        for method, kappa in lines
+        for other in (own, without.line, ours.line)
     ]
     table = measured(done, LABELS, finals, questions=QUESTIONS)
     found = select(
@@ -195,13 +189,6 @@ def test_lines_with_kappa_and_without_stay_apart() -> None:
         *(("SimulRAG", 0.4), ("SimulRAG", 0.0), ("SimulRAG reconciled", 0.4)),
         ("Closed book", None),
     }
-
-
-def test_claims_written_down_without_kappa_belong_to_the_answers_line() -> None:
-    done = [one.model_copy(update={"kappa": 0.4}) for one in ANSWERS[:2]]
-    table = measured(done, LABELS, FINALS, questions=QUESTIONS)
-    found = cell(table, "words")
-    assert (found["kappa"], found["value"]) == (0.4, 2)
 
 
 def test_votes_rank_claims_where_every_claim_has_them() -> None:

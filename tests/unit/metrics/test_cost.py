@@ -12,9 +12,9 @@ from simulrag.method.settings import ClaimsPerCall
 from simulrag.metrics.exports import UNCOUNTED, Estimated, Exported
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
-from simulrag.records import Answer, FinalText, Usage
+from simulrag.records import Answer, Failure, FinalText, Usage
 from tests.unit.metrics.measuring import measured, measured_study, row
-from tests.unit.metrics.synthetic import answer, claim, label, study
+from tests.unit.metrics.synthetic import answer, claim, label, line, study
 
 STEPS = {
     "tool_calls": 1,
@@ -40,20 +40,14 @@ def record() -> Answer:
         "q",
         claims,
         closed_book=tuple("abcde"),
-        selected=(0,),
+        final={"selected": (0,)},
         usage={name: Usage(calls=n, input_tokens=10 * n) for name, n in STEPS.items()},
         baselines=(
-            FinalText(method="closed_book", samples=5, usage={"final": Usage(calls=1)}),
-            FinalText(method="output_rag", samples=1, usage={"output_rag": Usage(calls=1)}),
-            FinalText(method="input_rag", samples=1, usage={"input_rag": Usage(calls=1)}),
-            FinalText(method="simulrag", samples=1, selected=(0,), usage={"final": Usage(calls=1)}),
-            FinalText(
-                method="simulrag",
-                samples=5,
-                budget_percent=50,
-                selected=(0, 1),
-                usage={"final": Usage(calls=1)},
-            ),
+            FinalText(line=line("closed_book", 5), usage=used(final=1)),
+            FinalText(line=line("output_rag"), usage=used(output_rag=1)),
+            FinalText(line=line("input_rag"), usage=used(input_rag=1)),
+            FinalText(line=line("simulrag"), selected=(0,), usage=used(final=1)),
+            FinalText(line=line("simulrag", 5, 50), selected=(0, 1), usage=used(final=1)),
         ),
     )
 
@@ -165,19 +159,15 @@ def default_record(asked: Mapping[str, int] = JOINT, sent: int = 8) -> Answer:
     ]
 
     def text(method: str, samples: int, selected: int = 0, **calls: int) -> FinalText:
-        budget = 100.0 if selected else None
-        fields = {"method": method, "samples": samples, "budget_percent": budget}
-        more = {"selected": tuple(range(selected)), "usage": used(**calls)}
-        return FinalText.model_validate(fields | more)
+        own = line(method, samples, 100 if selected else None)
+        return FinalText(line=own, selected=tuple(range(selected)), usage=used(**calls))
 
     layers = {"decompose": 5, "merge": 4, "final": 1}
     return answer(
         "q",
         claims,
         closed_book=tuple("abcde"),
-        method="reconciled_complete",
-        budget_percent=100.0,
-        selected=tuple(range(sent)),
+        final={"line": line("reconciled_complete", 5, 100), "selected": range(sent)},
         usage=used(**asked, **BATCHED, read_claims=2, uncovered=1, final_reconciled=1),
         baselines=(
             text("input_rag", 1, input_rag=1),
@@ -310,8 +300,9 @@ def test_a_claim_level_line_writes_the_published_methods_answer(default: pl.Data
 
 def test_who_failed_has_sent_nothing_and_paid_for_the_rest() -> None:
     done = default_record()
-    gone = {"failure": {"step": "final", "reason": "no reply"}, "baselines": (), "selected": ()}
-    broken = Answer.model_validate(done.model_dump() | gone)
+    gone = {"failure": Failure(step="final", reason="no reply"), "baselines": ()}
+    empty = done.final.model_copy(update={"selected": ()})
+    broken = done.model_copy(update={**gone, "final": empty})
     calls = select(bill(broken), level="claim", method="all-RAG", metric="calls")
     assert only(calls, step="closed_book") == 5
     assert only(calls, step="verify") is None

@@ -20,6 +20,7 @@ from simulrag.metrics.recipes import (
     to_choose_from,
 )
 from simulrag.metrics.table import Measurement
+from simulrag.records import Line
 
 INPUT_RAG = FINAL["input_rag"]
 
@@ -76,8 +77,8 @@ def everything(kappa: float) -> list[Recipe]:
 
 def test_price_and_quality_come_together() -> None:
     (recipe,) = of(line(SIMULRAG, 5, 25.0, 0.3, chain=6.0, informativeness=8.1, completeness=None))
-    assert (recipe.method, recipe.samples, recipe.budget_percent) == (SIMULRAG, 5, 25.0)
-    assert (recipe.kappa, recipe.questions) == (0.3, 10)
+    assert recipe.line == Line(method="simulrag", samples=5, budget_percent=25, kappa=0.3)
+    assert (recipe.method, recipe.questions) == (SIMULRAG, 10)
     found = [recipe.value(metric) for metric in ("calls", "chain", "informativeness", "factuality")]
     assert found == [2.0, 6.0, 8.1, 0.5]
     assert (recipe.value("completeness"), recipe.value("contradictions")) == (None, None)

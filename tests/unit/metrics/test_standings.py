@@ -8,12 +8,13 @@ import polars as pl
 import pytest
 
 from simulrag.metrics.table import only, select
-from simulrag.records import Answer, FinalClaims, FinalText, Standing, Statement
+from simulrag.records import Answer, FinalClaims, FinalText, Line, Standing, Statement
 from tests.unit.metrics.measuring import measured, row
-from tests.unit.metrics.synthetic import answer, claim, failed, label
+from tests.unit.metrics.synthetic import answer, claim, failed, label, line
 
 OWN = "It is 136 s."
 """What no sampled answer had claimed."""
+COMPLETED = line("reconciled_complete", 1, 100, 0.2)
 
 
 def says(text: str, standing: Standing, claim: int | None = None) -> Statement:
@@ -36,13 +37,11 @@ def record(name: str, *statements: Statement, **more: Any) -> Answer:
         claim("C.", status=None),
         claim("D.", status=None, boundary=False),
     ]
-    own: dict[str, Any] = {"method": "reconciled_complete", "budget_percent": 100.0, "kappa": 0.2}
-    return answer(name, claims, statements=statements, **own, **more)
+    return answer(name, claims, final={"line": COMPLETED, "statements": statements}, **more)
 
 
-def final(name: str, method: str = "reconciled_complete", **more: Any) -> FinalClaims:
-    fields = {"question_id": name, "method": method, "samples": 1, "budget_percent": 100.0}
-    return FinalClaims.model_validate({**fields, "kappa": 0.2, "claims": ["A."], **more})
+def final(name: str, line: Line = COMPLETED, *texts: str) -> FinalClaims:
+    return FinalClaims(question_id=name, line=line, claims=texts or ("A.",))
 
 
 LABELS = [
@@ -72,7 +71,7 @@ def counts(found: pl.DataFrame, standing: Standing, **where: Any) -> tuple[float
 def both() -> pl.DataFrame:
     """Two questions with all statements, and one that failed."""
     answers = record("q1", *STATEMENTS), record("q2", *STATEMENTS), failed("q3")
-    return table(*answers, finals=[final("q1"), final("q2", claims=[OWN])])
+    return table(*answers, finals=[final("q1"), final("q2", COMPLETED, OWN)])
 
 
 def test_statements_count_by_the_label_behind_them(both: pl.DataFrame) -> None:
@@ -99,16 +98,10 @@ def test_the_share_is_of_true_and_false_ones(both: pl.DataFrame) -> None:
 
 
 def test_each_reconciled_line_has_its_own_and_others_have_none() -> None:
-    smaller = FinalText(
-        method="reconciled",
-        samples=1,
-        budget_percent=25,
-        kappa=0.2,
-        statements=(says("A.", "unchecked", 0),),
-    )
-    paper = FinalText(method="simulrag", samples=1, budget_percent=100, kappa=0.2)
-    done = record("q1", *STATEMENTS, baselines=(smaller, paper))
-    finals = [final("q1"), final("q1", "reconciled", budget_percent=25), final("q1", "simulrag")]
+    smaller, paper = line("reconciled", 1, 25, 0.2), line("simulrag", 1, 100, 0.2)
+    said = FinalText(line=smaller, statements=(says("A.", "unchecked", 0),))
+    done = record("q1", *STATEMENTS, baselines=(said, FinalText(line=paper)))
+    finals = [final("q1"), final("q1", smaller), final("q1", paper)]
     found = table(done, finals=finals)
     lines = set(found.select("method", "budget_percent", "kappa").iter_rows())
     assert lines == {
@@ -120,4 +113,4 @@ def test_each_reconciled_line_has_its_own_and_others_have_none() -> None:
 
 
 def test_an_answer_that_says_nothing_of_the_kind_has_no_standings() -> None:
-    assert table(answer("q1", [claim("A.")]), finals=[final("q1", "simulrag")]).is_empty()
+    assert table(answer("q1", [claim("A.")]), finals=[final("q1", line())]).is_empty()

@@ -13,6 +13,8 @@ from simulrag.metrics.table import Measurement
 from simulrag.records import (
     Facet,
     FinalMethod,
+    FinalText,
+    Line,
     Retrieval,
     Statement,
     Subject,
@@ -119,7 +121,7 @@ def hostile_study() -> Study:
         update={
             "claims": (spoiled, *record.claims[1:]),
             "closed_book": (HOSTILE,),
-            "final": HOSTILE,
+            "final": record.final.model_copy(update={"text": HOSTILE}),
             "retrieval": Retrieval(status="retrieved", evidence=(found,), problems=(HOSTILE,)),
         }
     )
@@ -151,16 +153,21 @@ def reconciled_study() -> Study:
     claims[1] = claims[1].model_copy(update={"verdict": wrong})
     facet = Facet(kind="number", exclusive=True, claims=(0, 1))
     stands = "It rises by 12.5 percent."
+    final = FinalText(
+        line=Line(method="reconciled_complete", samples=5),
+        text=record.text,
+        selected=(1,),
+        kept=record.final.kept,
+        statements=(
+            Statement(text=stands, standing="corrected", claim=1, subject=0),
+            Statement(text="It is 136 s.", standing="simulated"),
+        ),
+    )
     changed = record.model_copy(
         update={
-            "method": "reconciled_complete",
             "claims": tuple(claims),
-            "selected": (1,),
             "subjects": (Subject(about="the travel time </script>", facets=(facet,)),),
-            "statements": (
-                Statement(text=stands, standing="corrected", claim=1, subject=0),
-                Statement(text="It is 136 s.", standing="simulated"),
-            ),
+            "final": final,
         }
     )
     return Study(data.questions, (changed, data.answers[1]), data.labels, data.finals)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 import pytest
 
-from flows.project import Results
-from flows.stages.metrics import read_domain
-from simulrag.method.settings import MethodSettings
 from simulrag.metrics.recipes import Recipe, pooled, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.report.run import DomainTable
+from tests.recorded import Replayed, data_of
 
-OUTS = Path(__file__).resolve().parents[4] / "shared" / "recorded-2" / "outs"
 OWN = ("urban", "climate", "epidemiology")
 PUBLISHED = tuple(f"{domain}-published" for domain in OWN)
 
-pytestmark = pytest.mark.skipif(
-    not OUTS.is_dir(), reason="the recorded outs are not beside the project (../shared/recorded-2)"
-)
+Tables = Mapping[str, tuple[Measurement, ...]]
+"""The long table of each domain."""
 
 RECIPES: dict[str, tuple[str, ...]] = {
     "closed book": (
@@ -77,15 +72,18 @@ AUROC = {
 }
 
 
-@lru_cache(maxsize=len(OWN) + len(PUBLISHED))
-def table(domain: str) -> tuple[Measurement, ...]:
-    """The long table, with intervals from few resamples: no value hangs on them."""
+@pytest.fixture(scope="module")
+def tables(replayed: Replayed) -> Tables:
+    """With intervals from few resamples: no value hangs on them."""
     settings = MetricSettings(bootstrap=100)
-    return tuple(measure(read_domain(Results(OUTS), domain, settings, MethodSettings())))
+    return {
+        domain: tuple(measure(data_of(replayed, domain, settings)))
+        for domain in replayed.params.domains
+    }
 
 
-def recipes(domain: str) -> dict[str, Recipe]:
-    return {one.name: one for one in recipes_of(table(domain), "excluded")}
+def recipes(table: Iterable[Measurement]) -> dict[str, Recipe]:
+    return {one.name: one for one in recipes_of(table, "excluded")}
 
 
 def rounded(recipe: Recipe, metric: str, places: int) -> str:
@@ -96,8 +94,8 @@ def rounded(recipe: Recipe, metric: str, places: int) -> str:
 
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("domain", OWN)
-def test_what_an_answer_is_worth(domain: str, name: str) -> None:
-    recipe = recipes(domain)[name]
+def test_what_an_answer_is_worth(tables: Tables, domain: str, name: str) -> None:
+    recipe = recipes(tables[domain])[name]
     worth = [
         rounded(recipe, "informativeness", 1),
         rounded(recipe, "factuality", 2),
@@ -108,40 +106,40 @@ def test_what_an_answer_is_worth(domain: str, name: str) -> None:
     assert recipe.questions == 15
 
 
-def test_what_an_answer_costs() -> None:
+def test_what_an_answer_costs(tables: Tables) -> None:
     names = {
         **{"closed book": 1, "input RAG": 2, "paper 100 %, m = 1": 6, "paper 100 %": 15},
         "reconciled 100 %, completed": 17,
     }
     for domain in OWN:
-        found = recipes(domain)
+        found = recipes(tables[domain])
         assert {name: round(found[name].value("calls") or 0) for name in names} == names
 
 
-def counted(budget: float, standing: str) -> dict[str, float]:
+def counted(tables: Tables, budget: float, standing: str) -> dict[str, float]:
     """Statements of the reconciled answers of all domains by label."""
     counts = dict.fromkeys(("true", "false", "undecided", "unlabelled"), 0.0)
-    for row in (row for domain in OWN for row in table(domain) if row.family == "standings"):
+    for row in (row for domain in OWN for row in tables[domain] if row.family == "standings"):
         place = (row.method, row.budget_percent, row.level)
         if place == ("SimulRAG reconciled", budget, standing) and row.metric in counts:
             counts[row.metric] += row.value or 0.0
     return counts
 
 
-def test_what_a_mark_is_worth() -> None:
-    checked, corrected = counted(100.0, "checked"), counted(100.0, "corrected")
+def test_what_a_mark_is_worth(tables: Tables) -> None:
+    checked, corrected = counted(tables, 100.0, "checked"), counted(tables, 100.0, "corrected")
     assert (checked["true"], checked["false"]) == (139, 0)
     assert (corrected["true"], corrected["false"]) == (145, 1)
-    unchecked, outside = counted(25.0, "unchecked"), counted(100.0, "outside")
+    unchecked, outside = counted(tables, 25.0, "unchecked"), counted(tables, 100.0, "outside")
     assert (unchecked["true"], unchecked["false"]) == (21, 8)
     assert (outside["undecided"], sum(outside.values())) == (363, 370)
 
 
 @pytest.mark.parametrize("line", AUROC, ids=lambda line: f"{line[0]}-{line[1]}")
-def test_how_well_claims_are_ranked(line: tuple[str, int]) -> None:
+def test_how_well_claims_are_ranked(tables: Tables, line: tuple[str, int]) -> None:
     where = {"method": line[0], "budget_percent": line[1], "undecided": "excluded"}
     found = [
-        DomainTable.from_rows(domain, table(domain)).one(
+        DomainTable.from_rows(domain, tables[domain]).one(
             "claims", "auroc", centrality="closeness", **where
         )
         for domain in OWN
@@ -149,9 +147,12 @@ def test_how_well_claims_are_ranked(line: tuple[str, int]) -> None:
     assert tuple(f"{row.value:.3f}" for row in found if row is not None) == AUROC[line]
 
 
-def test_the_published_questions_together() -> None:
+def test_the_published_questions_together(tables: Tables) -> None:
     """True claims a question, and the share of all of them that is true: no mean of shares."""
-    found = {one.name: one for one in pooled([list(recipes(name).values()) for name in PUBLISHED])}
+    found = {
+        one.name: one
+        for one in pooled([list(recipes(tables[name]).values()) for name in PUBLISHED])
+    }
     names = ("closed book", "paper 25 %", "reconciled 25 %", "paper 100 %", "reconciled 100 %")
     worth = {
         name: [
@@ -172,7 +173,9 @@ def test_the_published_questions_together() -> None:
 
 
 @pytest.mark.parametrize("domain", [*OWN, *PUBLISHED])
-def test_only_the_published_questions_were_answered_by_an_oracle(domain: str) -> None:
-    found = DomainTable.from_rows(domain, table(domain))
+def test_only_the_published_questions_were_answered_by_an_oracle(
+    tables: Tables, domain: str
+) -> None:
+    found = DomainTable.from_rows(domain, tables[domain])
     assert found.oracle == (domain in PUBLISHED)
     assert found.count("with_evidence") == found.count("completed")
