@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from flows.project import Project
+from flows.running.lineage import module_file
 from flows.running.runner import execute
 from flows.stages import stage_of
+from simulrag.registry import PACKAGE, rooms
 from tests.integration.projects import ROOT, copy_project, run
 
 
@@ -51,7 +53,7 @@ def test_identities_are_of_the_domains_in_params_yaml(tmp_path: Path) -> None:
 
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 CHANGES_NO_RESULT = {
-    *("simulrag", "simulrag.errors", "simulrag.stage"),
+    *("simulrag", "simulrag.errors", "simulrag.registry", "simulrag.stage", "simulrag.stand_in"),
     *("simulators", "simulators.registry"),
 }
 
@@ -77,10 +79,12 @@ def reached(stage: str, imports: grimp.ImportGraph) -> set[str]:
     What the stages share in flows/ opens and writes, and changes no result.
     """
     found: set[str] = set()
-    ahead = {f"flows.stages.{stage}"}
+    ahead = {module_file(stage).removesuffix(".py").replace("/", ".")}
     ahead |= {dep for dep in code_of(stage) if dep.startswith("flows.")}
     if stage == "metrics":  # the registry imports every family that it finds
         ahead |= imports.find_children("simulrag.metrics.families")
+    if stage == "report":  # and so are the rooms' parts of the page
+        ahead |= {f"{PACKAGE}.{room}.page" for room in rooms()} & imports.modules
     while ahead:
         found |= ahead
         after = {name for one in ahead for name in imports.find_modules_directly_imported_by(one)}

@@ -10,9 +10,8 @@ from simulrag.metrics.table import Measurement, filled
 from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, why
 from simulrag.report.run import Run
 from simulrag.rooms.routing.accuracy import KINDS, RoutingScores, routing_scores
-from simulrag.rooms.routing.records import Routed
+from simulrag.rooms.routing.records import Routed, file_of
 from simulrag.rooms.routing.settings import RoutingParams
-from simulrag.rooms.routing.stages.routing import file_of
 
 _NOTE = (
     "Every source is asked about in one call, by its handbook. Own questions are right at their "

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from simulrag.records import Record
+
+if TYPE_CHECKING:
+    from flows.project import Results
 
 AskedOf = Literal["own", "none", "near_miss"]
 """A question of a benchmark, one of ours that no source answers, one that a model wrote."""
@@ -63,3 +67,8 @@ class Routed(Record):
     ) -> Routed:
         """One that is not sent anywhere yet; without a scenario it is one by itself."""
         return cls(question_id=id, text=text, kind=kind, right=right, scenario_id=scenario or id)
+
+
+def file_of(place: Results, domain: str) -> Path:
+    """Where the questions of a domain were sent."""
+    return place.data / "routing" / f"{domain}.jsonl"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 
 from flows.files import record_lines, write_records
 from flows.params import Params
@@ -14,18 +13,13 @@ from flows.running.runner import At
 from simulators.base import Simulator
 from simulrag.questions.published import read_questions
 from simulrag.records import Question
-from simulrag.rooms.routing.records import OutOfReach, Routed
+from simulrag.rooms.routing.records import OutOfReach, Routed, file_of
 from simulrag.rooms.routing.route import near_misses, routed
 from simulrag.rooms.routing.settings import RoutingParams
 from simulrag.stage import Outcome, Stage
 
 OUT_OF_REACH = "data/routing/none.jsonl"
 """Questions that no simulator of ours answers, written by hand."""
-
-
-def file_of(place: Results, domain: str) -> Path:
-    """Where the questions of a domain were sent."""
-    return place.data / "routing" / f"{domain}.jsonl"
 
 
 async def make(at: At) -> Outcome:
@@ -92,7 +86,6 @@ STAGE = Stage(
     reads=("data/simulators", out(Results.benchmark), OUT_OF_REACH),
     code=(
         "simulrag/rooms/routing",
-        "simulrag/method",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         "simulators/base.py",
