@@ -30,7 +30,6 @@ from flows.sections import (
     LlmParams,
     Operations,
     RoomSection,
-    ScoreParams,
     Section,
     SimulatorChoice,
 )
@@ -70,7 +69,6 @@ class Params(Section):
     label: LabelParams
     attribution: AttributionParams = AttributionParams()
     forms: FormsParams = FormsParams()
-    score: ScoreParams = ScoreParams()
     metrics: MetricSettings
     operations: Operations
 

@@ -66,12 +66,6 @@ class Results:
     def forms_metrics(self, source: str) -> Path:
         return self.forms(source) / "metrics.csv"
 
-    def score(self, domain: str) -> Path:
-        return self.data / "score" / f"{domain}.jsonl"
-
-    def score_table(self, domain: str) -> Path:
-        return self.data / "score" / f"{domain}.csv"
-
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

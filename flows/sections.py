@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from flows.refresh.params import RefreshParams
-from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings
 from simulrag.models.settings import BudgetLimits, ModelSettings
@@ -142,23 +141,6 @@ class FormsParams(RoomSection):
             if name not in {*domains, *self.documents}:
                 return f"sources: '{name}' is neither a domain that runs nor under forms.documents"
         return None
-
-
-class ScoreParams(ScoreSettings, RoomSection):
-    """The measures of SCORE."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose answers are scored without a reference; []: none"
-    )
-    judges: list[ModelSettings] = Field(
-        default=[], description="a vote a model, in place of several samples of llm.judge"
-    )
-    confidence: ModelSettings | None = Field(
-        default=None, description="proxy with prompt log-probabilities, for context use"
-    )
-    reranker: ModelSettings | None = Field(
-        default=None, description="server with /v1/rerank; null: similarity by all-MiniLM-L6-v2"
-    )
 
 
 class LlmParams(Section):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import agreement, ask, imports, mcp, record, run, schedule, score, settings
+from flows.cli import agreement, ask, imports, mcp, record, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.forms import forms_app
@@ -56,10 +56,6 @@ app.command(epilog="Example: simulrag simulate urban run_scenario '{\"speed_fact
     ask.simulate
 )
 app.command()(ask.handbook)
-app.command(epilog="Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores")(
-    score.score
-)
-app.command()(score.profiles)
 app.command()(mcp.mcp)
 app.command()(run.run)
 app.command()(run.retry)

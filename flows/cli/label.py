@@ -101,10 +101,10 @@ def read_exports(files: list[Path]) -> list[HumanLabel]:
 def _read(file: Path) -> list[HumanLabel]:
     from simulrag.judging.people.label_studio import read_export
 
-    return read_export(_bytes(file), str(file))
+    return read_export(content(file), str(file))
 
 
-def _bytes(file: Path) -> bytes:
+def content(file: Path) -> bytes:
     from simulrag.errors import InputError
 
     try:
@@ -136,44 +136,3 @@ def _known(project: Project, labels: list[HumanLabel], drop: bool) -> list[Human
             "out with --drop-unknown"
         )
     return known
-
-
-@app.command("rate")
-def rate(
-    scores: Annotated[Path, typer.Argument(help="scores.jsonl of `simulrag score`.")],
-    out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("ratings"),
-) -> None:
-    """Write whole answers as Label Studio tasks: details, relevance, context use, confidence."""
-    from importlib import resources
-
-    from flows.files import read_records, write_text
-    from simulrag.judging.people.ratings import rating_tasks
-    from simulrag.judging.score.records import Asked
-
-    tasks = rating_tasks([one.given for one in read_records(scores, Asked)])
-    write_text(out / "tasks.json", json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
-    form = resources.files("simulrag.judging.people").joinpath("ratings.xml")
-    write_text(out / "config.xml", form.read_text(encoding="utf-8"))
-    typer.echo(f"{len(tasks)} answers -> {out}/tasks.json, their form -> config.xml")
-
-
-@app.command("ratings")
-def ratings(
-    scores: Annotated[Path, typer.Argument(help="The scores that the tasks were made from.")],
-    files: Annotated[list[Path], typer.Argument(help="Exports of Label Studio, type JSON.")],
-) -> None:
-    """Show how people who rated answers agree with each other and with the scores."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from flows.files import read_records
-    from simulrag.judging.people.ratings import read_ratings
-    from simulrag.judging.score.records import Asked
-    from simulrag.metrics.rated import agreements
-
-    given = [one for file in files for one in read_ratings(_bytes(file), str(file))]
-    table = Table("What", "Between", "Agreement", "p", "Answers or pairs")
-    for row in agreements(given, read_records(scores, Asked)):
-        shown = ("-" if number is None else f"{number:.3f}" for number in (row.value, row.p))
-        table.add_row(row.what, row.between, *shown, str(row.n))
-    Console().print(table)

@@ -23,7 +23,7 @@ from simulrag.metrics.published import (
     read_published_benchmark,
     read_published_forms,
 )
-from simulrag.metrics.table import Measurement, read_table
+from simulrag.metrics.table import read_table
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
@@ -92,7 +92,6 @@ def write(
         credits={name: _credits(place.answers(name)) for name in files},
         forms=_forms(project, params, place),
         published_forms=read_published_forms(project.published),
-        scores=_scores(params, place, list(files), ours=place == project.results),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -177,17 +176,6 @@ def _forms(project: Project, params: Params, place: Results) -> dict[str, Answer
     return found
 
 
-def _scores(
-    params: Params, place: Results, domains: Sequence[str], *, ours: bool
-) -> dict[str, list[Measurement]]:
-    """The rows of the domains that have them, as ``_attribution``."""
-    return {
-        name: DomainTable.of(name, read_table(path)).rows("score")
-        for name in (params.score.domains if ours else domains)
-        if (path := place.score_table(name)).is_file()
-    }
-
-
 def _summary(
     project: Project,
     params: Params,
@@ -239,7 +227,6 @@ STAGE = Stage(
         "answer",
         "attribution",
         "forms",
-        "score",
         "metrics",
         *registry.rooms(),
     ),
@@ -249,7 +236,6 @@ STAGE = Stage(
         "data/answers",
         "data/attribution",
         "data/forms",
-        "data/score",
         "data/labels",
         "data/metrics",
         "data/recorded",

@@ -175,8 +175,7 @@ class Run:
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
     asked for. ``rooms``: by name, what each room shows. ``credits``: by domain. ``forms``: by
-    source; ``published_forms``: the rows of ClimaQA's tables, as printed. ``scores``: by domain,
-    where it was run.
+    source; ``published_forms``: the rows of ClimaQA's tables, as printed.
     """
 
     settings: MetricSettings
@@ -189,7 +188,6 @@ class Run:
     credits: Mapping[str, Credits] = field(default_factory=dict)
     forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
     published_forms: Sequence[Mapping[str, str]] = ()
-    scores: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
 
     @property
     def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:

@@ -19,7 +19,6 @@ from typing import Any
 from zlib import crc32
 
 from simulrag import registry
-from simulrag.method.numbers import numbers
 from simulrag.models.base import Message
 from simulrag.stand_in import filled
 from simulrag.testing.forms_texts import FORMS, entailed
@@ -410,37 +409,6 @@ def _relevance(said: list[Message]) -> Any:
     }
 
 
-def _marks(said: list[Message]) -> Any:
-    """Held by the evidence where the claim's numbers stand in it; no place and time are stated."""
-    shown = numbers(section(said, "evidence") or "")
-
-    def marks(claim: str) -> Any:
-        known = [any(one.repeats(other) for other in shown) for one in numbers(claim)]
-        held = "yes" if all(known) else "no"
-        return {**dict.fromkeys(("scenario", "magnitude"), held), "place": "n/a", "time": "n/a"}
-
-    return _each(said, marks)
-
-
-def _masked(said: list[Message]) -> Any:
-    return {"answer": f"[SCENARIO] {part_of(said, 'answer')}"}
-
-
-def _asked_back(said: list[Message]) -> Any:
-    (count,) = re.findall(r"exactly (\d+) questions", said[-1].content)[-1:]
-    asked = f"What follows: {part_of(said, 'answer').replace('[SCENARIO]', 'it')}?"
-    return {"questions": [f"{asked} ({number})" for number in range(int(count))]}
-
-
-def _reworded(said: list[Message]) -> Any:
-    """Of another situation where one is shown; the words of the question stay."""
-    asked = part_of(said, "question")
-    if section(said, "situation") is None:
-        return {"question": f"Tell us: {asked}"}
-    _, _, rest = asked.partition(". ")
-    return {"question": f"{part_of(said, 'situation')} {rest}"}
-
-
 def _by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
     """One claim judged by the text of a tag."""
     return lambda said: judge(part_of(said, "claim"), part_of(said, tag))
@@ -477,9 +445,5 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,
     **FORMS,
-    "DetailMarks": _marks,
-    "MaskedAnswer": _masked,
-    "AskedBack": _asked_back,
-    "RewordedQuestion": _reworded,
 }
 """By the name of the schema that is asked for."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import math
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 
 import httpx2
 import pytest
@@ -17,7 +19,6 @@ from pydantic import JsonValue
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, NotOffered, ReplyTruncated
 from simulrag.method.boundary import BOUNDARY, Boundary
-from simulrag.metrics.score import confidence, losses
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.parsing import reply_schema
@@ -160,8 +161,8 @@ async def test_forced_log_probabilities_are_those_of_single_steps() -> None:
         planted, other = "The peak comes in week nine.", "Snow is white."
         shown = [f"{planted} {other}", other, planted]
         told = [await forced(f"{one} When is the peak?", planted) for one in shown]
-        full, *without = [confidence([value for _, value in one]) or 0.0 for one in told]
-        needed, idle = [loss / full for loss in losses(full, without)]
+        full, *without = [math.exp(fmean(value for _, value in one)) for one in told]
+        needed, idle = [(full - one) / full for one in without]
         assert needed > 0.2 > abs(idle)
         with pytest.raises(ReplyTruncated, match=r"local\.context"):
             await forced(raw, "word " * 1100)

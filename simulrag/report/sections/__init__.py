@@ -23,7 +23,6 @@ from simulrag.report.sections import (
     overview,
     people,
     published,
-    score,
 )
 
 OWN: tuple[Section, ...] = (
@@ -35,7 +34,6 @@ OWN: tuple[Section, ...] = (
     attribution.SECTION,
     documents.SECTION,
     forms.SECTION,
-    score.SECTION,
     benchmark.SECTION,
     cost.SECTION,
     people.SECTION,

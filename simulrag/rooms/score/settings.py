@@ -1,14 +1,15 @@
-"""What a user may turn about scores: the section ``score`` of params.yaml."""
+"""The section ``score`` of params.yaml."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from flows.sections import RoomSection
+from simulrag.models.settings import ModelSettings
 
 
-class ScoreSettings(BaseModel):
+class ScoreParams(RoomSection):
     """How answers are scored without a reference."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     samples: int = Field(
         default=3, ge=1, le=15, description="votes of the judge on each claim's details"
@@ -36,3 +37,18 @@ class ScoreSettings(BaseModel):
         default=False, description="verify each answer's claims without each piece of evidence"
     )
     seed: int = Field(default=7, ge=0, description="seed of the scenarios of perturbed questions")
+    domains: list[str] = Field(
+        default=[], description="domains whose answers are scored without a reference; []: none"
+    )
+    judges: list[ModelSettings] = Field(
+        default=[], description="a vote a model, in place of several samples of llm.judge"
+    )
+    confidence: ModelSettings | None = Field(
+        default=None, description="proxy with prompt log-probabilities, for context use"
+    )
+    reranker: ModelSettings | None = Field(
+        default=None, description="server with /v1/rerank; null: similarity by all-MiniLM-L6-v2"
+    )
+
+
+SECTION = ScoreParams

@@ -12,19 +12,20 @@ from flows.params import Params
 from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
-from flows.running.scoring import beside, open_desk
 from flows.stages.metrics import read_templates
-from simulrag.judging.score.records import Again, Asked, Given
-from simulrag.judging.score.variants import paraphrase, perturb
 from simulrag.method.algorithm import answer_question
 from simulrag.method.concurrency import both
-from simulrag.metrics.scored import score_rows
 from simulrag.metrics.table import write_table
 from simulrag.questions.open.records import Template
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, FinalClaims, FinalText, Line, Question, ToolCall
-from simulrag.report.sections.score import score_table
 from simulrag.report.table_files import markdown
+from simulrag.rooms.score.desk import beside, open_desk
+from simulrag.rooms.score.page import score_table, table_of
+from simulrag.rooms.score.records import Again, Asked, Given
+from simulrag.rooms.score.scored import score_rows
+from simulrag.rooms.score.settings import ScoreParams
+from simulrag.rooms.score.variants import paraphrase, perturb
 from simulrag.stage import Outcome, Stage
 
 
@@ -39,9 +40,15 @@ Anew = tuple[Again, dict[str, Again]]
 """A variant of a question, and by method its answer."""
 
 
+def file_of(place: Results, domain: str) -> Path:
+    """What models said of a domain's answers, and the values."""
+    return place.data / "score" / f"{domain}.jsonl"
+
+
 async def make(at: At) -> Outcome:
     """Score a domain's complete answers, every method's alike."""
     params, place, item = at.params, at.place, at.item
+    score = params.room(ScoreParams)
     pairs = read_pairs(place.answers(item), at.benchmark)
     finals = record_lines(place.final_claims(item), FinalClaims)
     claims = {(one.question_id, one.line): one.claims for one in finals if one.failure is None}
@@ -53,23 +60,23 @@ async def make(at: At) -> Outcome:
         open_desk(at, bench, simulator) as desk,
     ):
         at.bench = bench
-        varied = pairs[: params.score.variants]
-        vary = partial(_vary, templates=templates, seed=params.score.seed)
+        varied = pairs[: score.variants]
+        vary = partial(_vary, templates=templates, seed=score.seed)
         variants = await at.over("vary", varied, vary, bench)
         asked = [(pair, one) for pair, two in zip(varied, variants, strict=True) for one in two]
         answers_at = beside(at, bench, "answers", "answer", simulator=simulator, seed=seed)
         async with answers_at as answering:
             anew = await at.over("answer", asked, partial(_answer, params=params), answering)
         items = [
-            (given, number < params.score.context_use)
+            (given, number < score.context_use)
             for number, pair in enumerate(pairs)
             for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
         ]
         at.tracker.expect(len(items))
         found = await at.over("score", items, desk.score, bench)
-        write_records(place.score(item), found)
+        write_records(file_of(place, item), found)
     rows = list(score_rows(found, params.metrics, item))
-    write_table(place.score_table(item), rows)
+    write_table(table_of(place, item), rows)
     failures = [one.reasons.get("answer") for one in found]
     return Outcome.of(markdown(score_table(item, rows)), "answers scored", failures)
 
@@ -156,7 +163,7 @@ async def _answer(bench: Bench, asked: tuple[Pair, Again], params: Params) -> An
 
 def failed(place: Results, domain: str) -> bool:
     """Whether something of an answer could not be asked."""
-    path = place.score(domain)
+    path = file_of(place, domain)
     return path.is_file() and any(one.failures for one in record_lines(path, Asked))
 
 
@@ -175,7 +182,8 @@ STAGE = Stage(
         out(Results.final_claims),
     ),
     code=(
-        "simulrag/judging",
+        "simulrag/rooms/score",
+        "simulrag/judging/people/labels.py",
         "simulrag/method",
         "simulrag/metrics",
         "simulrag/questions",
@@ -184,10 +192,9 @@ STAGE = Stage(
         "simulators/base.py",
         "simulators/shapes.py",
         "simulators/library",
-        "flows/running/scoring.py",
         "flows/stages/metrics.py",
     ),
-    makes=(out(Results.score), out(Results.score_table)),
+    makes=(out(file_of), out(table_of)),
     takes=("benchmark", "out"),
     failed=failed,
 )

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from simulrag.errors import InputError
-from simulrag.judging.score.records import DetailMark, Given
 from simulrag.records import Record, claim_hash
+from simulrag.rooms.score.records import DetailMark, Given
 
 Scale = int
 SCALES = ("relevance", "context_use", "confidence")

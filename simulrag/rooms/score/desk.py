@@ -17,14 +17,13 @@ from simulators.base import MissingEngineError, Simulator
 from simulators.library.encoder import Encoder
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault
-from simulrag.judging.score.asking import SCORE_CONFIDENCE, Panel, ask_about
-from simulrag.judging.score.records import Asked, Given
-from simulrag.judging.score.settings import ScoreSettings
-from simulrag.metrics.score import Scorer
-from simulrag.metrics.scored import facts_of, measured
-from simulrag.models.likelihood import likelihood
-from simulrag.models.reranking import reranker
 from simulrag.models.settings import ModelSettings
+from simulrag.rooms.score.asking import SCORE_CONFIDENCE, Panel, ask_about
+from simulrag.rooms.score.given_words import likelihood, reranker
+from simulrag.rooms.score.records import Asked, Given
+from simulrag.rooms.score.relevance import Scorer
+from simulrag.rooms.score.scored import facts_of, measured
+from simulrag.rooms.score.settings import ScoreParams
 from simulrag.stage import Role
 
 _ONE_AT_A_TIME = Lock()
@@ -54,7 +53,7 @@ class Desk:
 
     bench: Bench
     panel: Panel
-    settings: ScoreSettings
+    settings: ScoreParams
     fits: Scorer
 
     async def score(self, _: Bench, item: tuple[Given, bool]) -> Asked:
@@ -68,7 +67,7 @@ class Desk:
 @asynccontextmanager
 async def open_desk(at: At, bench: Bench, simulator: Simulator | None) -> AsyncIterator[Desk]:
     """The judge of a bench or several, and models of confidence and fit where they are named."""
-    score = at.params.score
+    score = at.params.room(ScoreParams)
     async with AsyncExitStack() as stack:
 
         async def further(what: str, settings: ModelSettings) -> Bench:

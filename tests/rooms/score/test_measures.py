@@ -12,26 +12,26 @@ from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from simulrag.errors import InputError
 from simulrag.method.reading import ClaimReading
-from simulrag.metrics.score import (
-    asked_back,
+from simulrag.records import Evidence, ToolCall
+from simulrag.rooms.score.context import (
     confidence,
     context_use,
     evidence_dependence,
     evidence_used,
-    fleiss_kappa,
     gain,
-    leave_one_out,
-    moves,
-    readability,
-    same_calls,
-    same_claims,
-    sentences,
-    spearman,
-    specificity,
 )
-from simulrag.metrics.score.readability import Counts, counts, flesch, syllables
-from simulrag.metrics.score.specificity import detail_shares, majority
-from simulrag.records import Evidence, ToolCall
+from simulrag.rooms.score.rated import fleiss_kappa, spearman
+from simulrag.rooms.score.readability import (
+    Counts,
+    counts,
+    flesch,
+    readability,
+    sentences,
+    syllables,
+)
+from simulrag.rooms.score.relevance import asked_back, leave_one_out
+from simulrag.rooms.score.robustness import moves, same_calls, same_claims
+from simulrag.rooms.score.specificity import detail_shares, majority, specificity
 
 Y, N, X = "yes", "no", "n/a"
 ALL_UNSAID = [[(X, X, X, X)]]

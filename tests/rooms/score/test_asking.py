@@ -11,11 +11,11 @@ from pydantic import Field
 from simulators.base import Tool
 from simulators.shapes import ToolModel, measured
 from simulrag.errors import CallsPending, ModelUnavailable
-from simulrag.judging.score.asking import DETAILS, Panel, ask_about, declared
-from simulrag.judging.score.records import Again, Asked, Given
-from simulrag.judging.score.settings import ScoreSettings
-from simulrag.models.likelihood import TokenLikelihoods
 from simulrag.records import Evidence, ToolCall
+from simulrag.rooms.score.asking import DETAILS, Panel, ask_about, declared
+from simulrag.rooms.score.given_words import TokenLikelihoods
+from simulrag.rooms.score.records import Again, Asked, Given
+from simulrag.rooms.score.settings import ScoreParams
 from simulrag.testing import ScriptedModel
 
 FACTS = ["The peak is 12.5 weeks after the start.", "It falls by 7 percent."]
@@ -25,7 +25,7 @@ GIVEN = Given(
     evidence=(" ".join(FACTS),),
     claims=("The peak comes after 12.5 weeks.", "It is small."),
 )
-SETTINGS = ScoreSettings(samples=3, asked_back=2)
+SETTINGS = ScoreParams(samples=3, asked_back=2)
 
 
 class Arguments(ToolModel):
@@ -93,7 +93,7 @@ READING = ("output", "run", "against", "value", "unit", "direction", "class_word
 
 async def asked(
     given: Given = GIVEN,
-    settings: ScoreSettings = SETTINGS,
+    settings: ScoreParams = SETTINGS,
     *,
     failing: Sequence[object] = (),
     **more: Any,

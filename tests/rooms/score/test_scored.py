@@ -9,17 +9,17 @@ from collections.abc import Sequence
 import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.judging.people.ratings import answer_hash, rating_tasks, read_ratings
-from simulrag.judging.score.records import Again, Asked, Given
-from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.reading import ClaimReading
-from simulrag.metrics.rated import agreements
-from simulrag.metrics.score_measures import MEASURES
-from simulrag.metrics.scored import facts_of, measured, score_rows
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import Evidence, ToolCall
+from simulrag.rooms.score.measures import MEASURES
+from simulrag.rooms.score.rated import agreements
+from simulrag.rooms.score.ratings import answer_hash, rating_tasks, read_ratings
+from simulrag.rooms.score.records import Again, Asked, Given
+from simulrag.rooms.score.scored import facts_of, measured, score_rows
+from simulrag.rooms.score.settings import ScoreParams
 
-SETTINGS = ScoreSettings()
+SETTINGS = ScoreParams()
 
 
 def run(rise: float) -> Evidence:

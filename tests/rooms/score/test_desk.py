@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from flows.running import scoring
-from flows.running.scoring import similarity
 from simulators.library import encoder
 from simulrag.errors import EnvironmentFault
+from simulrag.rooms.score import desk
+from simulrag.rooms.score.desk import similarity
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> None:
-    scoring._encoder.cache_clear()
+    desk._encoder.cache_clear()
 
 
 @pytest.mark.slow

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from simulrag.metrics.score import context_use, fleiss_kappa, specificity
-from simulrag.metrics.score.readability import Counts, counts, flesch
-from simulrag.metrics.score.specificity import detail_shares, voted
+from simulrag.rooms.score.context import context_use
+from simulrag.rooms.score.rated import fleiss_kappa
+from simulrag.rooms.score.readability import Counts, counts, flesch
+from simulrag.rooms.score.specificity import detail_shares, specificity, voted
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+SHARED = Path(__file__).resolve().parents[3].parent / "shared"
 VOTES = SHARED / "score/specificity_gemini_qwen.csv"
 PAPER = SHARED / "papers/002_358219e9a7c695dc.txt"
 MARKS: dict[Any, Any] = {1: "yes", 0: "no", "n/a": "n/a"}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from simulrag.calls import CallCache
-from simulrag.judging.score.variants import other_scenario, paraphrase, perturb
 from simulrag.method.simulation import Simulations
 from simulrag.questions.open.records import Template
 from simulrag.records import Question
+from simulrag.rooms.score.variants import other_scenario, paraphrase, perturb
 from simulrag.testing import ScriptedModel
 
 QUESTION = Question(

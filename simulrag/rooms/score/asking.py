@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from simulators.base import Tool
 from simulators.shapes import Described, described
 from simulrag.errors import ModelError
-from simulrag.judging.score.records import Asked, DetailMark, Given, Votes
-from simulrag.judging.score.settings import ScoreSettings
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.concurrency import together
 from simulrag.method.decomposition import decompose_final
@@ -20,6 +18,8 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
+from simulrag.rooms.score.records import Asked, DetailMark, Given, Votes
+from simulrag.rooms.score.settings import ScoreParams
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
@@ -85,7 +85,7 @@ class Panel:
 
 
 async def ask_about(
-    given: Given, facts: Sequence[str], panel: Panel, settings: ScoreSettings, *, forced: bool
+    given: Given, facts: Sequence[str], panel: Panel, settings: ScoreParams, *, forced: bool
 ) -> Asked:
     """What models say of one answer. ``facts``: the sentences of its evidence.
 
@@ -106,9 +106,7 @@ async def ask_about(
 
 
 class _Work:
-    def __init__(
-        self, given: Given, facts: list[str], panel: Panel, settings: ScoreSettings
-    ) -> None:
+    def __init__(self, given: Given, facts: list[str], panel: Panel, settings: ScoreParams) -> None:
         self.given, self.panel, self.settings = given, panel, settings
         self.size = settings.claims_per_call
         self.reasons: dict[str, str] = {}

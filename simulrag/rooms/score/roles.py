@@ -109,7 +109,7 @@ def _question(domain: str, text: str, scenario: str) -> Question:
 
 
 def _table(name: str) -> list[dict[str, str]]:
-    text = resources.files("simulrag.questions").joinpath(name).read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 

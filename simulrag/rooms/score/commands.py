@@ -1,19 +1,31 @@
-"""``simulrag score``: answers from anywhere, scored without a reference."""
+"""``simulrag score`` and what goes with it: questions by role, and people who rate answers."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli import label
+
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from simulrag.judging.score.records import Asked, Given
+    from simulrag.rooms.score.records import Asked, Given
 
 FORMS = "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf"
+
+
+def register(app: typer.Typer) -> None:
+    """``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
+    epilog = "Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores"
+    app.command(epilog=epilog)(score)
+    app.command()(profiles)
+    label.app.command()(rate)
+    label.app.command()(ratings)
 
 
 def score(
@@ -35,11 +47,12 @@ def score(
     from flows.files import write_records, write_text
     from flows.params import load_params
     from flows.project import find_project
-    from simulrag.metrics.scored import score_rows
     from simulrag.models.specification import model_settings
     from simulrag.report.chart import standalone
-    from simulrag.report.sections.score import score_figures, score_table
     from simulrag.report.table_files import files_of
+    from simulrag.rooms.score.page import score_figures, score_table
+    from simulrag.rooms.score.scored import score_rows
+    from simulrag.rooms.score.settings import ScoreParams
 
     project = find_project()
     params = load_params(project.params)
@@ -47,7 +60,9 @@ def score(
         llm = params.llm.model_copy(update={"judge": model_settings(model)})
         params = params.model_copy(update={"llm": llm})
     if confidence is not None:
-        chosen = params.score.model_copy(update={"confidence": model_settings(confidence)})
+        chosen = params.room(ScoreParams).model_copy(
+            update={"confidence": model_settings(confidence)}
+        )
         params = params.model_copy(update={"score": chosen})
     given = _read(project, answers, domain)
     found = asyncio.run(_scored(project, params, domain, given))
@@ -79,7 +94,7 @@ def profiles(
     from flows.files import write_records
     from flows.project import find_project
     from simulrag.questions.published import read_questions
-    from simulrag.questions.roles import asked_by_roles, hazard_questions
+    from simulrag.rooms.score.roles import asked_by_roles, hazard_questions
 
     if domain is None:
         found = hazard_questions(count, seed)
@@ -89,12 +104,51 @@ def profiles(
     typer.echo(f"{len(found)} questions -> {out}")
 
 
+def rate(
+    scores: Annotated[Path, typer.Argument(help="scores.jsonl of `simulrag score`.")],
+    out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("ratings"),
+) -> None:
+    """Write whole answers as Label Studio tasks: details, relevance, context use, confidence."""
+    from importlib import resources
+
+    from flows.files import read_records, write_text
+    from simulrag.rooms.score.ratings import rating_tasks
+    from simulrag.rooms.score.records import Asked
+
+    tasks = rating_tasks([one.given for one in read_records(scores, Asked)])
+    write_text(out / "tasks.json", json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
+    form = resources.files(__package__).joinpath("ratings.xml")
+    write_text(out / "config.xml", form.read_text(encoding="utf-8"))
+    typer.echo(f"{len(tasks)} answers -> {out}/tasks.json, their form -> config.xml")
+
+
+def ratings(
+    scores: Annotated[Path, typer.Argument(help="The scores that the tasks were made from.")],
+    files: Annotated[list[Path], typer.Argument(help="Exports of Label Studio, type JSON.")],
+) -> None:
+    """Show how people who rated answers agree with each other and with the scores."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from flows.files import read_records
+    from simulrag.rooms.score.rated import agreements
+    from simulrag.rooms.score.ratings import read_ratings
+    from simulrag.rooms.score.records import Asked
+
+    given = [one for file in files for one in read_ratings(label.content(file), str(file))]
+    table = Table("What", "Between", "Agreement", "p", "Answers or pairs")
+    for row in agreements(given, read_records(scores, Asked)):
+        shown = ("-" if number is None else f"{number:.3f}" for number in (row.value, row.p))
+        table.add_row(row.what, row.between, *shown, str(row.n))
+    Console().print(table)
+
+
 def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
     """The answers of a file: our own answers by every method, or lines from elsewhere."""
     from flows.files import read_records
-    from flows.stages.score import givens, read_pairs
     from simulrag.errors import InputError
-    from simulrag.judging.score.records import Given
+    from simulrag.rooms.score.records import Given
+    from simulrag.rooms.score.stages.score import givens, read_pairs
 
     try:
         with path.open(encoding="utf-8") as file:
@@ -116,10 +170,10 @@ async def _scored(
     project: Project, params: Params, domain: str | None, given: list[Given]
 ) -> list[Asked]:
     from flows.running.runner import At
-    from flows.running.scoring import open_desk
-    from flows.stages.score import STAGE
     from flows.watch.tracking import Untracked
     from simulrag.method.concurrency import together
+    from simulrag.rooms.score.desk import open_desk
+    from simulrag.rooms.score.stages.score import STAGE
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)
     at = At(STAGE, project, params, domain or "", project.results, Untracked(), project.root)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+from flows.outs import Outs
+from flows.project import Results
 from simulrag.metrics.names import CLOSED_BOOK, OURS
-from simulrag.metrics.score_measures import MEASURES
-from simulrag.metrics.table import Measurement
+from simulrag.metrics.table import Measurement, read_table
 from simulrag.report.blocks import Block, Figure, Section, Table, Text, interval, percent
 from simulrag.report.build import dot_figure
 from simulrag.report.chart import BLUE, GREY, RED
-from simulrag.report.run import Run
+from simulrag.report.run import DomainTable, Run
+from simulrag.rooms.score.measures import MEASURES
+from simulrag.rooms.score.settings import ScoreParams
 
 ABOUT = (
     "No reference is used here. Specificity: of the details that claims state, the share that "
@@ -25,11 +29,31 @@ ABOUT = (
 DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evidence_used")
 
 
+READS = ("data/score",)
+
+
+def table_of(place: Results, domain: str) -> Path:
+    """The measures of a domain's answers, by method."""
+    return place.data / "score" / f"{domain}.csv"
+
+
+def read(outs: Outs) -> dict[str, list[Measurement]] | None:
+    """The rows of the domains that were scored; files of an earlier run are passed over."""
+    wanted = outs.params.room(ScoreParams).domains if outs.ours else outs.domains
+    found = {
+        name: DomainTable.of(name, read_table(path)).rows("score")
+        for name in wanted
+        if (path := table_of(outs.place, name)).is_file()
+    }
+    return found or None
+
+
 def blocks(run: Run) -> Iterator[Block]:
     """Pictures and a table a domain; nothing where the stage was not run."""
-    if run.scores:
+    scores: Mapping[str, Sequence[Measurement]] = run.rooms.get("score", {})
+    if scores:
         yield Text(ABOUT)
-    for domain, rows in run.scores.items():
+    for domain, rows in scores.items():
         yield from score_figures(domain, rows)
         yield score_table(domain, rows)
 
@@ -79,4 +103,4 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
     )
 
 
-SECTION = Section("score", "Scores without a reference", blocks)
+SECTION = Section("score", "Scores without a reference", blocks, after="documents")

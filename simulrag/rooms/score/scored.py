@@ -7,32 +7,25 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 import numpy as np
 
 from simulrag.errors import EnvironmentFault, ModelError
-from simulrag.judging.score.records import Again, Asked
-from simulrag.judging.score.settings import ScoreSettings
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
 from simulrag.metrics.names import FINAL
-from simulrag.metrics.score import (
-    DETAILS,
-    Scorer,
-    asked_back,
-    confidence,
-    context_use,
-    detail_shares,
-    evidence_dependence,
-    evidence_used,
-    gain,
-    leave_one_out,
-    moves,
-    readability,
-    same_calls,
-    same_claims,
-    sentences,
-    specificity,
-)
-from simulrag.metrics.score_measures import MEASURES
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Evidence
+from simulrag.rooms.score.context import (
+    confidence,
+    context_use,
+    evidence_dependence,
+    evidence_used,
+    gain,
+)
+from simulrag.rooms.score.measures import MEASURES
+from simulrag.rooms.score.readability import readability, sentences
+from simulrag.rooms.score.records import Again, Asked
+from simulrag.rooms.score.relevance import Scorer, asked_back, leave_one_out
+from simulrag.rooms.score.robustness import moves, same_calls, same_claims
+from simulrag.rooms.score.settings import ScoreParams
+from simulrag.rooms.score.specificity import DETAILS, detail_shares, specificity
 
 
 def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
@@ -41,7 +34,7 @@ def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
     return list(dict.fromkeys(part for text in texts for part in sentences(text)))
 
 
-async def measured(asked: Asked, settings: ScoreSettings, similar: Scorer, fits: Scorer) -> Asked:
+async def measured(asked: Asked, settings: ScoreParams, similar: Scorer, fits: Scorer) -> Asked:
     """The answer with its values. A measure that was not asked for has no value and no reason.
 
     ``similar`` compares texts, ``fits`` says how well one fits a question.

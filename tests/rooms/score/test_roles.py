@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.questions import roles
-from simulrag.questions.roles import asked_by_roles, hazard_questions
 from simulrag.records import Question
+from simulrag.rooms.score import roles
+from simulrag.rooms.score.roles import asked_by_roles, hazard_questions
 
 FOLDER = Path(roles.__file__).parent
 

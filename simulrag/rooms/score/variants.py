@@ -7,7 +7,6 @@ from zlib import crc32
 
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
-from simulrag.judging.score.records import Again
 from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
@@ -15,6 +14,7 @@ from simulrag.models.replies import Reply, Text
 from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Question, claim_hash
+from simulrag.rooms.score.records import Again
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 

@@ -1,0 +1,52 @@
+"""What the test double replies to the room's tasks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from simulrag.method.numbers import numbers
+from simulrag.models.base import Message
+from simulrag.testing.sections import numbered, section
+from simulrag.testing.traffic import part_of
+
+
+def _marks(said: list[Message]) -> Any:
+    """Held by the evidence where the claim's numbers stand in it; no place and time are stated."""
+    shown = numbers(section(said, "evidence") or "")
+
+    def marks(claim: str) -> Any:
+        known = [any(one.repeats(other) for other in shown) for one in numbers(claim)]
+        held = "yes" if all(known) else "no"
+        return {**dict.fromkeys(("scenario", "magnitude"), held), "place": "n/a", "time": "n/a"}
+
+    claims = numbered(part_of(said, "claims"))
+    return {"claims": [{"index": i, **marks(claim)} for i, claim in enumerate(claims)]}
+
+
+def _masked(said: list[Message]) -> Any:
+    return {"answer": f"[SCENARIO] {part_of(said, 'answer')}"}
+
+
+def _asked_back(said: list[Message]) -> Any:
+    (count,) = re.findall(r"exactly (\d+) questions", said[-1].content)[-1:]
+    asked = f"What follows: {part_of(said, 'answer').replace('[SCENARIO]', 'it')}?"
+    return {"questions": [f"{asked} ({number})" for number in range(int(count))]}
+
+
+def _reworded(said: list[Message]) -> Any:
+    """Of another situation where one is shown; the words of the question stay."""
+    asked = part_of(said, "question")
+    if section(said, "situation") is None:
+        return {"question": f"Tell us: {asked}"}
+    _, _, rest = asked.partition(". ")
+    return {"question": f"{part_of(said, 'situation')} {rest}"}
+
+
+REPLIES = {
+    "DetailMarks": _marks,
+    "MaskedAnswer": _masked,
+    "AskedBack": _asked_back,
+    "RewordedQuestion": _reworded,
+}
+"""By the name of the schema that is asked for."""
