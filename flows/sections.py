@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from flows.refresh.params import RefreshParams
 from simulrag.judging.score.settings import ScoreSettings
-from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings
 from simulrag.models.settings import BudgetLimits, ModelSettings
 
@@ -93,14 +92,6 @@ class LabelParams(Section):
         if not isinstance(self.tolerance, str) and not 0 <= self.tolerance <= 100:
             raise ValueError("tolerance is 'rounding', 'range' or a percentage from 0 to 100")
         return self
-
-
-class AttributionParams(AttributionSettings, RoomSection):
-    """Which evidence supports each claim."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose claims are held against their evidence; []: none"
-    )
 
 
 class DocumentFiles(Section):

@@ -15,7 +15,6 @@ from flows.running.runner import At
 from simulrag import registry
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
-from simulrag.method.attribution.found import Attribution
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
@@ -31,7 +30,6 @@ from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
 from simulrag.report.run import (
     AnsweredForms,
-    Attributed,
     Credits,
     DomainTable,
     LabelledByPeople,
@@ -40,7 +38,6 @@ from simulrag.report.run import (
     read_domains,
 )
 from simulrag.report.sections.answers import finals_table
-from simulrag.report.sections.attribution import counted
 from simulrag.report.sections.documents import credited
 from simulrag.report.sections.forms import examples
 from simulrag.report.table_files import markdown
@@ -87,7 +84,6 @@ def write(
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
-        attribution=_attribution(project, params, place, labels, questions),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
         forms=_forms(project, params, place),
@@ -135,28 +131,6 @@ def _by_people(
     return tuple(one for question in ids for one in labels.by_people(question))
 
 
-def _attribution(
-    project: Project,
-    params: Params,
-    place: Results,
-    labels: Labels,
-    questions: Mapping[str, Mapping[str, Question]],
-) -> dict[str, Attributed]:
-    """Of the domains that have it; a file left over from a run that asked for it is passed over."""
-    wanted = params.attribution.domains if place == project.results else list(labels)
-    return {
-        name: counted(
-            record_lines(path, Attribution),
-            labels[name],
-            params.attribution.threshold,
-            {one.question_id: one.scenario_id for one in questions[name].values()},
-            params.metrics,
-        )
-        for name in labels
-        if name in wanted and (path := place.attribution(name)).is_file()
-    }
-
-
 def _credits(answers: Path) -> Credits:
     """Of the documents behind answers; a file that names no search of documents is not parsed."""
     with answers.open("rb") as file:
@@ -180,7 +154,7 @@ def _forms(project: Project, params: Params, place: Results) -> dict[str, Answer
 def _scores(
     params: Params, place: Results, domains: Sequence[str], *, ours: bool
 ) -> dict[str, list[Measurement]]:
-    """The rows of the domains that have them, as ``_attribution``."""
+    """The rows of the domains that have them; what an earlier run left is passed over."""
     return {
         name: DomainTable.of(name, read_table(path)).rows("score")
         for name in (params.score.domains if ours else domains)
@@ -237,7 +211,6 @@ STAGE = Stage(
         "domains",
         "llm",
         "answer",
-        "attribution",
         "forms",
         "score",
         "metrics",
@@ -247,7 +220,6 @@ STAGE = Stage(
         "data/simulators",
         "data/benchmark",
         "data/answers",
-        "data/attribution",
         "data/forms",
         "data/score",
         "data/labels",
@@ -260,8 +232,6 @@ STAGE = Stage(
         "simulrag/report",
         "simulrag/metrics",
         "simulrag/judging",
-        "simulrag/method/attribution/found.py",
-        "simulrag/method/attribution/sources.py",
         "simulrag/questions/forms",
         "simulrag/questions/published.py",
         "simulrag/records.py",
