@@ -23,7 +23,6 @@ from ruamel.yaml import YAML
 from flows.params_file import read_params
 from flows.project import Project, find_project
 from flows.sections import (
-    AttributionParams,
     BenchmarkParams,
     FormsParams,
     LabelParams,
@@ -67,7 +66,6 @@ class Params(Section):
     benchmark: BenchmarkParams
     answer: MethodSettings
     label: LabelParams
-    attribution: AttributionParams = AttributionParams()
     forms: FormsParams = FormsParams()
     metrics: MetricSettings
     operations: Operations

@@ -33,9 +33,6 @@ class Results:
     def answers(self, domain: str) -> Path:
         return self.data / "answers" / f"{domain}.jsonl"
 
-    def attribution(self, domain: str) -> Path:
-        return self.data / "attribution" / f"{domain}.jsonl"
-
     def source(self, name: str) -> Path:
         """What lineage knows of a source's documents."""
         return self.data / "sources" / f"{name}.json"

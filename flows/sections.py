@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from flows.refresh.params import RefreshParams
-from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings
 from simulrag.models.settings import BudgetLimits, ModelSettings
 
@@ -92,14 +91,6 @@ class LabelParams(Section):
         if not isinstance(self.tolerance, str) and not 0 <= self.tolerance <= 100:
             raise ValueError("tolerance is 'rounding', 'range' or a percentage from 0 to 100")
         return self
-
-
-class AttributionParams(AttributionSettings, RoomSection):
-    """Which evidence supports each claim."""
-
-    domains: list[str] = Field(
-        default=[], description="domains whose claims are held against their evidence; []: none"
-    )
 
 
 class DocumentFiles(Section):

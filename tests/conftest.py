@@ -1,5 +1,6 @@
-"""Fixtures that several rooms share."""
+"""Fixtures that several folders of tests share."""
 
+from tests.finished import finished
 from tests.recorded import replayed
 
-__all__ = ["replayed"]
+__all__ = ["finished", "replayed"]

@@ -22,6 +22,7 @@ from flows.files import read_table, record_lines
 from flows.params import Params, load_params
 from flows.plan.rehearse import Rehearsal, StoredCalls, rehearse
 from flows.project import Project, Results
+from flows.stages import stage_names
 from flows.stages.metrics import read_templates
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError
@@ -140,8 +141,9 @@ def given_project(root: Path) -> Project:
 
 
 def recorded_files() -> list[Path]:
-    """The exports in git."""
-    return sorted((ROOT / "data/recorded").glob("*.parquet"))
+    """The exports in git of the stages that are here."""
+    files = sorted((ROOT / "data/recorded").glob("*.parquet"))
+    return [file for file in files if file.stem.partition("-")[0] in stage_names()]
 
 
 def recorded_calls() -> Iterator[tuple[str, str, dict[str, Any], Any]]:

@@ -80,7 +80,8 @@ app.add_typer(forms_app, name="forms")
 app.add_typer(verdicts_app, name="verdicts")
 app.add_typer(docs_app, name="docs")
 for room in registry.each("commands"):
-    room.register(app)
+    if hasattr(room, "register"):
+        room.register(app)
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from flows.cli.output import DomainArgument, Json, json_object, print_json
-from flows.cli.why import attribution_of, show_why, why_json
 
 AUTO = "auto"
 
@@ -70,6 +69,7 @@ def ask(
 
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
+    explain = offered("why", "--why") if why else None
     project, params = open_project()
     auto = domain == AUTO and AUTO not in params.simulators
     if auto:
@@ -94,14 +94,14 @@ def ask(
         else:
             domain = domain or (known.domain if known else "")
         answer = answer_anew(project, params, text, domain, budget)
-    found = attribution_of(project, params, text, answer) if why else None
+    found = explain(project, params, text, answer) if explain else None
     if as_json:
-        reasons = {"why": why_json(found)} if found else {}
+        reasons = {"why": found.as_json()} if found else {}
         print_json({"source": source, **answer_json(text, answer), **reasons})
         return
     show(text, answer, source, params.answer.centrality)
     if found:
-        show_why(found)
+        found.show()
 
 
 def offered(name: str, option: str) -> Callable[..., Any]:

@@ -15,7 +15,6 @@ from flows.running.runner import At
 from simulrag import registry
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
-from simulrag.method.attribution.found import Attribution
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
@@ -31,7 +30,6 @@ from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
 from simulrag.report.run import (
     AnsweredForms,
-    Attributed,
     Credits,
     DomainTable,
     LabelledByPeople,
@@ -40,7 +38,6 @@ from simulrag.report.run import (
     read_domains,
 )
 from simulrag.report.sections.answers import finals_table
-from simulrag.report.sections.attribution import counted
 from simulrag.report.sections.documents import credited
 from simulrag.report.sections.forms import examples
 from simulrag.report.table_files import markdown
@@ -87,7 +84,6 @@ def write(
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
-        attribution=_attribution(project, params, place, labels, questions),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
         forms=_forms(project, params, place),
@@ -132,28 +128,6 @@ def _by_people(
 ) -> tuple[LabelledByPeople, ...]:
     ids = dict.fromkeys(question for question, _ in settled if question in questions)
     return tuple(one for question in ids for one in labels.by_people(question))
-
-
-def _attribution(
-    project: Project,
-    params: Params,
-    place: Results,
-    labels: Labels,
-    questions: Mapping[str, Mapping[str, Question]],
-) -> dict[str, Attributed]:
-    """Of the domains that have it; a file left over from a run that asked for it is passed over."""
-    wanted = params.attribution.domains if place == project.results else list(labels)
-    return {
-        name: counted(
-            record_lines(path, Attribution),
-            labels[name],
-            params.attribution.threshold,
-            {one.question_id: one.scenario_id for one in questions[name].values()},
-            params.metrics,
-        )
-        for name in labels
-        if name in wanted and (path := place.attribution(name)).is_file()
-    }
 
 
 def _credits(answers: Path) -> Credits:
@@ -225,7 +199,6 @@ STAGE = Stage(
         "domains",
         "llm",
         "answer",
-        "attribution",
         "forms",
         "metrics",
         *registry.rooms(),
@@ -234,7 +207,6 @@ STAGE = Stage(
         "data/simulators",
         "data/benchmark",
         "data/answers",
-        "data/attribution",
         "data/forms",
         "data/labels",
         "data/metrics",
@@ -246,8 +218,6 @@ STAGE = Stage(
         "simulrag/report",
         "simulrag/metrics",
         "simulrag/judging",
-        "simulrag/method/attribution/found.py",
-        "simulrag/method/attribution/sources.py",
         "simulrag/questions/forms",
         "simulrag/questions/published.py",
         "simulrag/records.py",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from simulrag.method.attribution.sources import Support
 from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings, Undecided
 from simulrag.metrics.table import Measurement, read_table
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from simulrag.metrics.forms.found import FormScore
-    from simulrag.metrics.intervals import Estimate
 
 
 class RunSummary(BaseModel):
@@ -142,26 +140,6 @@ Credits = Mapping[tuple[str, ...], tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Attributed:
-    """Which evidence the claims of a domain stand on, counted.
-
-    ``claims``: by class (None: failed), how many, and how many of those are labelled true and
-    false. ``shares``: what each source adds to a claim's chance, the mean. ``items``: by tool, the
-    values of its items (None: failed).
-    """
-
-    estimator: str
-    chances: str
-    threshold: float
-    sources: tuple[str, ...]
-    questions: int
-    failed: int
-    claims: Mapping[Support | None, tuple[int, int, int]]
-    shares: Mapping[str, Estimate] = field(default_factory=dict)
-    items: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class AnsweredForms:
     """What was measured of a source's answers by form (its long table), and some to look at."""
 
@@ -173,9 +151,9 @@ class AnsweredForms:
 class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
-    ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for. ``rooms``: by name, what each room shows. ``credits``: by domain. ``forms``: by
-    source; ``published_forms``: the rows of ClimaQA's tables, as printed.
+    ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room
+    shows. ``credits``: by domain. ``forms``: by source; ``published_forms``: the rows of ClimaQA's
+    tables, as printed.
     """
 
     settings: MetricSettings
@@ -183,7 +161,6 @@ class Run:
     summary: RunSummary = field(default_factory=RunSummary)
     published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
-    attribution: Mapping[str, Attributed] = field(default_factory=dict)
     rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
     forms: Mapping[str, AnsweredForms] = field(default_factory=dict)

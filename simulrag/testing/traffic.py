@@ -393,22 +393,6 @@ def _shown(said: list[Message]) -> Any:
     return _each(said, chance)
 
 
-def _reasoned(said: list[Message]) -> Any:
-    reasons = [f"A reason ({strength} of 10)." for strength in (2, 5, 8)]
-    return {"reasons_no": reasons, "reasons_yes": reasons, **_stated(said[-1].content)}
-
-
-def _joint(said: list[Message]) -> Any:
-    return {"thoughts": "They may follow from one another.", **_stated(said[-1].content)}
-
-
-def _relevance(said: list[Message]) -> Any:
-    return {
-        "thoughts": "As its text falls.",
-        "rating": crc32(part_of(said, "article").encode()) % 6 + 1,
-    }
-
-
 def _by(judge: Callable[[str, str], Any], tag: str) -> Callable[[list[Message]], Any]:
     """One claim judged by the text of a tag."""
     return lambda said: judge(part_of(said, "claim"), part_of(said, tag))
@@ -434,9 +418,6 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "VerificationBatch": _each_by(_verdict, "evidence"),
     "Verbalized": lambda said: _stated(part_of(said, "claim")),
     "VerbalizedBatch": _shown,
-    "ReasonedChance": _reasoned,
-    "JointChance": _joint,
-    "Relevance": _relevance,
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
     "SubjectsReply": _subjects,

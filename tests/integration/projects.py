@@ -19,10 +19,8 @@ from simulrag.records import Question
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = (
     "data/labels/human.jsonl",
-    "data/attribution/.gitkeep",
     "data/routing/none.jsonl",
-    "data/forms/.gitkeep",
-    "data/score/.gitkeep",
+    *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("data/*/.gitkeep"))),
 )
 PARAMS = ROOT / "tests/params.yaml"
 FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)

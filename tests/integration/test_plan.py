@@ -140,32 +140,6 @@ def test_verdicts_by_both_are_planned_for_reading_and_for_arithmetic(plan: Plan)
     assert answer["joint"].calls == QUESTIONS
 
 
-def test_attribution_is_planned_where_it_is_asked_for(
-    project: Project, plan: Plan, tmp_path: Path
-) -> None:
-    """By verdicts the recorded answers need no call; stated chances are calls of their own."""
-    assert by_task(plan, "attribution") == {}
-    params = load_params(project.params)
-    held = params.attribution.model_copy(update={"domains": ["urban"], "chances": "stated"})
-    expected = by_task(
-        make_plan(project, params.model_copy(update={"attribution": held})), "attribution"
-    )
-    assert {task: row.calls for task, row in expected.items()} == {
-        "chance_shown": QUESTIONS * 2 * 2 * 2  # nothing and all shown, stated twice, 29 claims
-    }
-    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/recorded").symlink_to(ROOT / "data/recorded")
-    (tmp_path / "prices.yaml").write_bytes((ROOT / "prices.yaml").read_bytes())
-    (tmp_path / "params.yaml").write_bytes(PARAMS.read_bytes())
-    change_params(tmp_path, attribution={"domains": ["urban"]})
-    assert by_task(make_plan(Project(tmp_path)), "attribution") == {}
-    change_params(tmp_path, attribution={"domains": ["urban"], "chances": "stated", "repeats": 1})
-    known = by_task(make_plan(Project(tmp_path)), "attribution")["chance_shown"]
-    assert known.calls == known.known
-    assert known.known >= 2 * QUESTIONS
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -189,7 +163,6 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(
     changes: dict[str, Any] = {
         "benchmark.questions": 2,
         "routing": {"domains": ["urban"], "near_misses": 2},
-        "attribution": {"domains": ["urban"], "chances": "stated", "estimator": "rerun"},
         "forms.sources": ["urban"],
         "forms.questions": 6,
     }
@@ -198,5 +171,5 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(
     assert plan.uncounted == {}
     stages = {task.stage.partition("@")[0] for task in plan.tasks}
     forms = {"forms_benchmark", "forms_answer", "forms_metrics"}
-    assert stages == {"benchmark", "answer", "label", "routing", "attribution", *forms}
+    assert stages == {"benchmark", "answer", "label", "routing", *forms}
     assert all(task.calls and task.input_tokens and task.output_tokens for task in plan.tasks)

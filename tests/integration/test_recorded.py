@@ -16,6 +16,7 @@ from pydantic_core import to_json
 from flows.files import record_lines
 from flows.params import load_params
 from flows.plan.plan import task_plans
+from flows.sections import RoomSection
 from simulrag.metrics.families.answers import answers
 from simulrag.metrics.families.cost import method_cost
 from simulrag.metrics.recipes import Recipe, recipes_of
@@ -86,18 +87,22 @@ def test_every_recorded_call_is_used(replayed: Replayed) -> None:
     assert unused == {}
 
 
+def test_every_export_is_of_a_stage_that_is_here() -> None:
+    """Those of a room that was deleted are passed over, and named here."""
+    here = {file.stem for file in recorded_files()}
+    every = {file.stem for file in (ROOT / "data/recorded").glob("*.parquet")}
+    if others := sorted(every - here):
+        pytest.skip(f"recorded for stages that are not here: {', '.join(others)}")
+
+
 def test_an_edited_prompt_is_named(tmp_path: Path) -> None:
     project = given_project(tmp_path)
     own = project.prompts / "mine/uncovered.md.j2"
     own.parent.mkdir()
     own.write_text("Be brief. " + (project.prompts / "uncovered.md.j2").read_text())
     params = load_params(project.params)
-    only = {
-        "domains": ["urban-published"],
-        "forms": params.forms.model_copy(update={"sources": []}),
-        "routing": params.routing.model_copy(update={"domains": []}),
-    }
-    found = replay(project, tmp_path / "replay", prompts="mine", **only)
+    off = {name: type(part)() for name, part in params if isinstance(part, RoomSection)}
+    found = replay(project, tmp_path / "replay", prompts="mine", domains=["urban-published"], **off)
     known = {
         task: sum(call.known for call in calls.values())
         for task, calls in found.gates["answer-urban-published"].missing.items()

@@ -12,7 +12,6 @@ from simulrag import registry
 from simulrag.report.blocks import Section
 from simulrag.report.sections import (
     answers,
-    attribution,
     benchmark,
     boundary,
     calibration,
@@ -31,7 +30,6 @@ OWN: tuple[Section, ...] = (
     claims.SECTION,
     calibration.SECTION,
     boundary.SECTION,
-    attribution.SECTION,
     documents.SECTION,
     forms.SECTION,
     benchmark.SECTION,

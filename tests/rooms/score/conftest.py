@@ -1,6 +1,5 @@
-"""The finished project of the integration tests, and the small simulator of those of questions."""
+"""The small simulator of the tests of questions."""
 
-from tests.integration.conftest import finished
 from tests.unit.questions.conftest import corridor, template
 
-__all__ = ["corridor", "finished", "template"]
+__all__ = ["corridor", "template"]

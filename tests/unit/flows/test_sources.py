@@ -13,8 +13,7 @@ from flows.project import Project
 from flows.running.runner import execute
 from flows.stages.simulators import STAGE, file_hashes
 from simulrag.errors import InputError
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.integration.projects import PARAMS
 
 
 @pytest.fixture
@@ -38,9 +37,8 @@ def test_a_folder_is_known_by_its_files(documents: Path) -> None:
 
 
 def test_the_stage_writes_what_changes_with_a_document(tmp_path: Path, documents: Path) -> None:
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params = yaml.safe_load(PARAMS.read_text())
     params |= {"domains": ["urban"], "simulators": {"urban": {"name": "urban"}}}
-    params |= {"routing": {"domains": []}}
     sources = {"textbook": {"files": [str(documents)], "licence": "CC0"}}
     params |= {"forms": {"sources": ["urban", "textbook"], "documents": sources}}
     project = Project(tmp_path)

@@ -8,11 +8,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from simulrag import registry
-from simulrag.metrics.intervals import Estimate
 from simulrag.metrics.published import read_published
 from simulrag.records import Answer, Evidence, Retrieval, ToolCall
 from simulrag.report.blocks import Figure, Table, Text
-from simulrag.report.run import Attributed, DomainTable, LabelledByPeople, Run, RunSummary
+from simulrag.report.run import DomainTable, LabelledByPeople, Run, RunSummary
 from simulrag.report.sections import answers, overview, people, published, sections
 from simulrag.report.sections.documents import credited
 from tests.unit.report.made import NOT_COUNTED, RECORDED, looked_up, reconciled_rows, rows, run_of
@@ -28,7 +27,7 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in sections() if list(one.blocks(run))}
-    off = {"people", "published", "attribution", "documents", "forms"}
+    off = {"people", "published", "documents", "forms"}
     off |= {page.SECTION.key for page in registry.each("page")}
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
@@ -167,30 +166,6 @@ def test_what_may_be_compared_follows_the_evidence() -> None:
     assert published.comparable(of(7)).startswith("All 7 completed questions are published ones")
     assert published.comparable(of(3)).startswith("3 of 7 completed questions are published ones")
     assert published.comparable(of(0)).startswith("This run's questions")
-
-
-def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> None:
-    held = Attributed(
-        estimator="rerun",
-        chances="verdicts",
-        threshold=0.2,
-        sources=("urban", "library"),
-        questions=4,
-        failed=1,
-        claims={"simulator": (6, 4, 1), "against": (3, 0, 0), None: (1, 0, 0)},
-        shares={"simulator": Estimate(0.25, -0.1, 0.5), "documents": Estimate(None, reason="no")},
-        items={"urban.run": (0.5, 0.0, None)},
-    )
-    classes, items = tables(replace(run_of(), attribution={"urban": held}), "attribution")
-    rows = {row[0]: row[1:] for row in classes.rows}
-    assert rows["simulator"] == ("6", "60.0 %", "80.0 %", "5")
-    assert rows["against"] == ("3", "30.0 %", "—", "0")
-    assert rows["failed"][0] == "1"
-    assert rows["both"][0] == "0"
-    assert "1 of 4 questions failed" in classes.notes[0]
-    assert "the simulator adds +0.250 [-0.100, +0.500] on average" in classes.notes[1]
-    assert items.rows == (("urban.run", "+0.250", "50.0 %", "2", "1"),)
-    assert tables(run_of(), "attribution") == []
 
 
 def test_documents_are_credited() -> None:

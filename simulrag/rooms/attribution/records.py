@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from simulrag.method.attribution.sources import Conditions, Shares, Support
 from simulrag.records import Domain, Record, Usage
+from simulrag.rooms.attribution.sources import FourChances, Shares, Support
 
 Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun", "cil"]
 
@@ -31,7 +31,7 @@ class ClaimSupport(Record):
     claim_hash: str
     text: str
     support: Support | None
-    conditions: Conditions | None = None
+    conditions: FourChances | None = None
     shares: Shares | None = None
     items: tuple[ItemValue, ...] = ()
     failure: str | None = None

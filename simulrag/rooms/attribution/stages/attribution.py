@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, get_args
 
 from flows.files import record_lines, write_records
@@ -12,46 +13,52 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.watch.artifacts import failure_lines
-from simulrag.method.attribution.attribute import attribute
-from simulrag.method.attribution.forecast import forecast_of
-from simulrag.method.attribution.found import Attribution
-from simulrag.method.attribution.sources import Support
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, Question
+from simulrag.rooms.attribution.attribute import attribute
+from simulrag.rooms.attribution.forecast import forecast_of
+from simulrag.rooms.attribution.records import Attribution
+from simulrag.rooms.attribution.settings import AttributionParams
+from simulrag.rooms.attribution.sources import Support
 from simulrag.stage import Outcome, Stage
 
 
-class Asked(NamedTuple):
-    """A question and its answer."""
+class Held(NamedTuple):
+    """A question, and the answer whose claims are held against its evidence."""
 
     question: Question
     answer: Answer
+
+
+def file_of(place: Results, domain: str) -> Path:
+    """What the claims of a domain's answers stand on."""
+    return place.data / "attribution" / f"{domain}.jsonl"
 
 
 async def make(at: At) -> Outcome:
     """Hold the claims of a domain's complete answers against their evidence."""
     path = at.place.answers(at.item)
     questions = {q.question_id: q for q in read_questions(at.benchmark)}
-    answers = [Asked(question_of(questions, a, path), a) for a in record_lines(path, Answer)]
-    asked = [one for one in answers if one.answer.failure is None]
-    at.tracker.expect(len(asked))
+    answers = [Held(question_of(questions, a, path), a) for a in record_lines(path, Answer)]
+    complete = [one for one in answers if one.answer.failure is None]
+    at.tracker.expect(len(complete))
     async with at.asking(*at.chosen()) as bench:
-        found = await at.over("attribution", asked, partial(work, params=at.params), bench)
-        write_records(at.place.attribution(at.item), found)
+        found = await at.over("attribution", complete, partial(work, params=at.params), bench)
+        write_records(file_of(at.place, at.item), found)
     failures = [one.failure for one in found]
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
 
-async def work(bench: Bench, asked: Asked, params: Params) -> Attribution:
+async def work(bench: Bench, held: Held, params: Params) -> Attribution:
     """What the claims of one answer stand on."""
     return await attribute(
-        asked.question.text,
-        asked.answer,
+        held.question.text,
+        held.answer,
         bench.gateway,
-        params.attribution,
+        params.room(AttributionParams),
         claims_per_call=params.answer.claims_per_call.verify,
         simulations=bench.runs,
-        forecast=forecast_of(asked.question),
+        forecast=forecast_of(held.question),
     )
 
 
@@ -68,7 +75,7 @@ def stage_table(domain: str, found: list[Attribution]) -> str:
 
 def failed(place: Results, domain: str) -> bool:
     """Whether a question failed, or a claim of which nothing is known."""
-    path = place.attribution(domain)
+    path = file_of(place, domain)
     return path.is_file() and any(
         one.failure is not None or any(claim.support is None for claim in one.claims)
         for one in record_lines(path, Attribution)
@@ -84,13 +91,14 @@ STAGE = Stage(
     sections=("simulators.{item}", "attribution", "answer.claims_per_call"),
     reads=(out(Results.simulator), out(Results.benchmark), out(Results.answers)),
     code=(
+        "simulrag/rooms/attribution",
         "simulrag/method",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         "simulators/base.py",
         "simulators/shapes.py",
     ),
-    makes=(out(Results.attribution),),
+    makes=(out(file_of),),
     takes=("benchmark", "out"),
     failed=failed,
 )

@@ -12,13 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulrag.method.attribution.settings import Kind
 from simulrag.method.batches import ask_in_batches
 from simulrag.method.boundary import VerbalizedBatch
 from simulrag.method.concurrency import together
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.records import Verdict
+from simulrag.rooms.attribution.settings import Kind
 from simulrag.task import Task
 
 CHANCE_SHOWN = Task("chance_shown", VerbalizedBatch, tokens=300)

@@ -10,14 +10,14 @@ import pytest
 from simulators.base import ArgumentError
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelUnavailable
-from simulrag.method.attribution.attribute import attribute
-from simulrag.method.attribution.chances import Chances
-from simulrag.method.attribution.counterfactual import rerun
-from simulrag.method.attribution.forecast import forecast_of
-from simulrag.method.attribution.items import context_of, items_of
-from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.method.simulation import Simulations
 from simulrag.records import Answer, Claim, Evidence, Question, Retrieval, ToolCall, Verdict
+from simulrag.rooms.attribution.attribute import attribute
+from simulrag.rooms.attribution.chances import Chances
+from simulrag.rooms.attribution.counterfactual import rerun
+from simulrag.rooms.attribution.forecast import forecast_of
+from simulrag.rooms.attribution.items import context_of, items_of
+from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.testing import ScriptedModel
 from tests.unit.questions.conftest import Corridor
 
@@ -66,8 +66,8 @@ def reading(task: str, values: dict[str, object]) -> object:
     }
 
 
-def settings(**changes: Any) -> AttributionSettings:
-    return AttributionSettings(**changes)
+def settings(**changes: Any) -> AttributionParams:
+    return AttributionParams(**changes)
 
 
 async def test_with_one_source_nothing_is_asked() -> None:

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from simulrag.method.attribution.intervention import Conditional, Joint, Query, cil, queries
+from simulrag.rooms.attribution.intervention import Conditional, Course, Query, cil, queries
 
 
 def stated(query: Query) -> float:
-    if isinstance(query, Joint):
+    if isinstance(query, Course):
         return 0.5
     return 0.8 if query.occurs else 0.3
 
@@ -19,7 +19,7 @@ def test_an_empty_window_is_the_plain_difference() -> None:
     found = cil([4, 4, 4], stated, truth=True)  # all articles on one day
     assert [item.value for item in found.items] == [pytest.approx(0.5)] * 3
     assert {item.past for item in found.items} == {0}
-    assert not [query for query in queries([4, 4, 4]) if isinstance(query, Joint)]
+    assert not [query for query in queries([4, 4, 4]) if isinstance(query, Course)]
 
 
 def test_the_window_ends_after_w_groups() -> None:
@@ -34,7 +34,7 @@ def test_truth_no_turns_the_sign() -> None:
 
 def test_joint_chances_are_normalised_and_their_sum_is_told() -> None:
     def answer(query: Query) -> float:
-        if isinstance(query, Joint):
+        if isinstance(query, Course):
             return 0.6 if query.happened else 0.2
         happened = 1 in query.happened or 0 in query.happened
         return (0.9 if happened else 0.5) if query.occurs else 0.1
@@ -45,7 +45,7 @@ def test_joint_chances_are_normalised_and_their_sum_is_told() -> None:
 
 
 def test_without_any_joint_chance_there_is_no_value() -> None:
-    item = cil([0, 1], lambda q: 0.0 if isinstance(q, Joint) else 0.4, truth=True).items[1]
+    item = cil([0, 1], lambda q: 0.0 if isinstance(q, Course) else 0.4, truth=True).items[1]
     assert item.value is None
     assert "joint" in str(item.failure)
 
@@ -64,17 +64,17 @@ def test_the_caps_are_in_the_name_and_beside_the_value() -> None:
 
 def test_the_best_rated_are_enumerated_and_the_others_happened() -> None:
     groups, ratings = [0, 0, 0, 1], [1.0, 6.0, 3.0, 2.0]
-    asked = [q for q in queries(groups, ratings=ratings, nearest=1) if isinstance(q, Joint)]
+    asked = [q for q in queries(groups, ratings=ratings, nearest=1) if isinstance(q, Course)]
     assert asked == [
-        Joint(frozenset({0, 1, 2}), frozenset()),
-        Joint(frozenset({0, 2}), frozenset({1})),
+        Course(frozenset({0, 1, 2}), frozenset()),
+        Course(frozenset({0, 2}), frozenset({1})),
     ]
 
 
 def test_calls_an_item_and_what_a_group_shares() -> None:
     groups = [0] * 5 + [1, 1]
     asked = queries(groups, nearest=4)
-    joint = [query for query in asked if isinstance(query, Joint)]
+    joint = [query for query in asked if isinstance(query, Course)]
     last = [query for query in asked if isinstance(query, Conditional) and query.item == 6]
     assert len(joint) == 2**4  # once for both items of the second group
     assert len(last) == 2**5

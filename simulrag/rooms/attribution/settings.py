@@ -1,24 +1,26 @@
-"""What a user may turn about attribution: the section ``attribution`` of params.yaml."""
+"""The section ``attribution`` of params.yaml."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from simulrag.method.attribution.found import Estimator
-from simulrag.method.attribution.game import PERMUTATIONS
-from simulrag.method.attribution.sources import THRESHOLD
+from flows.sections import RoomSection
+from simulrag.rooms.attribution.game import PERMUTATIONS
+from simulrag.rooms.attribution.records import Estimator
+from simulrag.rooms.attribution.sources import THRESHOLD
 
 Kind = Literal["verdicts", "stated"]
 """Where chances come from, see ``chances.py``."""
 
 
-class AttributionSettings(BaseModel):
-    """How evidence is held to account."""
+class AttributionParams(RoomSection):
+    """Which evidence supports each claim."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-
+    domains: list[str] = Field(
+        default=[], description="domains whose claims are held against their evidence; []: none"
+    )
     estimator: Estimator = Field(
         default="by_source",
         description="by_source (the two sources) or, beside it, of each item: leave_one_out, "
@@ -37,3 +39,6 @@ class AttributionSettings(BaseModel):
         default=PERMUTATIONS, ge=2, le=100_000, description="draws of shapley beyond six items"
     )
     seed: int = Field(default=7, ge=0, description="seed of shapley's permutations")
+
+
+SECTION = AttributionParams

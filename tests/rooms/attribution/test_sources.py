@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simulrag.method.attribution import Conditions, by_source, shapley, support_of
+from simulrag.rooms.attribution.game import shapley
+from simulrag.rooms.attribution.sources import FourChances, by_source, support_of
 
 chance = st.floats(0, 1)
 
 
-def conditions(none: float, documents: float, simulator: float, both: float) -> Conditions:
-    return Conditions(none=none, documents=documents, simulator=simulator, both=both)
+def conditions(none: float, documents: float, simulator: float, both: float) -> FourChances:
+    return FourChances(none=none, documents=documents, simulator=simulator, both=both)
 
 
 @given(chance, chance, chance, chance)

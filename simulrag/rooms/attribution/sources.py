@@ -14,7 +14,7 @@ THRESHOLD = 0.2
 """From which a source counts as supporting (ours; no paper gives one)."""
 
 
-class Conditions(Record):
+class FourChances(Record):
     """The chance (0 to 1) that a claim holds with nothing, one source or both sources shown."""
 
     none: float = Field(ge=0, le=1)
@@ -30,7 +30,7 @@ class Shares(Record):
     documents: float
 
 
-def by_source(conditions: Conditions) -> Shares:
+def by_source(conditions: FourChances) -> Shares:
     """The Shapley values of the two sources: each one's gain, averaged over who is shown first."""
     c = conditions
     return Shares(
@@ -39,7 +39,7 @@ def by_source(conditions: Conditions) -> Shares:
     )
 
 
-def support_of(conditions: Conditions, threshold: float = THRESHOLD) -> Support:
+def support_of(conditions: FourChances, threshold: float = THRESHOLD) -> Support:
     """Which source a claim stands on.
 
     A source with at least ``threshold`` supports it, one with at most -``threshold`` speaks against

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from simulators.base import SimulatorError, Tool, validate_call
-from simulrag.method.attribution.chances import Chances, Told
 from simulrag.records import Evidence
+from simulrag.rooms.attribution.chances import Chances, Told
 
 if TYPE_CHECKING:
     from simulrag.method.simulation import Simulations

@@ -20,7 +20,7 @@ PERMUTATIONS = 200
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Valued:
     """A value, and its standard error (0 where it is exact)."""
 
     value: float
@@ -43,14 +43,14 @@ def shapley(
 
 def shapley_with_errors(
     value: Value, n: int, *, permutations: int = PERMUTATIONS, seed: int = 0
-) -> list[Estimate]:
+) -> list[Valued]:
     """``shapley`` with the standard error of each value over the permutations.
 
     The i-th permutation depends on the seed and i alone, so that more of them keep the earlier.
     """
     asked = _once(value, n)
     if n <= EXACT_UP_TO:
-        return [Estimate(_exact(asked, n, item), 0.0) for item in range(n)]
+        return [Valued(_exact(asked, n, item), 0.0) for item in range(n)]
     if permutations < 2:
         raise ValueError(f"{n} items need at least 2 permutations, not {permutations}")
     added: list[list[float]] = [[] for _ in range(n)]
@@ -104,10 +104,10 @@ def _exact(value: Value, n: int, item: int) -> float:
     )
 
 
-def _mean(added: list[float]) -> Estimate:
+def _mean(added: list[float]) -> Valued:
     mean = math.fsum(added) / len(added)
     variance = math.fsum((one - mean) ** 2 for one in added) / (len(added) - 1)
-    return Estimate(mean, math.sqrt(variance / len(added)))
+    return Valued(mean, math.sqrt(variance / len(added)))
 
 
 def _once(value: Value, n: int) -> Value:

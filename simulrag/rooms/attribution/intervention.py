@@ -40,14 +40,14 @@ class Conditional:
 
 
 @dataclass(frozen=True)
-class Joint:
+class Course:
     """Asks for the chance that of these items some happened and the others did not."""
 
     happened: frozenset[int]
     absent: frozenset[int]
 
 
-Query = Conditional | Joint
+Query = Conditional | Course
 Answer = Callable[[Query], float]
 
 
@@ -140,7 +140,7 @@ def _intervened(
         )
         for row in product((True, False), repeat=len(enumerated))
     ]
-    joint = [stated(Joint(*one)) if enumerated else 1.0 for one in assignments]
+    joint = [stated(Course(*one)) if enumerated else 1.0 for one in assignments]
     total, past = math.fsum(joint), len(enumerated) + len(held)
     if total == 0:
         reason = "every stated joint chance is 0, so none of them can be weighed"

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from simulrag.errors import InputError, ModelUnavailable
-from simulrag.method.attribution.forecast import (
+from simulrag.rooms.attribution.forecast import (
     Article,
     Forecast,
     forecast_cil,

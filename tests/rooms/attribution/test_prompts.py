@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache
-from simulrag.method.attribution.attribute import attribute
-from simulrag.method.attribution.forecast import Article, Forecast, forecast_cil
-from simulrag.method.attribution.settings import AttributionSettings
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Claim
+from simulrag.rooms.attribution.attribute import attribute
+from simulrag.rooms.attribution.forecast import Article, Forecast, forecast_cil
+from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.testing import LoopbackServer, traffic
-from tests.unit.method.attribution.test_attribute import answer, documents, run_of
+from tests.rooms.attribution.test_attribute import answer, documents, run_of
 
 
 async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) ->
     reports = [Article(text, date(2024, 1, 9 * i + 1)) for i, text in enumerate(events)]
     claims = [Claim(text="The idling time changes by about 3.00 percent."), Claim(text="Odd.")]
     told = answer(*claims, evidence=(run_of("It rains."), documents("It is dry.")))
-    stated = AttributionSettings(chances="stated")
+    stated = AttributionParams(chances="stated")
     with (
         LoopbackServer(traffic()) as server,
         CallCache(tmp_path / "cache", stage="test") as cache,

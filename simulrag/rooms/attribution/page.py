@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, get_args
+from dataclasses import dataclass, field
+from typing import get_args
 
-from simulrag.method.attribution.found import Attribution
-from simulrag.method.attribution.sources import Shares, Support
-from simulrag.metrics.intervals import mean_estimate
+from flows.files import record_lines
+from flows.outs import Outs
+from simulrag.metrics.intervals import Estimate, mean_estimate
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, percent
-from simulrag.report.run import Attributed, Run
-
-if TYPE_CHECKING:
-    from simulrag.report.labels import LabelTable
+from simulrag.report.labels import LabelTable
+from simulrag.report.run import Run
+from simulrag.rooms.attribution.records import Attribution
+from simulrag.rooms.attribution.settings import AttributionParams
+from simulrag.rooms.attribution.sources import Shares, Support
+from simulrag.rooms.attribution.stages.attribution import file_of
 
 _CHANCES = {
     "verdicts": "Chances are by verdicts of the verification step: aligned 1, contradicted 0, "
@@ -33,6 +36,46 @@ _ITEMS = {
     "cil": "the passage's Causal Intervened Likelihood, what it reports having happened or not",
     "rerun": "the run less the same run with its tool's defaults, which was really made",
 }
+
+
+READS = ("data/attribution",)
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """Which evidence the claims of a domain stand on, counted.
+
+    ``claims``: by class (None: failed), how many, and how many of those are labelled true and
+    false. ``shares``: what each source adds to a claim's chance, the mean. ``items``: by tool, the
+    values of its items (None: failed).
+    """
+
+    estimator: str
+    chances: str
+    threshold: float
+    sources: tuple[str, ...]
+    questions: int
+    failed: int
+    claims: Mapping[Support | None, tuple[int, int, int]]
+    shares: Mapping[str, Estimate] = field(default_factory=dict)
+    items: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+
+def read(outs: Outs) -> dict[str, Attributed]:
+    """Of the domains that have it; a file left over from a run that asked for it is passed over."""
+    settings = outs.params.room(AttributionParams)
+    wanted = settings.domains if outs.ours else outs.domains
+    return {
+        name: counted(
+            record_lines(path, Attribution),
+            outs.labels[name],
+            settings.threshold,
+            {one.question_id: one.scenario_id for one in outs.questions[name].values()},
+            outs.params.metrics,
+        )
+        for name in outs.domains
+        if name in wanted and (path := file_of(outs.place, name)).is_file()
+    }
 
 
 def counted(
@@ -90,7 +133,8 @@ def counted(
 
 def blocks(run: Run) -> Iterator[Block]:
     """Classes a domain and, with an estimator of items, their values; nothing where not run."""
-    for domain, found in run.attribution.items():
+    by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
+    for domain, found in by_domain.items():
         yield _classes(domain, found)
         if found.items:
             yield _items(domain, found)
@@ -149,4 +193,4 @@ def _items(domain: str, found: Attributed) -> Table:
     )
 
 
-SECTION = Section("attribution", "Which evidence supports the claims", blocks)
+SECTION = Section("attribution", "Which evidence supports the claims", blocks, after="boundary")

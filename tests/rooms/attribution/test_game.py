@@ -8,8 +8,14 @@ import random
 
 import pytest
 
-from simulrag.method.attribution import alone, leave_one_out, shapley, shapley_with_errors
-from simulrag.method.attribution.game import Value, sets_asked
+from simulrag.rooms.attribution.game import (
+    Value,
+    alone,
+    leave_one_out,
+    sets_asked,
+    shapley,
+    shapley_with_errors,
+)
 
 
 def table(n: int, seed: int = 3) -> Value:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from simulrag.method.attribution import cil, intervention
-from simulrag.method.attribution.forecast import brier
-from simulrag.method.attribution.intervention import Answer, Conditional, Query
+from simulrag.rooms.attribution import intervention
+from simulrag.rooms.attribution.forecast import brier
+from simulrag.rooms.attribution.intervention import Answer, Conditional, Query, cil
 
 MODELS = range(3)
 

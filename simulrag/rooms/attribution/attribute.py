@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulrag.errors import InputError, ModelError
-from simulrag.method.attribution.chances import Chances, Told
-from simulrag.method.attribution.counterfactual import rerun
-from simulrag.method.attribution.forecast import Article, Forecast, forecast_cil, moment_of
-from simulrag.method.attribution.found import Attribution, ClaimSupport, ItemValue
-from simulrag.method.attribution.game import (
-    Estimate,
+from simulrag.method.simulation import Simulations
+from simulrag.models.base import Asker
+from simulrag.models.counting import Counted
+from simulrag.records import Answer, claim_hash
+from simulrag.rooms.attribution.chances import Chances, Told
+from simulrag.rooms.attribution.counterfactual import rerun
+from simulrag.rooms.attribution.forecast import Article, Forecast, forecast_cil, moment_of
+from simulrag.rooms.attribution.game import (
     Value,
+    Valued,
     alone,
     leave_one_out,
     sets_asked,
     shapley_with_errors,
 )
-from simulrag.method.attribution.items import Item, context_of, items_of
-from simulrag.method.attribution.settings import AttributionSettings
-from simulrag.method.attribution.sources import (
-    Conditions,
+from simulrag.rooms.attribution.items import Item, context_of, items_of
+from simulrag.rooms.attribution.records import Attribution, ClaimSupport, ItemValue
+from simulrag.rooms.attribution.settings import AttributionParams
+from simulrag.rooms.attribution.sources import (
+    FourChances,
     by_source,
     support_of,
 )
-from simulrag.method.simulation import Simulations
-from simulrag.models.base import Asker
-from simulrag.models.counting import Counted
-from simulrag.records import Answer, claim_hash
 
 
 async def attribute(
     question: str,
     answer: Answer,
     ask: Asker,
-    settings: AttributionSettings,
+    settings: AttributionParams,
     *,
     claims_per_call: int = 20,
     simulations: Simulations | None = None,
@@ -49,7 +49,7 @@ async def attribute(
     Raises CallsPending where calls wait for a batch.
     """
     counted = Counted(ask)
-    work = _Work(question, answer, counted, settings, claims_per_call)
+    work = _OneQuestion(question, answer, counted, settings, claims_per_call)
     result = Attribution(
         question_id=answer.question_id,
         domain=answer.domain,
@@ -69,7 +69,7 @@ async def attribute(
     return result.model_copy(update={"usage": dict(sorted(counted.usage.items()))})
 
 
-class _Work:
+class _OneQuestion:
     """One question's claims, items and chances."""
 
     def __init__(
@@ -77,7 +77,7 @@ class _Work:
         question: str,
         answer: Answer,
         ask: Asker,
-        settings: AttributionSettings,
+        settings: AttributionParams,
         claims_per_call: int,
     ) -> None:
         self.settings = settings
@@ -132,7 +132,7 @@ class _Work:
             reason = next(one.reason for one in told if one.chance is None)
             return found.model_copy(update={"failure": reason})
         names = ("none", "documents", "simulator", "both")
-        conditions = Conditions(**dict(zip(names, chances, strict=True)))
+        conditions = FourChances(**dict(zip(names, chances, strict=True)))
         return found.model_copy(
             update={
                 "conditions": conditions,
@@ -144,14 +144,14 @@ class _Work:
     def _told(self, claim: int, shown: frozenset[int]) -> Told:
         return self.chances.of(self.context(shown), claim)
 
-    def _estimate(self, value: Value) -> list[Estimate]:
+    def _estimate(self, value: Value) -> list[Valued]:
         n, settings = len(self.items), self.settings
         if settings.estimator == "shapley":
             return shapley_with_errors(
                 value, n, permutations=settings.permutations, seed=settings.seed
             )
         plain = {"leave_one_out": leave_one_out, "alone": alone}[settings.estimator]
-        return [Estimate(one, 0.0) for one in plain(value, n)]
+        return [Valued(one, 0.0) for one in plain(value, n)]
 
     def _sets(self) -> list[frozenset[int]]:
         """The sets that the estimator needs beside the four conditions."""

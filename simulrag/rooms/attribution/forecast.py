@@ -12,7 +12,11 @@ from typing import Annotated
 from pydantic import Field, StrictInt
 
 from simulrag.errors import InputError
-from simulrag.method.attribution.intervention import (
+from simulrag.method.concurrency import together
+from simulrag.models.base import Asker
+from simulrag.models.replies import Reply, Text
+from simulrag.records import Question
+from simulrag.rooms.attribution.intervention import (
     NEAREST,
     WINDOW,
     Cil,
@@ -22,10 +26,6 @@ from simulrag.method.attribution.intervention import (
     cil,
     queries,
 )
-from simulrag.method.concurrency import together
-from simulrag.models.base import Asker
-from simulrag.models.replies import Reply, Text
-from simulrag.records import Question
 from simulrag.task import Task
 
 

@@ -1,0 +1,6 @@
+"""Which evidence supports a claim: documents, the simulator, or one item of them.
+
+``game``, ``intervention`` and ``sources`` are pure arithmetic over chances; ``attribute`` asks a
+model for the chances of a question's claims, ``forecast`` for those of CIL, and ``counterfactual``
+runs the simulator again.
+"""
