@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.params import Params, load_params
+from flows.params import load_params, params_class
 from simulators.base import ArgumentError, Guided, Joined, Simulator, handbook_with_guide
 from simulators.conformance import check
 from simulators.joined import JoinedSimulator
@@ -117,7 +117,7 @@ def test_sources_are_other_domains_of_the_parameters() -> None:
     params["simulators"]["books"] = books
     for sources in (["climate", "books"], ["climate", inline], ["fair", "books"]):
         params["simulators"]["both"] = {"name": "joined", "settings": {"sources": sources}}
-        name, settings = Params.model_validate(params).chosen("both", Path("/project"))
+        name, settings = params_class().model_validate(params).chosen("both", Path("/project"))
         assert name == "joined"
         first, second = settings["sources"]  # type: ignore[misc]
         climate = {"name": "climate", "settings": {"backend": "physics"}}

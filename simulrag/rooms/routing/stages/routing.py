@@ -92,7 +92,6 @@ STAGE = Stage(
     reads=("data/simulators", out(Results.benchmark), OUT_OF_REACH),
     code=(
         "simulrag/rooms/routing",
-        "simulrag/method",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         "simulators/base.py",
