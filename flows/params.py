@@ -25,7 +25,6 @@ from flows.project import Project, find_project
 from flows.sections import (
     AttributionParams,
     BenchmarkParams,
-    FormsParams,
     LabelParams,
     LlmParams,
     Operations,
@@ -69,7 +68,6 @@ class Params(Section):
     answer: MethodSettings
     label: LabelParams
     attribution: AttributionParams = AttributionParams()
-    forms: FormsParams = FormsParams()
     score: ScoreParams = ScoreParams()
     metrics: MetricSettings
     operations: Operations

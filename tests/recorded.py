@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from flows.params import Params, load_params
 from flows.plan.rehearse import Rehearsal, StoredCalls, rehearse
 from flows.project import Project, Results
+from flows.stages import stage_names
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError
 
@@ -118,8 +119,9 @@ def given_project(root: Path) -> Project:
 
 
 def recorded_files() -> list[Path]:
-    """The exports in git."""
-    return sorted((ROOT / "data/recorded").glob("*.parquet"))
+    """The exports in git of the stages that are here."""
+    files = sorted((ROOT / "data/recorded").glob("*.parquet"))
+    return [file for file in files if file.stem.partition("-")[0] in stage_names()]
 
 
 def recorded_calls() -> Iterator[tuple[str, str, dict[str, Any], Any]]:

@@ -21,7 +21,6 @@ from simulrag.metrics.published import (
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
-    read_published_forms,
 )
 from simulrag.metrics.table import Measurement, read_table
 from simulrag.questions.published import question_of, read_questions
@@ -30,7 +29,6 @@ from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
 from simulrag.report.run import (
-    AnsweredForms,
     Attributed,
     Credits,
     DomainTable,
@@ -42,7 +40,6 @@ from simulrag.report.run import (
 from simulrag.report.sections.answers import finals_table
 from simulrag.report.sections.attribution import counted
 from simulrag.report.sections.documents import credited
-from simulrag.report.sections.forms import examples
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
 from simulrag.stage import Role, Stage
@@ -90,8 +87,6 @@ def write(
         attribution=_attribution(project, params, place, labels, questions),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
-        forms=_forms(project, params, place),
-        published_forms=read_published_forms(project.published),
         scores=_scores(params, place, list(files), ours=place == project.results),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
@@ -164,19 +159,6 @@ def _credits(answers: Path) -> Credits:
     return credited(record_lines(answers, Answer)) if searched else {}
 
 
-def _forms(project: Project, params: Params, place: Results) -> dict[str, AnsweredForms]:
-    """Of the sources that were measured; their long tables and some answers."""
-    found = {}
-    for source in params.forms.sources if place == project.results else ():
-        if (path := place.forms_metrics(source)).is_file():
-            from simulrag.metrics.forms.found import FormScore
-
-            table = DomainTable.of(source, read_table(path))
-            shown = examples(record_lines(place.forms_scores(source), FormScore))
-            found[source] = AnsweredForms(table, shown)
-    return found
-
-
 def _scores(
     params: Params, place: Results, domains: Sequence[str], *, ours: bool
 ) -> dict[str, list[Measurement]]:
@@ -238,7 +220,6 @@ STAGE = Stage(
         "llm",
         "answer",
         "attribution",
-        "forms",
         "score",
         "metrics",
         *registry.rooms(),
@@ -248,7 +229,6 @@ STAGE = Stage(
         "data/benchmark",
         "data/answers",
         "data/attribution",
-        "data/forms",
         "data/score",
         "data/labels",
         "data/metrics",
@@ -262,7 +242,6 @@ STAGE = Stage(
         "simulrag/judging",
         "simulrag/method/attribution/found.py",
         "simulrag/method/attribution/sources.py",
-        "simulrag/questions/forms",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         *(f"simulrag/rooms/{room}" for room in registry.rooms()),

@@ -18,7 +18,6 @@ from simulrag.metrics.table import Measurement, read_table
 if TYPE_CHECKING:
     import polars as pl
 
-    from simulrag.metrics.forms.found import FormScore
     from simulrag.metrics.intervals import Estimate
 
 
@@ -162,21 +161,12 @@ class Attributed:
 
 
 @dataclass(frozen=True)
-class AnsweredForms:
-    """What was measured of a source's answers by form (its long table), and some to look at."""
-
-    table: DomainTable
-    examples: tuple[FormScore, ...]
-
-
-@dataclass(frozen=True)
 class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``attribution``: by domain, where it was
-    asked for. ``rooms``: by name, what each room shows. ``credits``: by domain. ``forms``: by
-    source; ``published_forms``: the rows of ClimaQA's tables, as printed. ``scores``: by domain,
-    where it was run.
+    asked for. ``rooms``: by name, what each room shows. ``credits``: by domain. ``scores``: by
+    domain, where it was run.
     """
 
     settings: MetricSettings
@@ -187,8 +177,6 @@ class Run:
     attribution: Mapping[str, Attributed] = field(default_factory=dict)
     rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
-    forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
-    published_forms: Sequence[Mapping[str, str]] = ()
     scores: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
 
     @property

@@ -21,11 +21,11 @@ KEPT = (
     "data/labels/human.jsonl",
     "data/attribution/.gitkeep",
     "data/routing/none.jsonl",
-    "data/forms/.gitkeep",
     "data/score/.gitkeep",
 )
 PARAMS = ROOT / "tests/params.yaml"
-FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
+HELD = (file.relative_to(ROOT).as_posix() for file in (ROOT / "data").glob("*/.gitkeep"))
+FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *{*KEPT, *HELD})
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
 SIMULRAG = (sys.executable, "-m", "flows.cli.app")
 

@@ -90,7 +90,7 @@ def reached(stage: str, imports: grimp.ImportGraph) -> set[str]:
     return found - CHANGES_NO_RESULT
 
 
-@pytest.mark.parametrize("stage", [name for name in STAGES if name not in ("simulators", "corpus")])
+@pytest.mark.parametrize("stage", [name for name in STAGES if name != "simulators"])
 def test_a_stage_depends_on_what_it_imports_and_on_no_other_room(
     stage: str, imports: grimp.ImportGraph
 ) -> None:

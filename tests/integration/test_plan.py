@@ -191,13 +191,10 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(
         "routing": {"domains": ["urban"], "near_misses": 2},
         "attribution": {"domains": ["urban"], "chances": "stated", "estimator": "rerun"},
         "score": {"domains": ["urban"], "variants": 1, "samples": 2, "dependence": True},
-        "forms.sources": ["urban"],
-        "forms.questions": 6,
     }
     change_params(tmp_path, **own, **changes, **{f"answer.{k}": v for k, v in answer.items()})
     plan = make_plan(Project(tmp_path))
     assert plan.uncounted == {}
     stages = {task.stage.partition("@")[0] for task in plan.tasks}
-    forms = {"forms_benchmark", "forms_answer", "forms_metrics"}
-    assert stages == {"benchmark", "answer", "label", "routing", "attribution", "score", *forms}
+    assert stages == {"benchmark", "answer", "label", "routing", "attribution", "score"}
     assert all(task.calls and task.input_tokens and task.output_tokens for task in plan.tasks)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from simulrag import registry
 from simulrag.metrics.intervals import Estimate
 from simulrag.metrics.published import read_published
 from simulrag.records import Answer, Evidence, Retrieval, ToolCall
@@ -27,7 +28,8 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in sections() if list(one.blocks(run))}
-    off = {"people", "published", "attribution", "routing", "documents", "forms", "score"}
+    off = {"people", "published", "attribution", "documents", "score"}
+    off |= {page.SECTION.key for page in registry.each("page")}
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from flows.cli.simulators import simulators_app
 from simulators.conformance.verification import RecordedRun, differences, some_of
+from tests.integration.projects import PARAMS
 from tests.unit.simulators.recorded import FOLDER, SETTINGS, requests
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,11 +53,9 @@ def test_runs_come_of_as_many_tools_as_there_are() -> None:
 
 def _project(folder: Path, monkeypatch: pytest.MonkeyPatch, warmer_degc: float) -> None:
     """A project of one domain whose recording says other temperatures."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params = yaml.safe_load(PARAMS.read_text())
     params["domains"] = ["climate"]
     params["simulators"] = {"climate": {"name": "climate"}}
-    params["routing"] = {"domains": []}
-    params["forms"] = {"sources": []}
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     shutil.copytree(ROOT / "prompts", folder / "prompts")
     call = {"latitude": 0.0, "longitude": 10.0, "year": 1990}

@@ -1,0 +1,6 @@
+"""Fixtures of the core's tests that the room's use too."""
+
+from tests.integration.conftest import finished
+from tests.unit.questions.conftest import corridor, make_corridor, template
+
+__all__ = ["corridor", "finished", "make_corridor", "template"]
