@@ -24,7 +24,6 @@ from flows.params_file import read_params
 from flows.project import Project, find_project
 from flows.sections import (
     BenchmarkParams,
-    FormsParams,
     LabelParams,
     LlmParams,
     Operations,
@@ -66,7 +65,6 @@ class Params(Section):
     benchmark: BenchmarkParams
     answer: MethodSettings
     label: LabelParams
-    forms: FormsParams = FormsParams()
     metrics: MetricSettings
     operations: Operations
 

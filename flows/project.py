@@ -33,36 +33,6 @@ class Results:
     def answers(self, domain: str) -> Path:
         return self.data / "answers" / f"{domain}.jsonl"
 
-    def source(self, name: str) -> Path:
-        """What lineage knows of a source's documents."""
-        return self.data / "sources" / f"{name}.json"
-
-    def corpus(self, source: str) -> Path:
-        """The folder of a source's documents; empty where it has none."""
-        return self.data / "corpus" / source
-
-    def forms(self, source: str) -> Path:
-        """The folder of a source's questions by form, and of what came of them."""
-        return self.data / "forms" / source
-
-    def forms_benchmark(self, source: str) -> Path:
-        return self.forms(source) / "benchmark.jsonl"
-
-    def forms_refused(self, source: str) -> Path:
-        return self.forms(source) / "refused.jsonl"
-
-    def forms_summary(self, source: str) -> Path:
-        return self.forms(source) / "summary.json"
-
-    def forms_answers(self, source: str) -> Path:
-        return self.forms(source) / "answers.jsonl"
-
-    def forms_scores(self, source: str) -> Path:
-        return self.forms(source) / "scores.jsonl"
-
-    def forms_metrics(self, source: str) -> Path:
-        return self.forms(source) / "metrics.csv"
-
     def labels(self, domain: str) -> Path:
         return self.data / "labels" / f"{domain}.parquet"
 

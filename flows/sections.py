@@ -6,14 +6,13 @@ stage of dvc.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from flows.refresh.params import RefreshParams
-from simulrag.metrics.settings import FormsAnswerSettings, FormsMetricSettings
 from simulrag.models.settings import BudgetLimits, ModelSettings
 
 if TYPE_CHECKING:
@@ -28,6 +27,11 @@ class Section(BaseModel):
 
 class RoomSection(Section):
     """Base of the sections that rooms bring: of ``domains``, those that it runs over."""
+
+    @property
+    def own_items(self) -> Collection[str]:
+        """What the room's stages may run over that is no domain."""
+        return ()
 
     def misfit(self, domains: Sequence[str]) -> str | None:
         """What does not fit the domains that run, in words."""
@@ -91,47 +95,6 @@ class LabelParams(Section):
         if not isinstance(self.tolerance, str) and not 0 <= self.tolerance <= 100:
             raise ValueError("tolerance is 'rounding', 'range' or a percentage from 0 to 100")
         return self
-
-
-class DocumentFiles(Section):
-    """Files that questions by form are made from, and that the library condition reads."""
-
-    files: list[str] = Field(min_length=1, description="files or folders, from the project's own")
-    licence: str = Field(default="", description="of files that carry none")
-    attribution: str = Field(default="", description="who is to be credited for those")
-
-
-class FormsParams(RoomSection):
-    """Questions by form: choice, freeform, cloze."""
-
-    sources: list[str] = Field(
-        default=[], description="domains, or names under forms.documents, to ask about; []: none"
-    )
-    documents: dict[str, DocumentFiles] = Field(
-        default={}, description="by source: the files of its corpus"
-    )
-    questions: int = Field(
-        default=30, ge=1, le=100_000, description="from a source's documents, and from its runs"
-    )
-    seed: int = Field(default=1, ge=0, description="order of passages, scenarios and options")
-    contexts: int = Field(
-        default=2, ge=0, le=10, description="passages shown beside the one a question is about"
-    )
-    threshold: float = Field(
-        default=0.4,
-        ge=0,
-        le=1,
-        description="a passage is shown that scores this share of the seed passage's own score",
-    )
-    answer: FormsAnswerSettings = FormsAnswerSettings()
-    metrics: FormsMetricSettings = FormsMetricSettings()
-
-    def misfit(self, domains: Sequence[str]) -> str | None:
-        """A source that is neither a domain nor documents, in words."""
-        for name in self.sources:
-            if name not in {*domains, *self.documents}:
-                return f"sources: '{name}' is neither a domain that runs nor under forms.documents"
-        return None
 
 
 class LlmParams(Section):

@@ -10,7 +10,6 @@ import typer
 from flows.cli import agreement, ask, imports, mcp, record, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
-from flows.cli.forms import forms_app
 from flows.cli.label import app as label_app
 from flows.cli.library import library_app
 from flows.cli.models import models_app
@@ -76,7 +75,6 @@ app.add_typer(models_app, name="models")
 app.add_typer(label_app, name="label")
 app.add_typer(simulators_app, name="simulators")
 app.add_typer(library_app, name="library")
-app.add_typer(forms_app, name="forms")
 app.add_typer(verdicts_app, name="verdicts")
 app.add_typer(docs_app, name="docs")
 for room in registry.each("commands"):

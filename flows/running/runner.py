@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from flows.files import check_folder
 from flows.params import Params, load_params
 from flows.project import Project, Results
-from flows.sections import Operations
+from flows.sections import Operations, RoomSection
 from flows.watch.progress import say, shown
 from flows.watch.tracking import Tracker, Untracked, run_stage
 from simulrag.errors import CallsPending, CoverageFailed, InputError
@@ -245,8 +245,9 @@ def check_coverage(stage: Stage, name: str, outcome: Outcome, operations: Operat
 
 
 def _check_known(stage: Stage, item: str, params: Params) -> None:
-    """Raise InputError for a domain or a source that params.yaml does not know."""
-    if stage.each == "domain" or item not in params.forms.documents:
+    """Raise InputError for an item that is neither a domain nor of the section it is listed in."""
+    section = getattr(params, stage.over.partition(".")[0], None)
+    if not isinstance(section, RoomSection) or item not in section.own_items:
         params.simulator(item)
 
 

@@ -20,18 +20,14 @@ from simulrag.metrics.published import (
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
-    read_published_forms,
 )
-from simulrag.metrics.table import read_table
 from simulrag.questions.published import question_of, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
 from simulrag.report.page import write_report
 from simulrag.report.run import (
-    AnsweredForms,
     Credits,
-    DomainTable,
     LabelledByPeople,
     Run,
     RunSummary,
@@ -39,7 +35,6 @@ from simulrag.report.run import (
 )
 from simulrag.report.sections.answers import finals_table
 from simulrag.report.sections.documents import credited
-from simulrag.report.sections.forms import examples
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
 from simulrag.stage import Role, Stage
@@ -86,8 +81,6 @@ def write(
         published=_published(project.published),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
-        forms=_forms(project, params, place),
-        published_forms=read_published_forms(project.published),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -135,19 +128,6 @@ def _credits(answers: Path) -> Credits:
     with answers.open("rb") as file:
         searched = any(DOCUMENT_TOOL.encode() in line for line in file)
     return credited(record_lines(answers, Answer)) if searched else {}
-
-
-def _forms(project: Project, params: Params, place: Results) -> dict[str, AnsweredForms]:
-    """Of the sources that were measured; their long tables and some answers."""
-    found = {}
-    for source in params.forms.sources if place == project.results else ():
-        if (path := place.forms_metrics(source)).is_file():
-            from simulrag.metrics.forms.found import FormScore
-
-            table = DomainTable.of(source, read_table(path))
-            shown = examples(record_lines(place.forms_scores(source), FormScore))
-            found[source] = AnsweredForms(table, shown)
-    return found
 
 
 def _summary(
@@ -199,7 +179,6 @@ STAGE = Stage(
         "domains",
         "llm",
         "answer",
-        "forms",
         "metrics",
         *registry.rooms(),
     ),
@@ -207,7 +186,6 @@ STAGE = Stage(
         "data/simulators",
         "data/benchmark",
         "data/answers",
-        "data/forms",
         "data/labels",
         "data/metrics",
         "data/recorded",
@@ -218,7 +196,6 @@ STAGE = Stage(
         "simulrag/report",
         "simulrag/metrics",
         "simulrag/judging",
-        "simulrag/questions/forms",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         *(f"simulrag/rooms/{room}" for room in registry.rooms()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,12 +40,6 @@ def read_published_benchmark(folder: Path) -> pl.DataFrame:
     missing or lacks a column.
     """
     return _read(folder / f"table{PAPER_STATISTICS}.csv", _BENCHMARK_COLUMNS)
-
-
-def read_published_forms(folder: Path) -> list[dict[str, str]]:
-    """ClimaQA's Tables 3 and 4, a row a model, as printed; [] where the file is not there."""
-    path = folder / "climaqa.csv"
-    return list(csv.DictReader(path.open(encoding="utf-8"))) if path.is_file() else []
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:

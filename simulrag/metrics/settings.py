@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from simulrag.records import CENTRALITIES
 
 Undecided = Literal["excluded", "false"]
-FactualBy = Literal["logprobs", "sampled", "off"]
 TREATMENTS: tuple[Undecided, ...] = ("excluded", "false")
 """What may be done with claims that the judge left undecided; every table holds both."""
 
@@ -87,40 +86,3 @@ class MetricSettings(BaseModel):
     def headline_budget(self) -> int:
         """The budget that a single sentence speaks of: the middle one."""
         return self.budgets_percent[len(self.budgets_percent) // 2]
-
-
-class FormsAnswerSettings(BaseModel):
-    """``forms.answer`` of params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    evidence: dict[str, tuple[str, ...]] = Field(
-        default={},
-        description="by source: names under simulators to answer from, a library, a simulator or "
-        "one of each (default: the source's own documents and its own simulator)",
-    )
-    max_attempts: int = Field(default=2, ge=1, le=10, description="attempts at the tool calls")
-
-
-class FormsMetricSettings(BaseModel):
-    """``forms.metrics`` of params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    factual: FactualBy = Field(
-        default="logprobs",
-        description="factual accuracy by the judge's log-probabilities, by sampled replies "
-        "(sampled), or not at all (off)",
-    )
-    samples: int = Field(
-        default=5, ge=1, le=100, description="replies that factual accuracy samples"
-    )
-    min_label_mass: float = Field(
-        default=0.5,
-        ge=0,
-        le=1,
-        description="probability of both labels together below which there is no value",
-    )
-    encoder: bool = Field(
-        default=True, description="BERTScore and phrase similarity, where library-dense is there"
-    )

@@ -58,10 +58,6 @@ spending
     calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
 agreement
     agreement, cohen_kappa, fleiss_kappa by ``between`` (two annotators, or names.PEOPLE ...).
-forms, form_comparisons
-    Of ``data/forms/SOURCE/metrics.csv``: the measures of ``simulrag.metrics.forms`` by method (the
-    condition that was answered under) and level (base, reasoning, hypothetical, overall); and one
-    condition minus ``baseline``, as in comparisons.
 
 Where replies came by files nobody counted tokens: their rows have no value and a reason, and beside
 them stand rows whose metric ends in ``_estimated``, from the stored messages.

@@ -57,11 +57,13 @@ def read_response(request: Request, stored: JsonValue) -> tuple[JsonValue, First
 
 def refuse_logprobs(settings: ModelSettings, why: str) -> None:
     """Raise InputError where any task asks for log-probabilities."""
-    for sampling in (settings.sampling, *settings.tasks.values()):
+    samplings = {"the model's own sampling": settings.sampling}
+    samplings |= {f"the task '{task}'": sampling for task, sampling in settings.tasks.items()}
+    for asks, sampling in samplings.items():
         if sampling.top_logprobs is not None:
             raise InputError(
-                f"{why} tells no log-probabilities: leave top_logprobs out of the sampling; for "
-                "factual accuracy set forms.metrics.factual: sampled"
+                f"{why} tells no log-probabilities, which {asks} asks for: leave top_logprobs out "
+                "of the sampling, or have replies sampled in their place where the task offers it"
             )
 
 

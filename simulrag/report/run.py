@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -16,8 +16,6 @@ from simulrag.metrics.table import Measurement, read_table
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from simulrag.metrics.forms.found import FormScore
 
 
 class RunSummary(BaseModel):
@@ -140,20 +138,11 @@ Credits = Mapping[tuple[str, ...], tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class AnsweredForms:
-    """What was measured of a source's answers by form (its long table), and some to look at."""
-
-    table: DomainTable
-    examples: tuple[FormScore, ...]
-
-
-@dataclass(frozen=True)
 class Run:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room
-    shows. ``credits``: by domain. ``forms``: by source; ``published_forms``: the rows of ClimaQA's
-    tables, as printed.
+    shows. ``credits``: by domain.
     """
 
     settings: MetricSettings
@@ -163,8 +152,6 @@ class Run:
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
     rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
-    forms: Mapping[str, AnsweredForms] = field(default_factory=dict)
-    published_forms: Sequence[Mapping[str, str]] = ()
 
     @property
     def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:

@@ -21,7 +21,6 @@ from zlib import crc32
 from simulrag import registry
 from simulrag.models.base import Message
 from simulrag.stand_in import filled
-from simulrag.testing.forms_texts import FORMS, entailed
 from simulrag.testing.handbook_texts import (
     SET_UP as OWN_SET_UP,
 )
@@ -76,14 +75,16 @@ def question(number: int) -> str:
 def traffic() -> Callable[[Body], str]:
     """An answerer for the loopback server: the reply to each schema, prose where there is none.
 
+    A room's module ``replies`` adds ``REPLIES`` and, where it asks without a schema, ``prose``.
     Answers differ by the request's seed (send seed 0, to which the sample index is added); where
     none is sent, the n-th request with one body is sample n.
     """
     seen: Counter[int] = Counter()
     lock = threading.Lock()
-    replies = dict(_REPLIES)
+    replies, proses = dict(_REPLIES), []
     for module in registry.each("replies"):
         replies |= module.REPLIES
+        proses += [module.prose] if hasattr(module, "prose") else []
 
     def sample(body: Body) -> int:
         if body.get("seed") is not None:
@@ -97,7 +98,8 @@ def traffic() -> Callable[[Body], str]:
         said = [Message.model_validate(message) for message in messages(body)]
         name = schema_name(body)
         if name is None:
-            return _prose(said, sample(body))
+            told = (text for prose in proses if (text := prose(said)) is not None)
+            return next(told, None) or _prose(said, sample(body))
         if name in replies:
             return json.dumps(replies[name](said))
         return json.dumps(filled(schema_of(body), said[-1].content, _listed(said)))
@@ -119,8 +121,6 @@ def part_of(said: list[Message], tag: str) -> str:
 
 def _prose(said: list[Message], sample: int) -> str:
     """The final answer of claims, else an answer by the evidence, else one from what is known."""
-    if section(said, "reference") is not None:
-        return entailed(said)
     if section(said, "statements") is not None:
         return _from_statements(part_of(said, "statements"))
     if section(said, "claims") is not None:
@@ -425,6 +425,5 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "ReadClaims": _read_claims,
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,
-    **FORMS,
 }
 """By the name of the schema that is asked for."""

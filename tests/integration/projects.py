@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = (
     "data/labels/human.jsonl",
     "data/routing/none.jsonl",
-    *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("data/*/.gitkeep"))),
 )
 PARAMS = ROOT / "tests/params.yaml"
-FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *KEPT)
+HELD = (file.relative_to(ROOT).as_posix() for file in (ROOT / "data").glob("*/.gitkeep"))
+FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *{*KEPT, *HELD})
 FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
 SIMULRAG = (sys.executable, "-m", "flows.cli.app")
 

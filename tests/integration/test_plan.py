@@ -162,14 +162,10 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(
     own = {f"llm.{role}": PAID for role in ("benchmark", "answer", "judge")}
     changes: dict[str, Any] = {
         "benchmark.questions": 2,
-        "routing": {"domains": ["urban"], "near_misses": 2},
-        "forms.sources": ["urban"],
-        "forms.questions": 6,
     }
     change_params(tmp_path, **own, **changes, **{f"answer.{k}": v for k, v in answer.items()})
     plan = make_plan(Project(tmp_path))
     assert plan.uncounted == {}
     stages = {task.stage.partition("@")[0] for task in plan.tasks}
-    forms = {"forms_benchmark", "forms_answer", "forms_metrics"}
-    assert stages == {"benchmark", "answer", "label", "routing", *forms}
+    assert stages == {"benchmark", "answer", "label"}
     assert all(task.calls and task.input_tokens and task.output_tokens for task in plan.tasks)

@@ -53,7 +53,6 @@ def test_what_asks_a_model_exports_its_calls() -> None:
 
 def test_a_stage_runs_over_the_list_that_it_names() -> None:
     assert stage_of("answer").items(PARAMS) == PARAMS.domains
-    assert stage_of("corpus").items(PARAMS) == PARAMS.forms.sources
     assert stage_of("report").items(PARAMS) == [""]
 
 

@@ -93,7 +93,7 @@ def test_providers_without_them_name_the_other_way(given: dict[str, str], proble
     settings = ModelSettings(provider=given["provider"], model="m", tasks={"entail": task})
     with pytest.raises(InputError, match=problem) as told:
         make_provider(settings)
-    assert "factual: sampled" in str(told.value)
+    assert "which the task 'entail' asks for" in str(told.value)
 
 
 @pytest.mark.parametrize(

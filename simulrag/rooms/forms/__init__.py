@@ -1,0 +1,1 @@
+"""Questions of three forms (choice, freeform, cloze) at three levels: made, answered, measured."""

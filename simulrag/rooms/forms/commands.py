@@ -1,0 +1,210 @@
+"""``simulrag forms``: questions by form out of documents, runs and published files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from flows.project import Project
+
+forms_app = typer.Typer(no_args_is_help=True, help="Choice, freeform and cloze questions.")
+
+Out = Annotated[Path, typer.Option(help="File to write, JSON lines.")]
+
+
+def register(app: typer.Typer) -> None:
+    """``simulrag forms``."""
+    app.add_typer(forms_app, name="forms")
+
+
+@forms_app.command(
+    epilog="Example: simulrag forms generate corpus/docs --out questions.jsonl --questions 30"
+)
+def generate(
+    source: Annotated[
+        str, typer.Argument(help="A domain, a corpus folder, or documents (JSONL, Markdown ...).")
+    ],
+    out: Out,
+    questions: Annotated[int | None, typer.Option(help="How many that pass the audits.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Order of passages or scenarios.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model that writes, as in `simulrag ask`.")
+    ] = None,
+) -> None:
+    """Write audited questions; what was refused and a summary lie beside them."""
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.running.bench import open_bench
+    from simulrag.models.specification import model_settings
+    from simulrag.rooms.forms import places
+    from simulrag.rooms.forms.settings import FormsParams
+    from simulrag.rooms.forms.stages.forms_benchmark import (
+        made_of,
+        simulator_of,
+        stage_table,
+        write,
+    )
+
+    project = find_project()
+    params = load_params(project.params)
+    wanted = {"questions": questions, "seed": seed}
+    changes = {key: value for key, value in wanted.items() if value is not None}
+    forms = params.room(FormsParams).model_copy(update=changes)
+    params = params.model_copy(update={"forms": forms})
+    if model is not None:
+        llm = params.llm.model_copy(update={"benchmark": model_settings(model)})
+        params = params.model_copy(update={"llm": llm})
+    name, corpus = _source(project, source)
+    simulator = simulator_of(project, params, name) if corpus is None else None
+    folder = corpus or places.corpus(project.results, name)
+
+    async def work() -> None:
+        stage = f"forms_benchmark-{name}"
+        async with open_bench(project, params, stage, "benchmark", simulator=simulator) as bench:
+            made = await made_of(bench.gateway, bench.simulations, params, name, folder)
+        write(out, made)
+        typer.echo(stage_table(made))
+
+    asyncio.run(work())
+
+
+@forms_app.command("import-climaqa", epilog="Example: simulrag forms import-climaqa mcq.csv")
+def import_climaqa(
+    file: Annotated[Path, typer.Argument(help="A CSV of ClimaQA, or any CSV or JSONL.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write (default: data/imported/SOURCE-forms.jsonl).")
+    ] = None,
+    source: Annotated[str, typer.Option(help="The name of the source.")] = "climaqa",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of another name: question=Q. Ours: question, options, answer, "
+            "level, valid, context."
+        ),
+    ] = None,
+) -> None:
+    """Take over published questions; rows that experts called invalid are left out."""
+    from flows.files import write_records
+    from flows.project import find_project
+    from simulrag.errors import InputError
+    from simulrag.rooms.forms.published import CLIMAQA, read_table
+
+    named = dict(CLIMAQA)
+    for pair in columns or []:
+        ours, equals, theirs = pair.partition("=")
+        if not (ours and equals and theirs):
+            raise InputError(f"--columns {pair}: write it as question=COLUMN")
+        named[ours] = theirs
+    questions, invalid = read_table(file, source, named)
+    out = out or find_project().results.imported(f"{source}-forms")
+    write_records(out, questions)
+    typer.echo(f"{len(questions)} questions -> {out}; {invalid} invalid ones left out")
+
+
+@forms_app.command(
+    epilog="Example: simulrag forms export questions.jsonl --format inspect --out exported"
+)
+def export(
+    file: Annotated[Path, typer.Argument(help="Questions of ours, JSON lines.")],
+    format: Annotated[Literal["lm-eval", "inspect"], typer.Option(help="Whose files to write.")],
+    out: Annotated[Path, typer.Option(help="Folder to write into.")],
+) -> None:
+    """Write questions as tasks of lm-evaluation-harness, or as datasets of inspect_ai."""
+    from flows.files import write_text
+    from simulrag.rooms.forms.exports import inspect_files, lm_eval_files
+    from simulrag.rooms.forms.published import read_forms
+
+    questions = read_forms(file)
+    name = questions[0].source
+    files = inspect_files(questions, name)
+    if format == "lm-eval":
+        files = lm_eval_files(questions, name, out.as_posix())
+    for path, text in files.items():
+        write_text(out / path, text)
+    typer.echo(f"{len(questions)} questions -> {', '.join(str(out / path) for path in files)}")
+
+
+@forms_app.command(epilog="Example: simulrag forms label questions.jsonl --out labels --sample 20")
+def label(
+    file: Annotated[Path, typer.Argument(help="Questions of ours, JSON lines.")],
+    out: Annotated[Path, typer.Option(help="Folder of the tasks and of what was decided.")],
+    sample: Annotated[int | None, typer.Option(min=1, help="How many to offer now.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the coin that keeps confident ones.")] = 0,
+) -> None:
+    """Write the next questions for people as Label Studio tasks, the least certain first."""
+    import json
+
+    from flows.files import read_records, write_records, write_text
+    from simulrag.judging.people.label_studio import tasks
+    from simulrag.rooms.forms.published import read_forms
+    from simulrag.rooms.forms.validity import Decision, config, decide, offered
+
+    questions, state = read_forms(file), out / "decisions.jsonl"
+    before = read_records(state, Decision) if state.is_file() else []
+    new = decide(questions, before, sample=sample, seed=seed)
+    offers = offered(questions, new)
+    number = sum(1 for _ in out.glob("tasks-*.json")) + 1
+    if offers:
+        text = json.dumps(tasks(offers), indent=1, ensure_ascii=False)
+        write_text(out / f"tasks-{number}.json", text + "\n")
+    write_text(out / "config.xml", config())
+    write_records(state, [*before, *new])
+    left = len(questions) - len(before) - len(new)
+    typer.echo(f"{len(offers)} questions -> {out}/tasks-{number}.json; {left} not decided yet")
+
+
+@forms_app.command(epilog="Example: simulrag forms validity questions.jsonl labels export.json")
+def validity(
+    file: Annotated[Path, typer.Argument(help="Questions of ours; gets their probabilities.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of `simulrag forms label`.")],
+    exports: Annotated[list[Path], typer.Argument(help="All of Label Studio's exports, JSON.")],
+) -> None:
+    """Say how many questions people find valid, and estimate it for each."""
+    from flows.cli.label import read_exports
+    from flows.files import read_records, write_records
+    from simulrag.judging.people.labels import settle
+    from simulrag.rooms.forms.published import read_forms
+    from simulrag.rooms.forms.valid_share import agreement, valid_share
+    from simulrag.rooms.forms.validity import Decision, estimate
+
+    questions = read_forms(file)
+    settled = settle(read_exports(exports))
+    decisions = read_records(folder / "decisions.jsonl", Decision)
+    share, labels = valid_share(questions, decisions, settled)
+    interval = "" if share.lower_95 is None else f" [{share.lower_95:.3f}, {share.upper_95:.3f}]"
+    value = "not available" if share.value is None else f"{share.value:.3f}{interval}"
+    typer.echo(
+        f"valid: {value} {share.reason} ({labels} labels, {len(decisions)} decided of "
+        f"{len(questions)})"
+    )
+    if (agreed := agreement(settled)) is not None:
+        typer.echo(f"two people agree on {agreed[0]:.3f} of {agreed[2]}, kappa {agreed[1]:.3f}")
+    found = estimate(questions, settled)
+    write_records(file, found.questions)
+    told = (
+        "not tried: every fold held one kind of label alone"
+        if found.brier is None
+        else f"Brier score {found.brier:.3f} on labels left out; saying their share each time "
+        f"scores {found.brier_of_share:.3f}"
+    )
+    typer.echo(f"estimated from {found.labels} labels -> {file}; {told}")
+
+
+def _source(project: Project, given: str) -> tuple[str, Path | None]:
+    """The name of a source, and its corpus where it was given as a path; it is made if needed."""
+    from simulators.library.builder import build_corpus
+    from simulrag.rooms.forms.stages.corpus import is_corpus
+
+    path = Path(given)
+    if not path.exists():
+        return given, None
+    if is_corpus(path):
+        return path.resolve().name, path
+    name = path.resolve().stem
+    folder = project.root / ".cache" / "corpus" / name
+    build_corpus(folder, [path])
+    return name, folder

@@ -1,0 +1,77 @@
+"""The measures of single answers, which tables are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from simulrag.rooms.forms.bleu import bleu, bleu_char
+from simulrag.rooms.forms.entailment import Factual, smoothed
+from simulrag.rooms.forms.exact import exact, exact_folded
+from simulrag.rooms.forms.records import Answered, FormAnswer, Formed, FormScore
+from simulrag.rooms.forms.similarity import TextEncoder, bert_scores, phrase_similarities
+
+
+def scored(
+    pairs: Sequence[tuple[Formed, FormAnswer]],
+    factual: Mapping[int, Factual],
+    encoder: TextEncoder | str,
+) -> list[FormScore]:
+    """Each answer's measures. ``factual``: by index; ``encoder``: or why there is none."""
+    similar = {} if isinstance(encoder, str) else _similar(pairs, encoder)
+    no_vectors = encoder if isinstance(encoder, str) else "a text without words"
+    found = []
+    for index, (question, answer) in enumerate(pairs):
+        told: dict[str, float | str] = {}
+        if answer.failure is None:
+            like = similar.get(index)
+            likeness = no_vectors if like is None else like
+            told = _measures(question, answer.answer, factual.get(index), likeness)
+        found.append(
+            FormScore(
+                **answer.model_dump(include=set(Answered.model_fields)),
+                text=question.text,
+                reference=question.answer_text,
+                values={name: x for name, x in told.items() if not isinstance(x, str)},
+                reasons={name: x for name, x in told.items() if isinstance(x, str)},
+            )
+        )
+    return found
+
+
+def _measures(
+    question: Formed, answer: str, factual: Factual | None, likeness: float | str
+) -> dict[str, float | str]:
+    """A value, or the reason why there is none, by name."""
+    pair = (question.answer_text, answer)
+    if question.form == "choice":
+        return {"accuracy": float(exact(*pair))}
+    if question.form == "cloze":
+        same = {"exact": float(exact(*pair)), "exact_folded": float(exact_folded(*pair))}
+        return {**same, "ps": likeness}
+    told = factual or Factual(reason="not asked for")
+    by_judge = {
+        "fa": None if told.p_supports is None else smoothed(told.p_supports),
+        "p_supports": told.p_supports,
+        "label_mass": told.label_mass,
+    }
+    why = told.reason or "sampled replies have none"
+    return {
+        "bleu": bleu(*pair),
+        "bleu_char": bleu_char(*pair),
+        "bertscore": likeness,
+        **{name: why if value is None else value for name, value in by_judge.items()},
+    }
+
+
+def _similar(
+    pairs: Sequence[tuple[Formed, FormAnswer]], encoder: TextEncoder
+) -> dict[int, float | None]:
+    """Phrase similarity of clozes and BERTScore of freeform answers, by index."""
+    there = [(i, asked, told) for i, (asked, told) in enumerate(pairs) if told.failure is None]
+    clozes = [one for one in there if one[1].form == "cloze"]
+    free = [one for one in there if one[1].form == "freeform"]
+    phrases = [(asked.text, asked.answer_text, told.answer) for _, asked, told in clozes]
+    texts = [(asked.answer_text, told.answer) for _, asked, told in free]
+    found: list[float | None] = [*phrase_similarities(encoder, phrases)]
+    found += bert_scores(encoder, texts)
+    return {one[0]: value for one, value in zip([*clozes, *free], found, strict=True)}

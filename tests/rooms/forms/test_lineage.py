@@ -1,0 +1,57 @@
+"""What lineage knows of documents that lie outside of the project."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.project import Project
+from flows.running.runner import execute
+from flows.stages.simulators import STAGE
+from simulrag.errors import InputError
+from simulrag.rooms.forms import places
+from simulrag.rooms.forms.lineage import file_hashes
+from tests.integration.projects import PARAMS
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "elsewhere" / "documents"
+    (folder / "deeper").mkdir(parents=True)
+    (folder / "b.md").write_text("second")
+    (folder / "deeper" / "a.md").write_text("first")
+    return folder
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_folder_is_known_by_its_files(documents: Path) -> None:
+    assert file_hashes(documents) == {"b.md": digest("second"), "deeper/a.md": digest("first")}
+    assert file_hashes(documents / "b.md") == {"b.md": digest("second")}
+    with pytest.raises(InputError, match=r"forms\.documents: there is no file or folder .*gone"):
+        file_hashes(documents / "gone")
+
+
+def test_the_stage_writes_what_changes_with_a_document(tmp_path: Path, documents: Path) -> None:
+    params = yaml.safe_load(PARAMS.read_text())
+    params |= {"domains": ["urban"], "simulators": {"urban": {"name": "urban"}}}
+    sources = {"textbook": {"files": [str(documents)], "licence": "CC0"}}
+    params |= {"forms": {"sources": ["urban", "textbook"], "documents": sources}}
+    project = Project(tmp_path)
+    project.params.write_text(yaml.safe_dump(params))
+    written = []
+    for text in ("second", "second", "changed"):
+        (documents / "b.md").write_text(text)
+        execute(STAGE, project)
+        written.append(places.documents(project.results, "textbook").read_bytes())
+    assert written[0] == written[1] != written[2]
+    (hashes,) = json.loads(written[2]).values()
+    assert hashes["b.md"] == digest("changed")
+    without = places.documents(project.results, "urban")
+    assert json.loads(without.read_text()) == {}
