@@ -1,0 +1,64 @@
+"""Every room can be deleted: what is left lints and passes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulrag import registry
+from tests.integration.projects import ROOT, SIMULRAG, environment_of
+
+pytestmark = pytest.mark.slow
+PARAMS = ("params.yaml", "params.next.yaml", "tests/params.yaml")
+MODULE = (sys.executable, "-m")
+CORE = ("tests/unit", "tests/integration/test_recorded.py")
+PASSING = (
+    (*SIMULRAG, "docs", "dvc"),
+    (*SIMULRAG, "docs", "reference"),
+    (*MODULE, "ruff", "check"),
+    (str(Path(sys.executable).with_name("lint-imports")),),
+    (*MODULE, "mypy"),
+    (*MODULE, "pytest", "-n", "2", "-m", "not slow", "--basetemp", "../tests", *CORE),
+)
+
+
+@pytest.mark.parametrize("room", registry.rooms())
+def test_without_a_room_the_project_lints_and_the_core_passes(room: str, tmp_path: Path) -> None:
+    project = copied(tmp_path / "project")
+    delete(room, project)
+    # The inner pytest is no worker of this one.
+    kept = {k: v for k, v in environment_of(project).items() if not k.startswith("PYTEST_")}
+    for command in PASSING:
+        done = subprocess.run(
+            command, cwd=project, env=kept, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout[-6000:]}\n{done.stderr[-3000:]}"
+    shutil.rmtree(tmp_path)  # with the cache it takes 200 MB
+
+
+def copied(folder: Path) -> Path:
+    """What git keeps of the project, and mypy's cache, so that it looks at changes only."""
+    listed = subprocess.run(
+        ("git", "ls-files", "-z"), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    if (ROOT / ".mypy_cache").is_dir():
+        shutil.copytree(ROOT / ".mypy_cache", folder / ".mypy_cache")
+    return folder
+
+
+def delete(room: str, project: Path) -> None:
+    """The room's folders, and its section of each file of parameters that has one."""
+    for folder in ("simulrag/rooms", "prompts", "tests/rooms"):
+        shutil.rmtree(project / folder / room)
+    section = re.compile(rf"^{room}:.*\n(?:(?: .*)?\n)*", re.M)
+    for name in PARAMS:
+        text = (project / name).read_text(encoding="utf-8")
+        (project / name).write_text(section.sub("", text), encoding="utf-8")
