@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -146,8 +146,13 @@ def described(shape: Shape) -> list[Described]:
             )
             for name, schema in shape.properties.items()
         ]
+    return list(_described(shape))
+
+
+@lru_cache(maxsize=64)  # writing a schema takes milliseconds, and every prompt with a handbook asks
+def _described(shape: type[ToolModel]) -> tuple[Described, ...]:
     schemas = shape.model_json_schema().get("properties", {})
-    return [
+    return tuple(
         Described(
             name=name,
             schema=schemas[name],
@@ -157,7 +162,7 @@ def described(shape: Shape) -> list[Described]:
             meaning=field.description or "",
         )
         for name, field in shape.model_fields.items()
-    ]
+    )
 
 
 def schema_of(shape: Shape) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from flows.project import Project
 from flows.watch.progress import say
@@ -70,7 +71,7 @@ async def show_stage(
     Both in the UI where it runs, the table on the terminal too. ``counts``: how many of how many.
     """
     await tracker.markdown(name, text)
-    rows = _stage_costs(project, gateway, counts)
+    rows = partial(_stage_costs, project, gateway, counts)
     await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
     say(text)
 

@@ -27,7 +27,7 @@ from prefect.events.clients import PrefectEventsClient
 from prefect.events.worker import EventsWorker, emit_events_to_cloud
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from flows.watch.tracking import Cell, Tracker, Untracked, short, warn
+from flows.watch.tracking import Rows, Tracker, Untracked, short, warn
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -134,9 +134,9 @@ class PrefectTracker:
         """A Markdown artifact; its key is ``key`` with what Prefect's keys cannot hold replaced."""
         await self._show(lambda: acreate_markdown_artifact(text, key=artifact_key(key)))
 
-    async def table(self, key: str, rows: Sequence[dict[str, Cell]], about: str) -> None:
+    async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:
         """A table artifact."""
-        listed: list[dict[str, Any]] = [dict(row) for row in rows]
+        listed: list[dict[str, Any]] = [dict(row) for row in rows()]
         await self._show(
             lambda: acreate_table_artifact(listed, key=artifact_key(key), description=about)
         )

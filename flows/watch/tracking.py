@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Cell = str | int | float | None
+Rows = Sequence[dict[str, Cell]]
 
 
 class Tracker(Protocol):
@@ -44,8 +45,8 @@ class Tracker(Protocol):
         """Show a text of the stage."""
         ...
 
-    async def table(self, key: str, rows: Sequence[dict[str, Cell]], about: str) -> None:
-        """Show rows that have the same columns."""
+    async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:
+        """Show rows that have the same columns; where nobody watches they are not made."""
         ...
 
 
@@ -65,7 +66,7 @@ class Untracked:
     async def markdown(self, key: str, text: str) -> None:
         """Show nothing."""
 
-    async def table(self, key: str, rows: Sequence[dict[str, Cell]], about: str) -> None:
+    async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:
         """Show nothing."""
 
 

@@ -35,7 +35,7 @@ _DENSE = 100
 _CLOSE = 1e-9
 
 # Resamples are taken in parts of about this many numbers, so that a part stays in the cache.
-_PART = 16_000
+_PART = 32_000
 
 
 @dataclass(frozen=True)

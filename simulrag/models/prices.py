@@ -8,8 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from simulrag.errors import InputError
 from simulrag.records import Usage
@@ -145,10 +146,10 @@ def read_prices(path: Path | None) -> PriceTable:
     if path is None:
         return PriceTable()
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return PriceTable()
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise InputError(f"{path.name} cannot be read: {' '.join(str(error).split())}") from None
     try:
         table = PriceTable.model_validate(raw)

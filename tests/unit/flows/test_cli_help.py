@@ -10,6 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from flows.cli.app import app
+from flows.cli.main import stage_alone
 
 
 def _commands(command: object, name: str) -> Iterator[tuple[str, object]]:
@@ -39,3 +40,12 @@ def test_the_version_is_the_packages() -> None:
     done = CliRunner().invoke(app, ["--version"])
     assert done.exit_code == 0
     assert done.stdout == f"simulrag {version('simulrag')}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["label", "--wrong"]])
+def test_stage_alone_is_the_stage_among_all_commands(arguments: list[str]) -> None:
+    alone, among = (
+        CliRunner().invoke(one, ["stage", *arguments], prog_name="simulrag")
+        for one in (stage_alone(), app)
+    )
+    assert (alone.exit_code, alone.output) == (among.exit_code, among.output)

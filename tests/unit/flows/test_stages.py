@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from flows.params import load_params
 from flows.project import Project
@@ -23,6 +24,13 @@ PARAMS = load_params(ROOT / "params.yaml")
 
 def test_dvc_yaml_is_what_the_stages_declare() -> None:
     assert (ROOT / "dvc.yaml").read_text() == dvc_yaml(stages()), "run simulrag docs dvc"
+
+
+def test_the_lock_holds_no_stage_that_is_gone() -> None:
+    """DVC reads and writes all of it after every stage."""
+    locked = YAML(typ="safe").load((ROOT / "dvc.lock").read_text())["stages"]
+    run = {f"{one.name}@{item}".rstrip("@") for one in stages() for item in one.items(PARAMS)}
+    assert set(locked) <= run
 
 
 def test_a_stage_is_found_by_being_there() -> None:
