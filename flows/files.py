@@ -103,6 +103,9 @@ def _replaced(path: Path) -> Iterator[Callable[[bytes], object]]:
     is.
     """
     check_folder(path.parent)
+    for left in path.parent.glob(f".{path.name}.[0-9]*"):
+        if not _is_alive(left.suffix[1:]):  # its writer was killed
+            left.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
 
     def told(work: Callable[[], Result]) -> Result:
@@ -120,6 +123,16 @@ def _replaced(path: Path) -> Iterator[Callable[[bytes], object]]:
         with suppress(OSError):
             file.close()
         temporary.unlink(missing_ok=True)
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OSError):
+        return True
+    return True
 
 
 def check_folder(folder: Path) -> None:

@@ -10,8 +10,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from simulrag.errors import CallsPending
 from simulrag.records import Record
@@ -57,9 +59,12 @@ class Gathered:
         self._file = file
 
     def all(self) -> list[Outcome]:
-        """Every line, in order."""
-        lines = self._file.read_text(encoding="utf-8").splitlines()
-        return [Outcome.model_validate_json(line) for line in lines]
+        """Every whole line, in order; a stage that was killed may have left half of one."""
+        found = []
+        for line in self._file.read_bytes().splitlines():
+            with suppress(ValidationError):
+                found.append(Outcome.model_validate_json(line))
+        return found
 
     def errors(self) -> list[Outcome]:
         """The ends with an error."""

@@ -26,6 +26,7 @@ from flows.sections import (
     BenchmarkParams,
     LabelParams,
     LlmParams,
+    Name,
     Operations,
     RoomSection,
     Section,
@@ -54,8 +55,8 @@ class Params(Section):
     A stage reads the sections that it declares and no others; a test compares.
     """
 
-    domains: list[str] = Field(min_length=1, description="domains that the pipeline runs")
-    simulators: dict[str, SimulatorChoice] = Field(description="by domain: simulator and settings")
+    domains: list[Name] = Field(min_length=1, description="domains that the pipeline runs")
+    simulators: dict[Name, SimulatorChoice] = Field(description="by domain: simulator and settings")
     prompts: str | None = Field(
         default=None,
         pattern=r"^[a-z0-9_-]+$",

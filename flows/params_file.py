@@ -19,6 +19,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from simulators.shapes import too_large
 from simulrag.errors import InputError
 
 
@@ -39,6 +40,8 @@ def read_params(path: Path) -> dict[str, Any]:
     raw = _parsed(YAML(typ="safe"), path)
     if not isinstance(raw, dict):
         raise InputError(f"{path.name} must hold sections such as 'domains' and 'llm'")
+    if why := too_large(raw):
+        raise InputError(f"{path.name}: {why}; aliases that name one another are not taken")
     return raw
 
 

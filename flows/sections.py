@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -17,6 +17,10 @@ from simulrag.models.settings import BudgetLimits, ModelSettings
 
 if TYPE_CHECKING:
     from simulrag.calls import CachePlace
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+"""Of a domain or a source: it becomes a file's name, and a word of a command in dvc.yaml."""
 
 
 class Section(BaseModel):
@@ -143,6 +147,9 @@ class Operations(Section):
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
     retries: int = Field(
         default=5, ge=0, le=20, description="how often a call is sent again when the provider fails"
+    )
+    reply_mb: float = Field(
+        default=64.0, gt=0, le=10_000, description="a model's reply above this is given up"
     )
     budget: BudgetLimits = Field(
         default=BudgetLimits(), description="what calls that cost money may cost, over all stages"

@@ -68,6 +68,10 @@ class JsonShape:
         for where in _references(self.schema):
             if not where.startswith("#"):
                 raise ValueError(f"$ref '{where}' leads out of the schema")
+        if why := too_large(self.schema) or _endless(self.schema):
+            raise ValueError(why)
+        for pattern in _patterns(self.schema):
+            _compiled(pattern)
 
     @cached_property
     def properties(self) -> dict[str, Mapping[str, Any]]:
@@ -78,15 +82,21 @@ class JsonShape:
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values, with defaults. Raises ValueError: one line for each thing that is wrong."""
         from jsonschema.exceptions import best_match
+        from referencing.exceptions import Unresolvable
 
         values = dict(given)
         if self.closed:
             values = {**self._defaults(values), **values}
         problems = [f"{where}: {what}" for where, what in not_finite(values)]
-        for error in [] if problems else self._validator.iter_errors(values):
-            near = best_match([error]) or error
-            where = ".".join(map(str, near.absolute_path)) or "all"
-            problems.append(f"{where}: {near.message[:300]}")
+        try:
+            for error in [] if problems else self._validator.iter_errors(values):
+                near = best_match([error]) or error
+                where = ".".join(map(str, near.absolute_path)) or "all"
+                problems.append(f"{where}: {near.message[:300]}")
+        except (RecursionError, Unresolvable) as error:
+            raise ValueError(
+                f"the schema refers to itself or to nothing ({type(error).__name__})"
+            ) from None
         if self.closed and "additionalProperties" not in self.schema:
             unknown = sorted(set(values) - set(self.properties))
             known = ", ".join(self.properties) or "none"
@@ -97,11 +107,12 @@ class JsonShape:
 
     @cached_property
     def _validator(self) -> Any:
-        from jsonschema import Draft202012Validator
+        from jsonschema import Draft202012Validator, validators
         from referencing import Registry
 
+        guarded = validators.extend(Draft202012Validator, {"pattern": _matches})
         # An empty registry: nothing is ever fetched for a $ref.
-        return Draft202012Validator(self.schema, registry=Registry())
+        return guarded(self.schema, registry=Registry())
 
     def _defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The defaults that fit their own schema; a service may name others, and applies them."""
@@ -208,6 +219,102 @@ def not_finite(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for at, part in enumerate(value):
             yield from not_finite(part, f"{where}[{at}]")
+
+
+MOST_VALUES = 200_000
+"""Of a document, each alias counted as often as it is named."""
+DEEPEST = 100
+
+
+def too_large(value: object) -> str:
+    """Why a document that was read is more than anybody wrote by hand; "" where it is not.
+
+    Aliases of YAML make a text of a few lines as large as they like, and circular ones endless.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(part: object, depth: int) -> int:
+        if not isinstance(part, Mapping | list | tuple):
+            return 1
+        if depth > DEEPEST:
+            raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+        if id(part) not in sizes:
+            below = part.values() if isinstance(part, Mapping) else part
+            sizes[id(part)] = 1 + sum(size(one, depth + 1) for one in below)
+        return sizes[id(part)]
+
+    try:
+        found = size(value, 0)
+    except ValueError as error:
+        return str(error)
+    return f"it holds more than {MOST_VALUES:,} values" if found > MOST_VALUES else ""
+
+
+def _compiled(pattern: str) -> Any:
+    """A pattern for an engine that never goes back, so that no text takes it for ever.
+
+    Raises ValueError for a pattern that needs to go back.
+    """
+    import re2
+
+    try:
+        return re2.compile(pattern)
+    except re2.error as error:
+        raise ValueError(f"its pattern '{pattern[:100]}' cannot be used: {error}") from None
+
+
+def _matches(_: Any, pattern: str, value: object, __: object) -> Iterator[Any]:
+    """JSON Schema's keyword ``pattern``."""
+    from jsonschema import ValidationError
+
+    if isinstance(value, str) and not _compiled(pattern).search(value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _patterns(schema: Any) -> Iterator[str]:
+    """The patterns of a schema. Raises ValueError for patterns of names, which are not taken."""
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("patternProperties"), Mapping):
+            raise ValueError("it has patternProperties, which are not taken: name the properties")
+        for key, part in schema.items():
+            if key == "pattern" and isinstance(part, str):
+                yield part
+            else:
+                yield from _patterns(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _patterns(part)
+
+
+def _endless(schema: Mapping[str, Any]) -> str:
+    """Why a schema takes for ever to follow; "" where it does not.
+
+    References that each name the next twice double with every step.
+    """
+    steps: dict[str, int] = {}
+
+    def cost(part: Any) -> int:
+        if isinstance(part, list):
+            return sum(map(cost, part))
+        if not isinstance(part, Mapping):
+            return 1
+        return 1 + sum(
+            followed(value) if key == "$ref" and isinstance(value, str) else cost(value)
+            for key, value in part.items()
+        )
+
+    def followed(reference: str) -> int:
+        if reference not in steps:
+            steps[reference] = 1  # to itself: how far depends on the value that is checked
+            target: Any = schema
+            for word in reference.removeprefix("#").strip("/").split("/"):
+                name = word.replace("~1", "/").replace("~0", "~")
+                target = target.get(name) if word and isinstance(target, Mapping) else target
+            steps[reference] = 1 if target is schema else cost(target)
+        return steps[reference]
+
+    found = cost({key: part for key, part in schema.items() if key not in ("$defs", "components")})
+    return f"its references lead to more than {MOST_VALUES:,} steps" if found > MOST_VALUES else ""
 
 
 def _references(schema: Any) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -60,6 +60,10 @@ class Extended(Record):
         return {name: value for name, value in written.items() if name not in plainly}
 
 
+Count = Annotated[int, Field(ge=0, le=10**12)]
+"""Of calls or tokens. No run has a million million; a file or a server that says so is wrong."""
+
+
 class Usage(Record):
     """What a call took. Tokens are the provider's own count.
 
@@ -67,11 +71,11 @@ class Usage(Record):
     those that were written to it, which have prices of their own, are counted apart as well.
     """
 
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_tokens: int = 0
+    calls: Count = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_input_tokens: Count = 0
+    cache_write_tokens: Count = 0
 
     @property
     def counted(self) -> bool:

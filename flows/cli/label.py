@@ -55,13 +55,19 @@ def import_labels(
     """Replace data/labels/human.jsonl by the labels of these files, whole or not at all."""
     from flows.files import write_records
     from flows.project import find_project
+    from simulrag.errors import InputError
     from simulrag.judging.people.labels import in_order, settle
 
     project = find_project()
     given = read_exports(files)
+    path = project.results.human_labels
+    if not given and path.is_file():
+        raise InputError(
+            f"the files hold no label, and {path.relative_to(project.root)} has some: they stay. "
+            "Remove that file first if they are to go"
+        )
     labels = _known(project, given, drop_unknown)
     settled = settle(labels)
-    path = project.results.human_labels
     write_records(path, in_order(labels))
     open_ones = sum(one.disputed and one.adjudication is None for one in settled.values())
     typer.echo(

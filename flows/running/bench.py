@@ -108,6 +108,7 @@ async def open_bench(
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
             retries=operations.retries,
+            reply_mb=operations.reply_mb,
             budget=budget,
             wrap=None if pending is None else partial(Batched, pending),
         )

@@ -105,10 +105,10 @@ def stop(root: Path) -> bool:
 
 def _own(root: Path) -> dict[str, object]:
     try:
-        state: dict[str, object] = json.loads((_home(root) / "server.json").read_text())
-    except (OSError, ValueError):
+        state = json.loads((_home(root) / "server.json").read_text())
+    except (OSError, ValueError, RecursionError):
         return {}
-    return state
+    return state if isinstance(state, dict) and {"url", "pid"} <= state.keys() else {}
 
 
 def _serves(pid: str) -> bool:

@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
-from simulators.remote.errors import ReplyTooLarge
+from simulators.remote.errors import ReplyInvalid, ReplyTooLarge
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """A transport that tells of a reply to a POST above ``max_bytes``, and of a failed request."""
+    """A transport that tells of a reply to a POST above ``max_bytes``, and of a failed request.
+
+    Replies are asked for as they are: what is packed would be counted before it is unpacked.
+    """
 
     def __init__(self, max_bytes: int, failed: Callable[[Exception], None]) -> None:
         super().__init__()
@@ -19,13 +22,20 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; the reply's body is counted as it is read."""
+        request.headers["accept-encoding"] = "identity"
         try:
             response = await super().handle_async_request(request)
-        except httpx2.ConnectError as error:
-            self._failed(error)
+        except httpx2.ConnectError as refused:
+            self._failed(refused)
             raise
         if response.status_code in (401, 403):
             self._failed(ServiceRefused(response.status_code))
+        packed = response.headers.get("content-encoding", "identity").strip().lower()
+        if packed != "identity":
+            await response.aclose()
+            error = ReplyInvalid(f"its reply is packed ({packed[:20]}), which was not asked for")
+            self._failed(error)
+            raise httpx2.ReadError(str(error), request=request)
         if request.method == "POST":
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _Counted(response.stream, self._max_bytes, self._failed)

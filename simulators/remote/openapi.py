@@ -54,21 +54,49 @@ def operations(document: Any, wanted: Sequence[str] | None) -> list[Operation]:
 
 
 def base_address(document: Mapping[str, Any], given: str | None, source: str) -> str:
-    """Where operations are called: the setting, else the document's first server."""
+    """Where operations are called: the setting, else the document's first server.
+
+    A document may name a server of its own origin only: it is not for somebody else's text to say
+    where requests, and the user's key in them, go. Raises ArgumentError.
+    """
     from urllib.parse import urljoin
 
-    servers = document.get("servers") or [{}]
-    address = given or (servers[0].get("url") if isinstance(servers[0], Mapping) else None)
-    if address and not given and "://" in source:
-        address = urljoin(source, str(address))
-    if not address or "{" in str(address):
+    if given:
+        return given.rstrip("/")
+    servers = document.get("servers")
+    first = servers[0] if isinstance(servers, list) and servers else None
+    named = first.get("url") if isinstance(first, Mapping) else None
+    if not isinstance(named, str) or "{" in named:
         raise ArgumentError("the document names no server that can be called; give base_url")
-    return str(address).rstrip("/")
+    address = urljoin(source, named) if "://" in source else named
+    if "://" not in source or origin(address) != origin(source):
+        raise ArgumentError(
+            f"the document sends calls to {named[:200]}, which is not where it lies; give "
+            "base_url: that address, if you trust it"
+        )
+    return address.rstrip("/")
+
+
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port. Raises ArgumentError for an address that is none."""
+    from urllib.parse import urlsplit
+
+    usual = {"http": 80, "https": 443}
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port or usual.get(parts.scheme)
+    except ValueError as error:
+        raise ArgumentError(f"'{url[:200]}' is no address: {error}") from None
 
 
 def _raw(document: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any], Mapping[str, Any]]]:
     paths = document.get("paths") or {}
     for path, item in paths.items():
+        if not str(path).startswith("/"):
+            raise ArgumentError(
+                f"the document's path '{str(path)[:200]}' does not begin with '/', so it could "
+                "lead to another host; ask its owner to mend it"
+            )
         for method in METHODS:
             if isinstance(item, Mapping) and isinstance(item.get(method), Mapping):
                 yield method, str(path), item.get("parameters", []), item[method]

@@ -19,6 +19,8 @@ from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from simulrag.calls.inspection import read_calls, read_row
 from simulrag.calls.keys import encoded, key_of
 from simulrag.calls.places import CachePlace
@@ -34,7 +36,7 @@ from simulrag.calls.stored import (
     row_text,
 )
 from simulrag.errors import CacheError, EnvironmentFault, InputError
-from simulrag.records import Record
+from simulrag.records import Record, Usage
 
 if TYPE_CHECKING:
     from simulrag.calls.store import Store
@@ -217,7 +219,9 @@ def _checked(line: Mapping[str, Any]) -> str:
     if key_of(line["kind"], line["request"]) != line["key"]:
         raise ValueError("its key does not belong to its request")
     usage, response = parse_json(line["usage"]), parse_json(line["response"])
-    if not isinstance(usage, dict) or not all(type(count) is int for count in usage.values()):
-        raise ValueError("its usage is not an object of whole numbers")
+    try:
+        Usage.model_validate(usage, strict=True)
+    except ValidationError:
+        raise ValueError("its usage is not an object of counts of calls and tokens") from None
     more = {"response": response, "usage": usage, "model_version": line["model_version"]}
     return row_text(line["key"], line["kind"], line["request"], **more)

@@ -17,7 +17,7 @@ from simulrag.models.logprobs import read_response, response_of
 from simulrag.models.misses import WAYS_ON, explain_miss
 from simulrag.models.parsing import InvalidReply, valid_reply
 from simulrag.models.prompts import Prompts
-from simulrag.models.providers.base import Provider
+from simulrag.models.providers.base import REPLY_MB, Provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.task import Task
@@ -42,14 +42,15 @@ class Gateway:
     """Every model call goes through here, and through the call cache.
 
     At most ``concurrency`` calls are under way at a time; calls that are stored wait for nobody.
-    An attempt takes at most ``timeout_s`` seconds, and a failed one is made again up to ``retries``
-    times by the provider; ``failures`` counts such attempts by kind. ``usage`` sums what the
-    completions took by task, whether paid now or before; ``paid`` sums what this process really
-    asked the provider for, replies that could not be used included. ``seconds`` sums by task how
-    long those completions took when this machine made them, the wait for a free slot and repeated
-    attempts included; calls that came from an export count none. ``budget`` None: calls cost
-    nothing. ``wrap`` puts around the provider what may answer its calls, or keep them. With
-    ``settings.replay`` no call is made at all. One gateway belongs to one event loop.
+    An attempt takes at most ``timeout_s`` seconds and ``reply_mb`` megabytes, and a failed one is
+    made again up to ``retries`` times by the provider; ``failures`` counts such attempts by kind.
+    ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
+    this process really asked the provider for, replies that could not be used included.
+    ``seconds`` sums by task how long those completions took when this machine made them, the wait
+    for a free slot and repeated attempts included; calls that came from an export count none.
+    ``budget`` None: calls cost nothing. ``wrap`` puts around the provider what may answer its
+    calls, or keep them. With ``settings.replay`` no call is made at all. One gateway belongs to one
+    event loop.
 
     Raises InputError for settings that override a task that has no prompt, and what Live raises.
     """
@@ -64,6 +65,7 @@ class Gateway:
         concurrency: int = 8,
         timeout_s: float = 120.0,
         retries: int = 5,
+        reply_mb: float = REPLY_MB,
         budget: Budget | None = None,
         wrap: Callable[[Live], Replies] | None = None,
     ) -> None:
@@ -79,6 +81,7 @@ class Gateway:
             concurrency=concurrency,
             timeout_s=timeout_s,
             retries=retries,
+            reply_mb=reply_mb,
             budget=budget,
         )
         self._replies = self._live if wrap is None else wrap(self._live)

@@ -53,6 +53,7 @@ class Live:
         concurrency: int,
         timeout_s: float,
         retries: int,
+        reply_mb: float,
         budget: Budget | None,
     ) -> None:
         if budget is not None and provider.identity is not None:
@@ -61,7 +62,7 @@ class Live:
                 "stored under that and not under the model's name, which has the price; a provider "
                 "may have one of the two"
             )
-        provider.timeout_s, provider.retries = timeout_s, retries
+        provider.timeout_s, provider.retries, provider.reply_mb = timeout_s, retries, reply_mb
         self.settings = settings
         self.budget = budget
         self.paid: dict[str, Usage] = {}

@@ -221,7 +221,10 @@ class _File(NamedTuple):
 
 
 def _found(files: Sequence[Path]) -> list[_File]:
-    """The files, and those of known kinds below folders, sorted. Raises CorpusError."""
+    """The files, and those of known kinds below folders, sorted. Raises CorpusError.
+
+    A link out of a folder is not followed: whoever gave the folder may have laid it there.
+    """
     found: list[_File] = []
     for path in files:
         if path.is_dir():
@@ -229,6 +232,7 @@ def _found(files: Sequence[Path]) -> list[_File]:
                 _File(file, path)
                 for file in sorted(path.rglob("*"))
                 if file.suffix.lower() in READERS and file.is_file()
+                if file.resolve().is_relative_to(path.resolve())
                 # No checkpoints of notebooks, no caches.
                 if not any(part.startswith(".") for part in file.relative_to(path).parts)
             ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 
 _WORD = re.compile(r"\w+")
 _SILENT = frozenset(_WORD.findall("script style nav footer noscript template svg form button"))
@@ -14,45 +13,55 @@ _BLOCKS = frozenset(
     )
 )
 
+_LINES = frozenset(("br", "li", "tr"))
 
-class _Reader(HTMLParser):
+
+class _Reader:
+    """What libxml2, which reads any text in linear time, tells of a page."""
+
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.title: list[str] = []
         self.text: list[str] = []
         self._silent: list[str] = []
         self._in_title = False
         self._verbatim = 0
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+    def start(self, tag: str, _: object) -> None:
         self._in_title = tag == "title"
         if tag in _SILENT:
             self._silent.append(tag)
         elif tag in _BLOCKS:
-            self.text.append("\n" if tag in ("br", "li", "tr") else "\n\n")
+            self.text.append("\n" if tag in _LINES else "\n\n")
         self._verbatim += tag == "pre"
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         self._in_title = False
         if tag in self._silent:
             # What was left open inside ends with it.
             del self._silent[self._silent.index(tag) :]
-        elif tag in _BLOCKS:
+        elif tag in _BLOCKS - _LINES:
             self.text.append("\n")
         self._verbatim -= tag == "pre" and self._verbatim > 0
 
-    def handle_data(self, data: str) -> None:
+    def data(self, data: str) -> None:
         if self._in_title:
             self.title.append(data)
         elif not self._silent:
             self.text.append(data if self._verbatim else _folded(data))
 
+    def close(self) -> None:
+        """Nothing is left to tell."""
+
 
 def html_page(source: str) -> tuple[str, str]:
     """Title and text. Scripts, styles, navigation and forms are left out."""
+    from lxml import etree
+
     reader = _Reader()
-    reader.feed(source)
-    reader.close()
+    parser = etree.HTMLParser(target=reader, encoding="utf-8")
+    if source.strip():
+        parser.feed(source.encode())
+        parser.close()
     lines = "".join(reader.text).split("\n")
     return "".join(reader.title), "\n".join(line.strip() for line in lines)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import re2
 
 from simulators.base import MissingEngineError
 from simulators.library.builder.html import html_page
@@ -20,10 +22,11 @@ MOST_BYTES_A_LINE = 16 * 2**20
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff]")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_CODE_CHUNK = re.compile(r"^(`{3,}|~{3,})\{[^\n]*\n.*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$", re.MULTILINE)
+_COMMENT = re2.compile(r"(?s)<!--.*?-->")
+_PICTURE = re2.compile(r"!\[[^\]]*\]\([^)]*\)")
+"""By an engine that never goes back: a text of half comments would take a minute otherwise."""
+_HEADING = re2.compile(r"(?m)^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$")
+_FENCE = re.compile(r"(`{3,}|~{3,})\{")
 
 
 class Page(NamedTuple):
@@ -72,7 +75,20 @@ def _markdown(path: Path) -> Iterator[Page]:
 
 
 def _r_markdown(path: Path) -> Iterator[Page]:
-    yield _prose(path, _CODE_CHUNK.sub("", _read(path)))
+    yield _prose(path, "\n".join(_without_chunks(_read(path).split("\n"))))
+
+
+def _without_chunks(lines: Iterable[str]) -> Iterator[str]:
+    """The lines outside of code that is run (```{r} to ```)."""
+    fence = ""
+    for line in lines:
+        if fence:
+            fence = "" if line.rstrip(" \t") == fence else fence
+            continue
+        opened = _FENCE.match(line)
+        fence = opened[1] if opened else ""
+        if not fence:
+            yield line
 
 
 def _notebook(path: Path) -> Iterator[Page]:
@@ -83,7 +99,7 @@ def _notebook(path: Path) -> Iterator[Page]:
             for cell in cells
             if cell["cell_type"] == "markdown" and (source := cell["source"])
         ]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise CorpusError(f"{path} is not a notebook of nbformat 4") from None
     yield _prose(path, "\n\n".join(prose))
 
@@ -126,7 +142,7 @@ def _json_lines(path: Path) -> Iterator[Page]:
             where = f"{path}:{number}"
             try:
                 row = json.loads(raw.decode("utf-8-sig"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise CorpusError(f"{where}: this is not JSON in UTF-8") from None
             yield _row(row, where)
 

@@ -86,7 +86,7 @@ def read_export(content: bytes, name: str) -> list[HumanLabel]:
     """
     try:
         raw = json.loads(content)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{name} is not valid JSON: {error}") from None
     if not isinstance(raw, list):
         raise InputError(f"{name} is not a Label Studio export: it must be a list of tasks")

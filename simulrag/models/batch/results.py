@@ -110,7 +110,10 @@ def _matched(
     if reply is None:
         return call.model_copy(update={"batch": None}), "again"
     key = known_key(provider_of(call.target).key_variable)
-    kept = {"text": without_key(reply.text, key)}
+    kept = {
+        "text": without_key(reply.text, key),
+        "model_version": without_key(reply.model_version, key),
+    }
     if reply.failure is not None:
         kept["failure"] = without_key(reply.failure, key)
     return call.model_copy(update={"reply": reply.model_copy(update=kept)}), "answered"

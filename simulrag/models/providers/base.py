@@ -18,6 +18,9 @@ from simulrag.models.base import Measure, Message, ProviderReply, Sampling
 from simulrag.models.providers.faults import Server
 from simulrag.models.settings import ModelSettings
 
+REPLY_MB = 64.0
+"""A hundred times the longest reply that a model writes."""
+
 
 class Provider(ABC):
     """One way to reach a model. Only ``call`` has to be written.
@@ -30,7 +33,8 @@ class Provider(ABC):
     calls cost no money and never wait for a batch. ``concurrency``: the most calls that it bears
     at a time; None: as many as ``operations.concurrency`` says. ``max_output_tokens``: the limit
     that it sends where the sampling has none. ``failures`` counts failed attempts by kind.
-    The gateway sets ``timeout_s`` (of one attempt) and ``retries`` before the first call.
+    The gateway sets ``timeout_s`` (of one attempt), ``retries`` and ``reply_mb`` (the largest
+    reply) before the first call.
     """
 
     name: ClassVar[str]
@@ -43,6 +47,7 @@ class Provider(ABC):
         self.failures: Counter[str] = Counter()
         self.timeout_s = 120.0
         self.retries = 0
+        self.reply_mb = REPLY_MB
 
     @abstractmethod
     async def call(

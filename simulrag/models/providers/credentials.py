@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from functools import lru_cache
 
 from simulrag.errors import EnvironmentFault
 
@@ -40,6 +42,17 @@ def scrub(text: str, key: str) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """``text`` with the key replaced by ``***``."""
+    """``text`` with the key replaced by ``***``, also where JSON escapes a part of it."""
     # Shorter ones are placeholders such as "EMPTY", which may well be words of a reply.
-    return text.replace(key, "***") if len(key) >= _SHORTEST_SECRET and key != NO_KEY else text
+    if len(key) < _SHORTEST_SECRET or key == NO_KEY:
+        return text
+    if "\\" not in text:
+        return text.replace(key, "***")
+    return _spellings(key).sub("***", text)
+
+
+@lru_cache(maxsize=16)
+def _spellings(key: str) -> re.Pattern[str]:
+    r"""A text's every spelling within a JSON string: each letter plain, as ``\u0073`` or ``\/``."""
+    letters = (rf"(?:{re.escape(one)}|\\u{ord(one):04x}|\\{re.escape(one)})" for one in key)
+    return re.compile("".join(letters), re.IGNORECASE)

@@ -38,7 +38,9 @@ def file_hashes(place: Path) -> dict[str, str]:
     if place.is_file():
         found = [place]
     elif place.is_dir():
-        found = sorted(file for file in place.rglob("*") if file.is_file())
+        root = place.resolve()
+        below = sorted(file for file in place.rglob("*") if file.is_file())
+        found = [file for file in below if file.resolve().is_relative_to(root)]
     else:
         raise InputError(f"params.yaml: forms.documents: there is no file or folder {place}")
     hashes = {}

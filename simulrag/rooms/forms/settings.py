@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows.sections import RoomSection, Section
+from flows.sections import Name, RoomSection, Section
 
 FactualBy = Literal["logprobs", "sampled", "off"]
 
@@ -63,7 +63,7 @@ class FormsParams(RoomSection):
     sources: list[str] = Field(
         default=[], description="domains, or names under forms.documents, to ask about; []: none"
     )
-    documents: dict[str, DocumentFiles] = Field(
+    documents: dict[Name, DocumentFiles] = Field(
         default={}, description="by source: the files of its corpus"
     )
     questions: int = Field(

@@ -15,6 +15,7 @@ from flows.stages.simulators import STAGE
 from simulrag.errors import InputError
 from simulrag.rooms.forms import places
 from simulrag.rooms.forms.lineage import file_hashes
+from simulrag.rooms.forms.settings import FormsParams
 from tests.integration.projects import PARAMS
 
 
@@ -55,3 +56,15 @@ def test_the_stage_writes_what_changes_with_a_document(tmp_path: Path, documents
     assert hashes["b.md"] == digest("changed")
     without = places.documents(project.results, "urban")
     assert json.loads(without.read_text()) == {}
+
+
+def test_links_out_of_a_folder_are_not_followed(tmp_path: Path, documents: Path) -> None:
+    (tmp_path / "secret.md").write_text("secret")
+    (documents / "secret.md").symlink_to(tmp_path / "secret.md")
+    assert set(file_hashes(documents)) == {"b.md", "deeper/a.md"}
+
+
+@pytest.mark.parametrize("name", ["x; touch y", "../../evil", ""])
+def test_a_sources_name_is_no_command_and_no_path(name: str) -> None:
+    with pytest.raises(ValueError, match="should match pattern"):
+        FormsParams.model_validate({"documents": {name: {"files": ["a"]}}})

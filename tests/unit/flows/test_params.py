@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.params import describe, load_params, unknown
+from flows.params import check_params, describe, load_params, unknown
 from flows.params_file import changed as changed_text
 from flows.project import find_project
 from simulrag.errors import InputError
@@ -195,3 +195,25 @@ def test_an_unknown_name_is_said_with_what_is_known() -> None:
         "'ubran' is not a domain; did you mean 'urban'? Known: climate, urban"
     )
     assert unknown("domain", "x", []) == "'x' is not a domain; known: nothing"
+
+
+@pytest.mark.parametrize(
+    "name", ["x; touch y", "../../evil", "a b", "$(id)", "", "-x", "a/b", "x\n"]
+)
+def test_a_name_is_no_command_and_no_path(name: str) -> None:
+    """It becomes a word of a command in dvc.yaml, and a file's name."""
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for more in (
+        {"domains": [name], "simulators": {name: {"name": "urban"}}},
+        {"simulators": {**raw["simulators"], name: {"name": "urban"}}},
+    ):
+        with pytest.raises(InputError, match="String should match pattern"):
+            check_params(yaml.safe_dump({**raw, **more}), "params.yaml")
+
+
+def test_aliases_that_name_one_another_are_refused(tmp_path: Path) -> None:
+    lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
+    file = tmp_path / "params.yaml"
+    file.write_text("\n".join(["a0: &a0 [x, x]", *lines, "b: &b [*b]"]))
+    with pytest.raises(InputError, match=r"holds more than|nested deeper"):
+        load_params(file)

@@ -1,0 +1,91 @@
+"""What a folder or an export of somebody else's may not do."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from flows.cli.app import app
+from flows.cli.errors import ended
+from flows.files import write_text
+from simulators.library.builder import build_corpus
+from simulators.library.builder.pages import read_pages
+from simulators.library.corpus import Corpus
+from simulators.library.errors import CorpusError
+from simulrag.errors import InputError
+from simulrag.judging.people.label_studio import read_export
+from tests.integration.projects import copy_project
+
+LONG = "A sentence about rivers and lakes. " * 20
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Documents with a link out of the folder, one within it, and a folder linked in."""
+    made = tmp_path / "docs"
+    (made / "deeper").mkdir(parents=True)
+    (made / "own.md").write_text(LONG)
+    (tmp_path / "secret.txt").write_text("The password is 1234. " * 20)
+    (made / "secret.txt").symlink_to(tmp_path / "secret.txt")
+    (made / "deeper/again.md").symlink_to(made / "own.md")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/more.md").write_text("The password is 1234. " * 20)
+    (made / "linked").symlink_to(tmp_path / "elsewhere")
+    return made
+
+
+def test_links_do_not_lead_out_of_a_folder_of_documents(folder: Path, tmp_path: Path) -> None:
+    build_corpus(tmp_path / "corpus", [folder], licence="CC0", attribution="us")
+    corpus = Corpus(tmp_path / "corpus")
+    corpus.open()
+    texts = [corpus.passage(at).text for at in range(corpus.manifest.passages)]
+    assert texts
+    assert not any("password" in text for text in texts)
+
+
+def test_an_empty_export_does_not_wipe_the_labels_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = copy_project(tmp_path / "project")
+    monkeypatch.chdir(project)
+    labels = project / "data/labels/human.jsonl"
+    labels.parent.mkdir(parents=True, exist_ok=True)
+    labels.write_text("here\n")
+    (tmp_path / "export.json").write_text("[]")
+    assert ended(lambda: app(("label", "import", str(tmp_path / "export.json")))) == 2
+    assert "they stay" in capsys.readouterr().err
+    assert labels.read_text() == "here\n"
+
+
+def test_a_deep_export_is_one_line() -> None:
+    with pytest.raises(InputError, match="not valid JSON"):
+        read_export(b"[" * 200_000, "export.json")
+
+
+@pytest.mark.parametrize("suffix", [".md", ".rmd", ".html"])
+@pytest.mark.parametrize(
+    "piece", ["<!--", "![", "```{r}\n", "<a b='", "<script></", "<![CDATA[", "# #", "<nav>", "&a"]
+)
+def test_a_document_is_read_in_linear_time(tmp_path: Path, suffix: str, piece: str) -> None:
+    """80 KB of half a comment took 11 s, 800 KB did not end."""
+    (tmp_path / f"a{suffix}").write_text(f"# A\n\nText.\n{piece * (800_000 // len(piece))}>")
+    began = time.process_time()
+    list(read_pages(tmp_path / f"a{suffix}"))
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("name", ["a.ipynb", "a.jsonl"])
+def test_a_deep_document_is_one_line(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("[" * 200_000)
+    with pytest.raises(CorpusError):
+        list(read_pages(tmp_path / name))
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_writing(tmp_path: Path) -> None:
+    (tmp_path / ".urban.jsonl.999999999").write_text("half")
+    (tmp_path / ".urban.jsonl.1").write_text("of a process that is alive")
+    write_text(tmp_path / "urban.jsonl", "whole\n")
+    assert {path.name for path in tmp_path.iterdir()} >= {"urban.jsonl", ".urban.jsonl.1"}
+    assert not (tmp_path / ".urban.jsonl.999999999").exists()

@@ -1,0 +1,130 @@
+"""What a service, its document and its schemas may not do."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulators.base import ArgumentError
+from simulators.remote.http import OpenApiSimulator
+from simulators.shapes import JsonShape
+
+TEXT = {"200": {"description": "so", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+def document(path: str = "/run", **more: Any) -> dict[str, Any]:
+    operation = {"operationId": "run", "responses": TEXT}
+    return {"openapi": "3.0.0", "info": {"title": "x"}, "paths": {path: {"get": operation}}, **more}
+
+
+def opened(tmp_path: Path, read: object, **settings: Any) -> OpenApiSimulator:
+    file = tmp_path / "openapi.json"
+    file.write_text(read if isinstance(read, str) else json.dumps(read))
+    return OpenApiSimulator(str(file), **settings)
+
+
+@pytest.mark.parametrize("path", ["@127.0.0.2:9/steal", ":9/steal", ".evil.example/x", "run", ""])
+def test_a_path_cannot_lead_to_another_host(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ArgumentError, match="does not begin with '/'"):
+        opened(tmp_path, document(path), base_url="http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        [{"url": "http://169.254.169.254/latest"}],
+        [{"url": "//127.0.0.2:9/x"}],
+        [{"url": "https://else.example"}],
+    ],
+)
+def test_a_document_does_not_choose_the_host(tmp_path: Path, servers: list[Any]) -> None:
+    with pytest.raises(ArgumentError, match="give base_url"):
+        opened(tmp_path, document(servers=servers))
+
+
+@pytest.mark.parametrize("servers", [{"url": "http://a"}, ["http://a"], [], [{"url": 3}], "x"])
+def test_servers_of_another_shape_are_one_line(tmp_path: Path, servers: object) -> None:
+    with pytest.raises(ArgumentError, match="names no server"):
+        opened(tmp_path, document(servers=servers))
+
+
+def aliases(levels: int) -> str:
+    """YAML whose every line names the one before ten times."""
+    lines = ["openapi: 3.0.0", "a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+def test_aliases_are_counted_as_often_as_they_are_named(tmp_path: Path) -> None:
+    began = time.process_time()
+    with pytest.raises(ArgumentError, match="holds more than 200,000 values"):
+        opened(tmp_path, aliases(30), base_url="http://127.0.0.1:1")
+    assert time.process_time() - began < 5
+
+
+def test_json_is_read_as_json(tmp_path: Path) -> None:
+    """Six megabytes took a reader of YAML more than a minute."""
+    padded = json.dumps(document(servers=[], pad="x" * 6_000_000))
+    began = time.process_time()
+    opened(tmp_path, padded, base_url="http://127.0.0.1:1")
+    assert time.process_time() - began < 5
+
+
+def test_deep_nesting_is_one_line(tmp_path: Path) -> None:
+    for text in ("{" + '"a":{' * 100_000, '{"a":' * 3000 + "1" + "}" * 3000):
+        with pytest.raises(ArgumentError, match=r"nested|neither JSON nor YAML"):
+            opened(tmp_path, text, base_url="http://127.0.0.1:1")
+
+
+def shape(**properties: Any) -> JsonShape:
+    return JsonShape({"type": "object", "properties": properties})
+
+
+@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*$", r"^(.*a){12}$", r"(x+x+)+y"])
+def test_a_pattern_takes_no_longer_than_its_text(pattern: str) -> None:
+    began = time.process_time()
+    with pytest.raises(ValueError, match="does not match"):
+        shape(word={"type": "string", "pattern": pattern}).check({"word": "a" * 40 + "!x"})
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("pattern", [r"(?=a)b", r"(a)\1", "("])
+def test_a_pattern_that_needs_to_go_back_is_refused_at_once(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"pattern|regex"):
+        shape(word={"type": "string", "pattern": pattern})
+
+
+def test_references_that_double_are_refused_before_a_value_is_checked() -> None:
+    bomb = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+    with pytest.raises(ValueError, match="its references lead to more than"):
+        JsonShape(
+            {
+                "type": "object",
+                "properties": {"a": {"$ref": "#/$defs/d0"}},
+                "$defs": {**bomb, "d30": {"type": "string"}},
+            }
+        )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"$ref": "#/$defs/self"},
+        {"$ref": "#/$defs/gone"},
+        {"$id": "http://a/b", "$ref": "#foo"},
+    ],
+)
+def test_a_schema_that_leads_nowhere_is_a_wrong_call_and_no_traceback(part: Any) -> None:
+    made = JsonShape(
+        {
+            "type": "object",
+            "properties": {"a": part},
+            "$defs": {"self": {"allOf": [{"$ref": "#/$defs/self"}]}},
+        }
+    )
+    with pytest.raises(ValueError, match="refers to itself or to nothing"):
+        made.check({"a": "x"})
