@@ -15,10 +15,9 @@ from simulrag.metrics.table import Measurement, filled
 from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, percent
 from simulrag.report.labels import LabelTable
 from simulrag.report.run import Run
-from simulrag.rooms.attribution.records import Attribution
+from simulrag.rooms.attribution.records import Attribution, file_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.rooms.attribution.sources import Shares, Support
-from simulrag.rooms.attribution.stages.attribution import file_of
 
 _CHANCES = {
     "verdicts": "Chances are by verdicts of the verification step: aligned 1, contradicted 0, "

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from simulrag.records import Domain, Record, Usage
 from simulrag.rooms.attribution.sources import FourChances, Shares, Support
+
+if TYPE_CHECKING:
+    from flows.project import Results
 
 Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun", "cil"]
 
@@ -53,3 +57,8 @@ class Attribution(Record):
     sources: tuple[str, ...] = ()
     usage: dict[str, Usage] = Field(default={})
     failure: str | None = None
+
+
+def file_of(place: Results, domain: str) -> Path:
+    """What the claims of a domain's answers stand on."""
+    return place.data / "attribution" / f"{domain}.jsonl"

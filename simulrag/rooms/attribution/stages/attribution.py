@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple, get_args
 
 from flows.files import record_lines, write_records
@@ -17,7 +16,7 @@ from simulrag.questions.published import question_of, read_questions
 from simulrag.records import Answer, Question
 from simulrag.rooms.attribution.attribute import attribute
 from simulrag.rooms.attribution.forecast import forecast_of
-from simulrag.rooms.attribution.records import Attribution
+from simulrag.rooms.attribution.records import Attribution, file_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.rooms.attribution.sources import Support
 from simulrag.stage import Outcome, Stage
@@ -28,11 +27,6 @@ class Held(NamedTuple):
 
     question: Question
     answer: Answer
-
-
-def file_of(place: Results, domain: str) -> Path:
-    """What the claims of a domain's answers stand on."""
-    return place.data / "attribution" / f"{domain}.jsonl"
 
 
 async def make(at: At) -> Outcome:
