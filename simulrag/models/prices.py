@@ -12,7 +12,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from simulators.shapes import too_large
 from simulrag.errors import InputError
 from simulrag.records import Usage
 
@@ -148,8 +147,6 @@ def read_prices(path: Path | None) -> PriceTable:
         return PriceTable()
     try:
         raw = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-        if why := too_large(raw):
-            raise InputError(f"{path.name}: {why}")
     except FileNotFoundError:
         return PriceTable()
     except (OSError, UnicodeDecodeError, YAMLError, RecursionError) as error:

@@ -110,7 +110,8 @@ async def test_somebody_elses_service_is_not_run_by_the_way(
 ) -> None:
     (tmp_path / "api.json").write_text(yaml.safe_dump(SERVICE))
     params = yaml.safe_load(project.params.read_text())
-    params["simulators"]["rivers"] = {"name": "openapi", "settings": {"document": "api.json"}}
+    service = {"document": "api.json", "base_url": "http://127.0.0.1:9"}
+    params["simulators"]["rivers"] = {"name": "openapi", "settings": service}
     both = {"sources": ["climate", "rivers"]}
     params["simulators"]["both"] = {"name": "joined", "settings": both}
     project.params.write_text(yaml.safe_dump(params))
@@ -128,7 +129,6 @@ async def test_somebody_elses_service_is_not_run_by_the_way(
 SERVICE = {
     "openapi": "3.1.0",
     "info": {"title": "Rivers", "version": "1"},
-    "servers": [{"url": "http://127.0.0.1:9"}],
     "paths": {
         "/level": {
             "get": {
