@@ -23,13 +23,20 @@ def write_reference() -> None:
 
 @docs_app.command("dvc")
 def write_dvc() -> None:
-    """Write dvc.yaml from the stages' declarations; a test compares."""
+    """Write dvc.yaml from the declarations of stages; those that are gone leave dvc.lock.
+
+    A test compares both.
+    """
     from flows.files import write_text
     from flows.project import find_project
-    from flows.running.lineage import dvc_yaml
-    from flows.stages import stages
+    from flows.running.lineage import dvc_yaml, without_the_gone
+    from flows.stages import stage_names, stages
 
-    write_text(find_project().root / "dvc.yaml", dvc_yaml(stages()))
+    root = find_project().root
+    write_text(root / "dvc.yaml", dvc_yaml(stages()))
+    lock = root / "dvc.lock"
+    if lock.is_file():
+        write_text(lock, without_the_gone(lock.read_text(encoding="utf-8"), stage_names()))
 
 
 def reference() -> str:

@@ -68,9 +68,10 @@ async def _all(project: Project) -> list[Judged]:
         for domain in params.domains:
             tools = params.load_simulator(domain, project.root).tools
             judged, gate = Judged(domain), Stored(settings, cache, prompts)
+            answers = list(record_lines(project.results.answers(domain), Answer))
             benchmark = read_questions(project.results.benchmark(domain))
             questions = {question.question_id: question for question in benchmark}
-            for answer in record_lines(project.results.answers(domain), Answer):
+            for answer in answers:
                 if answer.failure is not None or not answer.evidence:
                     continue
                 question = questions[answer.question_id]

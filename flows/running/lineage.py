@@ -34,6 +34,21 @@ def dvc_yaml(stages: Sequence[Stage]) -> str:
     return HEAD + "".join(spaced).replace("stages:\n\n", "stages:\n", 1)
 
 
+def without_the_gone(lock: str, stages: Sequence[str]) -> str:
+    """dvc.lock's text with these stages only; the same text where it holds no other."""
+    yaml = YAML()
+    yaml.width = 4096
+    locked = yaml.load(lock)
+    gone = [run for run in locked["stages"] if run.partition("@")[0] not in stages]
+    if not gone:
+        return lock
+    for run in gone:
+        del locked["stages"][run]
+    text = StringIO()
+    yaml.dump(locked, text)
+    return text.getvalue()
+
+
 def module_file(stage: str) -> str:
     """The file that declares a stage, from the project's folder."""
     return stage_modules().get(stage, f"flows.stages.{stage}").replace(".", "/") + ".py"

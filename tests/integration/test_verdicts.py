@@ -13,6 +13,11 @@ pytestmark = pytest.mark.slow
 
 def test_recorded_claims_are_compared_by_what_is_stored(tmp_path: Path) -> None:
     project = copy_project(tmp_path / "project", domains=["climate"])
+    early = simulrag(project, "verdicts", "compare")
+    assert early.returncode == 2
+    assert "run `dvc repro` to make it" in early.stderr
+    for stage in ("benchmark", "answer"):
+        simulrag(project, "stage", stage, "--domain", "climate", check=True)
     done = simulrag(project, "verdicts", "compare", check=True)
     page = (project / "verdicts.md").read_text()
     assert "climate: 401 claims" in done.stdout

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from flows.params import load_params
 from flows.project import Project
-from flows.running.lineage import dvc_yaml, entry
+from flows.running.lineage import dvc_yaml, entry, without_the_gone
 from flows.running.runner import execute, options_of
 from flows.stages import exports, stage_names, stage_of, stages
 from simulrag.errors import InputError
@@ -31,6 +31,14 @@ def test_the_lock_holds_no_stage_that_is_gone() -> None:
     locked = YAML(typ="safe").load((ROOT / "dvc.lock").read_text())["stages"]
     run = {f"{one.name}@{item}".rstrip("@") for one in stages() for item in one.items(PARAMS)}
     assert set(locked) <= run
+
+
+def test_the_stages_that_are_gone_leave_the_lock_and_no_other_changes() -> None:
+    lock = (ROOT / "dvc.lock").read_text()
+    left = without_the_gone(lock, [name for name in stage_names() if name != "label"])
+    before, after = (YAML(typ="safe").load(text)["stages"] for text in (lock, left))
+    assert after == {run: of for run, of in before.items() if not run.startswith("label@")}
+    assert set(lock.splitlines()) > set(left.splitlines())
 
 
 def test_a_stage_is_found_by_being_there() -> None:
