@@ -1,4 +1,7 @@
-"""Peak memory of the method over more and more questions, each count in a process of its own."""
+"""Peak memory of the method and of the stage metrics over more and more questions.
+
+Each count in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,27 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks.evaluation import SIZES, measure_metrics, measured_apart
 from benchmarks.figures import Figure
+from benchmarks.repeated import write_repeated
 from benchmarks.stub_runs import ROOT, method, stub_server, write_answers
+from flows.project import Results
 
 QUICK = (25, 50, 100, 200)
 FULL = (200, 1000, 2200)
 """``BENCH_FULL=1``: some ten minutes; 2,200 questions are 53,000 calls."""
+MANY = 20_000
 
 
 def memory() -> Iterator[Figure]:
-    """The peak for each count, verification of the selected claims."""
+    """The method's peak, verification of the selected claims; then that of the metrics."""
+    yield from _method_memory()
+    yield from _metrics_memory()
+
+
+def _method_memory() -> Iterator[Figure]:
     for count in FULL if os.environ.get("BENCH_FULL") else QUICK:
         with stub_server(0.0) as url:
             done = subprocess.run(
@@ -31,6 +45,18 @@ def memory() -> Iterator[Figure]:
                 text=True,
             )
         yield "peak_memory_mb", float(done.stdout), "MB", count
+
+
+def _metrics_memory() -> Iterator[Figure]:
+    """The peak for each count, and what the line through them reaches at ``MANY`` questions."""
+    peaks = []
+    for count in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            write_repeated(Results(Path(folder)), count)
+            peaks.append(measured_apart(measure_metrics, Path(folder))[2])
+        yield "metrics_peak_memory_mb", peaks[-1], "MB", count
+    slope, start = np.polyfit(SIZES, peaks, 1)
+    yield "metrics_peak_memory_by_line_mb", float(start + slope * MANY), "MB", MANY
 
 
 def main() -> None:

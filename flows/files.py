@@ -7,12 +7,15 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.records import Record
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Kind = TypeVar("Kind", bound=Record)
 Result = TypeVar("Result")
@@ -152,7 +155,11 @@ def write_table(path: Path, records: Sequence[Record], kind: type[Record]) -> No
     columns = list(kind.model_fields)
     rows = [record.model_dump(mode="json") for record in records]
     frame = pl.DataFrame({name: [row[name] for row in rows] for name in columns})
-    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
+    write_frame(path, frame.with_columns(pl.col(pl.Null).cast(pl.String)))
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """A frame as Parquet, the same bytes for the same frame."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, statistics=False)
     write_bytes(path, buffer.getvalue())

@@ -64,6 +64,12 @@ class Results:
     def headline(self, domain: str) -> Path:
         return self.metrics / f"{domain}.json"
 
+    def metrics_claims(self, domain: str) -> Path:
+        return self.metrics / f"{domain}-claims.parquet"
+
+    def metrics_finals(self, domain: str) -> Path:
+        return self.metrics / f"{domain}-finals.parquet"
+
     @property
     def report(self) -> Path:
         return self.data / "report" / "index.html"

@@ -28,6 +28,7 @@ from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_k
 from simulrag.errors import CacheError
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.gather import collect
+from simulrag.metrics.pool import labels_by_question
 from simulrag.metrics.settings import MetricSettings
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, FinalClaims, Label
@@ -125,7 +126,7 @@ def data_of(found: Replayed, domain: str, settings: MetricSettings) -> DomainDat
         questions=read_questions(made.benchmark(domain)),
         answers=record_lines(made.answers(domain), Answer),
         finals=record_lines(made.final_claims(domain), FinalClaims),
-        judge={(one.question_id, one.claim_hash): one.label for one in labels},
+        judge=labels_by_question((one.question_id, one.claim_hash, one.label) for one in labels),
         templates=read_templates(made.templates(domain)),
     )
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from flows.files import read_records, record_lines, write_bytes, write_text
+from flows.files import read_records, record_lines, write_bytes, write_frame, write_text
 from flows.project import Results, out
 from flows.running.runner import At
 from simulrag.errors import InputError
@@ -17,7 +17,7 @@ from simulrag.metrics.exports import read_export
 from simulrag.metrics.gather import collect
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
-from simulrag.metrics.pool import LabelRow, label_lookup
+from simulrag.metrics.pool import LabelRow, labels_by_question
 from simulrag.metrics.recipes import csv_of_recipes, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
@@ -39,7 +39,7 @@ def read_domain(
     benchmark: Path | None = None,
     prices: Pricing = no_prices,
 ) -> DomainData:
-    """What is counted of a domain's outs, streamed from their files.
+    """A domain's outs, ready to be measured.
 
     ``benchmark``: another file of questions. Of ``method`` only ``claims_per_call`` and ``merging``
     are read.
@@ -54,7 +54,7 @@ def read_domain(
         questions=record_lines(benchmark or place.benchmark(domain), Question),
         answers=record_lines(place.answers(domain), Answer),
         finals=record_lines(place.final_claims(domain), FinalClaims),
-        judge=label_lookup(_labels(place.labels(domain))),
+        judge=labels_by_question(_labels(place.labels(domain))),
         templates=read_templates(place.templates(domain)),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
         exported={stage: read_export(path) for stage, path in paths.items() if path.is_file()},
@@ -116,7 +116,9 @@ async def make(at: At) -> None:
 
 
 def write_metrics(place: Results, data: DomainData) -> Headline:
-    """The long table as ``DOMAIN.csv``, recipes as ``DOMAIN-recipes.csv``, and ``DOMAIN.json``."""
+    """The frames of claims, the long table, the recipes and the headline."""
+    write_frame(place.metrics_claims(data.domain), data.claims)
+    write_frame(place.metrics_finals(data.domain), data.finals)
     rows = measure(data)
     table = frame_of(rows)
     recipes = csv_of_recipes(recipes_of(rows, data.settings.undecided))
@@ -164,7 +166,12 @@ STAGE = Stage(
         "simulrag/models/replies.py",
         "simulrag/records.py",
     ),
-    makes=(out(Results.metrics_table), out(Results.recipes)),
+    makes=(
+        out(Results.metrics_table),
+        out(Results.recipes),
+        out(Results.metrics_claims),
+        out(Results.metrics_finals),
+    ),
     measures=(out(Results.headline),),
     takes=("benchmark", "out"),
 )

@@ -53,19 +53,6 @@ class Candidates:
         )
 
 
-@dataclass(frozen=True)
-class Selection:
-    """``chosen``: indices into the candidates, ascending. ``claims``: how many candidates."""
-
-    chosen: tuple[int, ...]
-    claims: int
-
-    @property
-    def share_spent(self) -> float | None:
-        """Selected claims by all claims, 0 to 1; None without claims."""
-        return len(self.chosen) / self.claims if self.claims else None
-
-
 def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> Candidates:
     """The pool of several questions' claims, in the order given; failed questions have none.
 
@@ -101,7 +88,7 @@ def select_among(
         by_question = pool == "question"
         chosen = select_by_budget(
             candidates, "ue_sba", budget_percent, seed, per_question=by_question
-        ).chosen
+        )
     else:
         chosen = select_by_threshold(candidates, tau)
     picked = frozenset(chosen)
@@ -204,8 +191,8 @@ def select_by_budget(
     seed: int,
     *,
     per_question: bool = False,
-) -> Selection:
-    """The least confident claims that the budget buys.
+) -> tuple[int, ...]:
+    """The least confident claims that the budget buys, by their indices, ascending.
 
     - ``random``: any claims; ``verbalized``: the lowest verbalized confidence; ``uncertainty``: the
       lowest centrality; ``ue_sba``: the lowest centrality among claims inside the simulator's
@@ -230,7 +217,7 @@ def select_by_budget(
                 chosen.append(index)
     else:
         chosen = eligible[: left[""]].tolist()
-    return Selection(tuple(sorted(chosen)), len(candidates))
+    return tuple(sorted(chosen))
 
 
 @lru_cache(maxsize=64)

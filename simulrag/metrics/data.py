@@ -1,15 +1,11 @@
-"""What the metrics know of one domain: numbers and names, gathered by ``gather.collect``.
-
-No answer is held once it was read: texts become labels, claims become arrays (``pool``), and of a
-question remains what is counted.
-"""
+"""What the metrics know of one domain: two frames of claims, and what is counted of its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -18,78 +14,74 @@ from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
 from simulrag.metrics.money import Pricing, no_prices
-from simulrag.metrics.names import FINAL
-from simulrag.metrics.pool import ClaimPool, LabelLookup
+from simulrag.metrics.names import FINAL, METHOD
+from simulrag.metrics.pool import ClaimPool
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.topics import Topic
-from simulrag.records import Line, Standing, ToolCall, Usage
+from simulrag.metrics.table import select
+from simulrag.records import (
+    LabelValue,
+    Line,
+    Question,
+    RetrievalStatus,
+    Standing,
+    ToolCall,
+    Usage,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question of the benchmark. Counts are None where the benchmark does not know them.
-
-    ``words`` of the reference answer, split at white space; ``quantitative`` and ``qualitative``
-    claims of the reference; ``open_claims``: those that no evidence backs.
-    """
-
-    question_id: str
-    scenario_id: str
-    words: int
-    quantitative: int | None
-    qualitative: int | None
-    open_claims: int
-    calls: tuple[ToolCall, ...]
-    published: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """What the retrieval interface did for a question; ``calls``: those that ran."""
-
-    status: str
-    attempts: int
-    calls: tuple[ToolCall, ...]
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A baseline's final answer: its line, its own usage, and how many claims it verified."""
+    """What is counted of a final answer, and its own usage.
 
-    line: Line
+    ``words``: of its text, split at white space; ``sent``: claims sent to verification;
+    ``standings``: how many of its statements have a standing and a label (None: no label).
+    """
+
     usage: Mapping[str, Usage]
+    words: int
     sent: int
+    standings: Mapping[tuple[Standing, LabelValue | None], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A question with an answer, complete or failed.
 
-    ``line``: SimulRAG's own; ``sent``: how many claims it verified; ``from_first``: how many claims
-    the first sample made.
+    ``scenario``: its index among those of the answers. ``retrieval``: what the retrieval interface
+    came to, in so many ``attempts``; ``calls``: those that ran. ``from_first``: how many claims the
+    first sample made. ``asked``: how many values the question asks for. ``finals``: its own final
+    answer first, which has all of the usage, then one closed-book sample and the baselines.
     """
 
     question_id: str
     scenario: int
     completed: bool
     samples: int
-    line: Line
-    retrieved: Retrieved | None
+    retrieval: RetrievalStatus | None
+    attempts: int
+    calls: tuple[ToolCall, ...]
     usage: Mapping[str, Usage]
     simulator_runs: int
-    sent: int
     from_first: int
-    baselines: tuple[Written, ...]
+    asked: int
+    finals: Mapping[Line, Written]
+
+    @property
+    def line(self) -> Line:
+        """That of its own final answer."""
+        return next(iter(self.finals))
 
 
 @dataclass(frozen=True)
 class FinalCounts:
     """What is counted of a line's final answers, a question each.
 
-    ``true``, ``false`` and ``undecided``: unique claims by label; ``complete``: whether all labels
-    are known. ``words`` of the text; ``sent``: claims sent to verification. ``asked``: values that
-    the question asks for, ``stated``: those that a true claim states. ``grouped``: whether it is
-    known what the claims are about, ``contradictions``: how many there are then.
+    ``true``, ``false`` and ``undecided``: distinct claims by label; ``complete``: whether all
+    labels are known. ``grouped``: whether it is known what the claims are about, and
+    ``contradictions``: how many there are then. The others as in ``frames``.
     One entry an answer of the domain, in order; float arrays, so that resamples weigh them.
     """
 
@@ -98,62 +90,37 @@ class FinalCounts:
     undecided: Floats
     complete: Floats
     words: Floats
-    sent: Floats
+    claims_sent: Floats
     asked: Floats
     stated: Floats
     grouped: Floats
     contradictions: Floats
-
-    @classmethod
-    def of(cls, rows: Sequence[Counted]) -> FinalCounts:
-        """From an entry a question."""
-        table = np.array(rows, dtype=float).reshape(len(rows), len(Counted._fields))
-        return cls(*table.T)
-
-
-class Counted(NamedTuple):
-    """One question's entries of ``FinalCounts``; by default nothing is complete."""
-
-    true: float = 0
-    false: float = 0
-    undecided: float = 0
-    complete: float = 0
-    words: float = 0
-    sent: float = 0
-    asked: float = 0
-    stated: float = 0
-    grouped: float = 0
-    contradictions: float = 0
 
 
 @dataclass(frozen=True, eq=False)
 class DomainData:
     """One domain, ready to be measured.
 
-    ``judge``: the judge's labels; ``settled``: what people say. ``scenarios``: how many distinct
-    ones the answers have; a question's index among them is ``Answered.scenario``. ``topics``: what
-    its claims are about. ``exported``: what the exports of calls say, by stage.
-    ``claims_per_call`` and ``merging``: how the answers were made. ``standings``: of a reconciled
-    line, by standing, how many of its statements are labelled true, false, undecided or not at
-    all: an array of questions x 4.
+    ``scenarios``: how many distinct ones the answers have. ``claims`` and ``finals``: the two
+    frames that ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of
+    the same claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call`` and
+    ``merging``: how the answers were made.
     """
 
     domain: str
     settings: MetricSettings
-    questions: tuple[Asked, ...]
+    questions: tuple[Question, ...]
     answers: tuple[Answered, ...]
     scenarios: int
-    pool: ClaimPool
-    finals: Mapping[Line, FinalCounts]
-    judge: LabelLookup
+    claims: pl.DataFrame
+    finals: pl.DataFrame
+    judge: Mapping[Key, LabelValue | None]
     settled: Mapping[Key, Settled]
     labels_missing: int
     labels_unknown: int
-    topics: tuple[Topic, ...] = ()
     exported: Mapping[str, Exported] = field(default_factory=dict)
     pricing: Pricing = no_prices
     claims_per_call: ClaimsPerCall = field(default_factory=ClaimsPerCall)
-    standings: Mapping[Line, Mapping[Standing, Floats]] = field(default_factory=dict)
     merging: Merging = "joint"
 
     @cached_property
@@ -176,9 +143,44 @@ class DomainData:
         return self.pool.coverage([answer.completed for answer in self.answers])
 
     @cached_property
+    def pool(self) -> ClaimPool:
+        """The claims as arrays."""
+        places = {answer.question_id: place for place, answer in enumerate(self.answers)}
+        question = [places[name] for name in self.claims["question_id"]]
+        return ClaimPool.of(self.claims, self.settings.centralities, question, self.scenario)
+
+    @cached_property
+    def final_counts(self) -> dict[Line, FinalCounts]:
+        """What is counted of each line that was written."""
+        import polars as pl
+
+        labelled = pl.col("claim").is_null() | pl.col("label").is_not_null()
+        counts = (
+            *((pl.col("label") == label).sum().alias(label) for label in get_args(LabelValue)),
+            (pl.col("complete") & labelled).all(),
+            pl.first("words", "claims_sent", "stated", "contradictions"),
+            pl.first("contradictions").is_not_null().alias("grouped"),
+        )
+        answers = pl.DataFrame(
+            [(answer.question_id, answer.asked) for answer in self.answers],
+            schema={"question_id": pl.String, "asked": pl.Float64},
+            orient="row",
+        )
+        found: dict[Line, FinalCounts] = {}
+        for size in set(self.finals.select(*Line.model_fields).iter_rows()):
+            line = dict(zip(Line.model_fields, size, strict=True))
+            of_line = select(self.finals, **line).group_by("question_id").agg(counts)
+            rows = answers.join(of_line, "question_id", "left", maintain_order="left")
+            columns = {f.name: rows[f.name].cast(float).fill_null(0) for f in fields(FinalCounts)}
+            found[Line(**line | {"method": METHOD[line["method"]]})] = FinalCounts(
+                **{name: one.to_numpy() for name, one in columns.items()}
+            )
+        return found
+
+    @cached_property
     def lines(self) -> tuple[Line, ...]:
         """The final answers to measure: SimulRAG's first, of one method the largest first."""
-        found = set(self.finals)
+        found = set(self.final_counts)
         if not any(answer.completed for answer in self.answers):
             # Every method failed on all questions, which is something to show.
             found |= {self.own_line, Line(method="closed_book", samples=1)}
@@ -187,13 +189,14 @@ class DomainData:
     @cached_property
     def own_line(self) -> Line:
         """SimulRAG at its largest m and budget."""
-        ours = [line for line in self.finals if line.method == "simulrag"]
+        ours = [line for line in self.final_counts if line.method == "simulrag"]
         ours = ours or [answer.line for answer in self.answers]
         return min(ours, key=_place, default=Line(method="simulrag", samples=1))
 
     def counts(self, line: Line) -> FinalCounts:
         """A line's counts; of a line that nobody wrote, nothing is complete."""
-        return self.finals.get(line) or FinalCounts.of([Counted()] * len(self.answers))
+        nothing = np.zeros(len(self.answers))
+        return self.final_counts.get(line) or FinalCounts(*[nothing] * len(fields(FinalCounts)))
 
 
 def _place(line: Line) -> tuple[float, ...]:

@@ -1,31 +1,22 @@
-"""Gathers a domain's data while its records stream by."""
+"""A domain's data from its records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
-import numpy as np
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
 from simulrag.method.settings import ClaimsPerCall, Merging
-from simulrag.metrics.asked import Asks, asks_of, stated
-from simulrag.metrics.consistency import contradictions
-from simulrag.metrics.data import (
-    Answered,
-    Asked,
-    Counted,
-    DomainData,
-    FinalCounts,
-    Retrieved,
-    Written,
-)
+from simulrag.metrics.asked import Asks, asks_of
+from simulrag.metrics.data import Answered, DomainData, Written
 from simulrag.metrics.exports import Exported
-from simulrag.metrics.intervals import Floats
+from simulrag.metrics.frames import claim_rows, claims_frame, final_row, finals_frame
 from simulrag.metrics.money import Pricing, no_prices
-from simulrag.metrics.pool import LabelLookup, PoolBuilder
+from simulrag.metrics.pool import LabelsOfQuestion
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.topics import Topic, topics_of
 from simulrag.questions.open.records import Template
 from simulrag.records import (
     Answer,
@@ -36,24 +27,12 @@ from simulrag.records import (
     Question,
     Standing,
     Statement,
+    Usage,
     claim_hash,
 )
 
-
-def asked_of(question: Question) -> Asked:
-    """What is counted of a question."""
-    claims = question.reference_claims
-    kinds = [claim.kind for claim in claims if claim.source == "evidence"]
-    return Asked(
-        question_id=question.question_id,
-        scenario_id=question.scenario_id,
-        words=len(question.reference_answer.split()),
-        quantitative=kinds.count("quantitative") if kinds else None,
-        qualitative=kinds.count("qualitative") if kinds else None,
-        open_claims=len(claims) - len(kinds),
-        calls=question.calls,
-        published=question.source == "published",
-    )
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def collect(
@@ -63,7 +42,7 @@ def collect(
     questions: Iterable[Question],
     answers: Iterable[Answer],
     finals: Iterable[FinalClaims],
-    judge: LabelLookup,
+    judge: Mapping[str, LabelsOfQuestion],
     templates: Mapping[str, Template] | None = None,
     settled: Mapping[Key, Settled] | None = None,
     exported: Mapping[str, Exported] | None = None,
@@ -71,7 +50,7 @@ def collect(
     claims_per_call: ClaimsPerCall = ClaimsPerCall(),  # noqa: B008 immutable
     merging: Merging = "joint",
 ) -> DomainData:
-    """A domain's data from its records, each read once and let go.
+    """A domain's data from its records, each let go: held they would take 9 GB of 20,000 questions.
 
     ``templates`` of the questions, by id: without them nobody knows which values are asked.
     ``settled``: labels by people, which override the judge's; those of other questions count
@@ -79,196 +58,140 @@ def collect(
     the answers were made, which decides what a method by itself would cost.
     Raises InputError for records that contradict each other or do not belong together.
     """
+    asked: dict[str, Question] = {}
     asks: dict[str, Asks] = {}
+    for one in questions:
+        asks[one.question_id] = asks_of(one, templates or {})
+        asked[one.question_id] = one.model_copy(update={"evidence": ()})
+    people = {key: one for key, one in (settled or {}).items() if key[0] in asked}
+    labels = dict(judge)
+    for (name, claim), said in people.items():
+        labels[name] = {**labels.get(name, {}), claim: said.label}
+    answered: dict[str, Answered] = {}
+    scenarios: dict[str, int] = {}
 
-    def known(question: Question) -> Asked:
-        asks[question.question_id] = asks_of(question, templates or {})
-        return asked_of(question)
+    def rows_of_claims() -> Iterator[tuple[Any, ...]]:
+        for answer in answers:
+            name = answer.question_id
+            if name in answered:
+                raise InputError(f"answers: question '{name}' is there twice: remove one row")
+            if name not in asked:
+                raise InputError(
+                    f"question '{name}' has an answer and is not in the benchmark: "
+                    "answer and benchmark files must belong together"
+                )
+            scenario_id, of_question = asked[name].scenario_id, labels.get(name, {})
+            scenario = scenarios.setdefault(scenario_id, len(scenarios))
+            answered[name] = _answered(answer, scenario, len(asks[name].values), of_question)
+            if answer.failure is None:
+                yield from claim_rows(answer, scenario_id, of_question, settings.centralities)
 
-    asked = tuple(map(known, questions))
-    ids = {one.question_id for one in asked}
-    people = {key: one for key, one in (settled or {}).items() if key[0] in ids}
-    labels = {**judge, **{key: one.label for key, one in people.items()}}
-    gathering = _Gathering(asked, asks, labels, PoolBuilder(settings.centralities))
-    for answer in answers:
-        gathering.add(answer)
-    for question, _ in judge:
-        if question not in gathering.place:
+    def rows_of_finals() -> Iterator[dict[str, Any]]:
+        seen: set[tuple[str, Line]] = set()
+        for final in finals:
+            name, line = final.question_id, final.line
+            if name not in answered:
+                raise InputError(_stranger("final claims", name))
+            if (name, line) in seen:
+                raise InputError(
+                    f"final claims: question '{name}' is there twice for {line.method} at "
+                    f"m = {line.samples}: remove one row"
+                )
+            seen.add((name, line))
+            of_question = labels.get(name, {})
+            yield final_row(final, answered[name], asked[name].scenario_id, asks[name], of_question)
+
+    claims = claims_frame(rows_of_claims(), settings.centralities)
+    for question in judge:
+        if question not in answered:
             raise InputError(_stranger("labels", question))
-    for final in finals:
-        gathering.add_final(final)
-    wanted, seen = gathering.wanted, gathering.wanted | gathering.failed_texts
+    final_claims = finals_frame(rows_of_finals())
+    of_answered = {name: found for name, found in labels.items() if name in answered}
+    missing, unknown = _unmatched(claims, final_claims, of_answered)
     return DomainData(
         domain=domain,
         settings=settings,
-        questions=asked,
-        answers=tuple(gathering.answers),
-        scenarios=len(gathering.scenarios),
-        pool=gathering.pool.build(),
-        finals=gathering.final_counts(),
-        topics=tuple(gathering.topics),
-        judge=judge,
+        questions=tuple(asked.values()),
+        answers=tuple(answered.values()),
+        scenarios=len(scenarios),
+        claims=claims,
+        finals=final_claims,
+        judge={key: judge.get(key[0], {}).get(key[1]) for key in people},
         settled=people,
-        labels_missing=sum(labels.get(key) is None for key in wanted),
-        labels_unknown=sum(key[0] in gathering.place and key not in seen for key in labels),
+        labels_missing=missing,
+        labels_unknown=unknown,
         exported=exported or {},
         pricing=pricing,
         claims_per_call=claims_per_call,
         merging=merging,
-        standings=gathering.standings(),
     )
 
 
-class _Gathering:
-    """What has been seen of a domain so far."""
-
-    def __init__(
-        self,
-        asked: tuple[Asked, ...],
-        asks: Mapping[str, Asks],
-        labels: LabelLookup,
-        pool: PoolBuilder,
-    ) -> None:
-        self.scenario_of = {one.question_id: one.scenario_id for one in asked}
-        self.asks = asks
-        self.labels = labels
-        self.pool = pool
-        self.topics: list[Topic] = []
-        self.answers: list[Answered] = []
-        self.place: dict[str, int] = {}
-        self.scenarios: dict[str, int] = {}
-        self.wanted: set[Key] = set()
-        self.failed_texts: set[Key] = set()
-        self._written: list[dict[Line, tuple[int, int]]] = []
-        self._finals: dict[Line, dict[int, Counted]] = {}
-        self._standings: dict[Line, dict[int, dict[Standing, list[int]]]] = {}
-
-    def add(self, answer: Answer) -> None:
-        name = answer.question_id
-        if name in self.place:
-            raise InputError(f"answers: question '{name}' is there twice: remove one row")
-        if name not in self.scenario_of:
-            raise InputError(
-                f"question '{name}' has an answer and is not in the benchmark: "
-                "answer and benchmark files must belong together"
-            )
-        place = self.place[name] = len(self.place)
-        scenario = self.scenarios.setdefault(self.scenario_of[name], len(self.scenarios))
-        texts = self.wanted if answer.failure is None else self.failed_texts
-        for claim in answer.claims:
-            texts |= {(name, claim_hash(claim.text)), (name, claim_hash(claim.updated_text))}
-        if answer.failure is None:
-            self.pool.add(answer, self.labels, place, scenario)
-            named = self.pool.centralities
-            self.topics += topics_of(answer, self.labels, named, place, scenario)
-            for final in answer.finals:
-                if final.statements:
-                    found = self._standings.setdefault(final.line, {})
-                    found[place] = _standings(answer, final.statements, self.labels)
-        self.answers.append(_answered(answer, scenario))
-        self._written.append(
-            {final.line: (len(final.text.split()), _sent(answer, final)) for final in answer.finals}
-        )
-
-    def add_final(self, final: FinalClaims) -> None:
-        """Count one final answer's distinct claims."""
-        name = final.question_id
-        if name not in self.place:
-            raise InputError(_stranger("final claims", name))
-        place, line = self.place[name], final.line
-        of_line = self._finals.setdefault(line, {})
-        if place in of_line:
-            raise InputError(
-                f"final claims: question '{name}' is there twice for {line.method} at "
-                f"m = {line.samples}: remove one row"
-            )
-        texts = {claim_hash(text): text for text in final.claims}
-        self.wanted |= {(name, one) for one in texts}
-        found = {one: self.labels.get((name, one)) for one in texts}
-        labels = list(found.values())
-        asks = self.asks[name]
-        words, sent = self._written[place].get(line, (0, 0))
-        of_line[place] = Counted(
-            true=labels.count("true"),
-            false=labels.count("false"),
-            undecided=labels.count("undecided"),
-            complete=self.answers[place].completed and final.failure is None and None not in labels,
-            words=words,
-            sent=sent,
-            asked=len(asks.values),
-            stated=stated(asks.values, (texts[one] for one in found if found[one] == "true")),
-            grouped=final.subjects is not None,
-            contradictions=contradictions(final.claims, final.subjects or (), asks.scales),
-        )
-
-    def standings(self) -> dict[Line, dict[Standing, Floats]]:
-        """Arrays over all answers, in order."""
-        found: dict[Line, dict[Standing, Floats]] = {}
-        for line, of_line in self._standings.items():
-            for place, counts in of_line.items():
-                for standing, row in counts.items():
-                    arrays = found.setdefault(line, {})
-                    nothing = np.zeros((len(self.answers), len(_LABELS)))
-                    arrays.setdefault(standing, nothing)[place] = row
-        return found
-
-    def final_counts(self) -> dict[Line, FinalCounts]:
-        """Arrays over all answers, in order."""
-        nothing = [
-            Counted(asked=len(self.asks[answer.question_id].values)) for answer in self.answers
-        ]
-        return {
-            line: FinalCounts.of([of_line.get(at, one) for at, one in enumerate(nothing)])
-            for line, of_line in self._finals.items()
-        }
+def _unmatched(
+    claims: pl.DataFrame, finals: pl.DataFrame, labels: Mapping[str, LabelsOfQuestion]
+) -> tuple[int, int]:
+    """How many distinct claim texts have no label, and how many labels no such text."""
+    unknown = {(name, claim) for name, found in labels.items() for claim in found}
+    missing: set[Key] = set()
+    for frame, claim, label in (
+        (claims, "hash_before", "label_before"),
+        (claims, "hash_after", "label_after"),
+        (finals.drop_nulls("claim"), "claim_hash", "label"),
+    ):
+        texts = frame.select("question_id", claim)
+        unknown.difference_update(texts.iter_rows())
+        missing.update(texts.filter(frame[label].is_null()).iter_rows())
+    return len(missing), len(unknown)
 
 
-_LABELS: tuple[LabelValue | None, ...] = ("true", "false", "undecided", None)
+def _answered(answer: Answer, scenario: int, asked: int, labels: LabelsOfQuestion) -> Answered:
+    def written(final: FinalText, usage: Mapping[str, Usage]) -> Written:
+        standings = {} if answer.failure else _standings(answer, final.statements, labels)
+        return Written(usage, len(final.text.split()), _sent(answer, final), standings)
 
-
-def _standings(
-    answer: Answer, statements: Sequence[Statement], labels: LabelLookup
-) -> dict[Standing, list[int]]:
-    """By standing, how many statements have each of ``_LABELS``.
-
-    A checked statement may have the simulator's value behind it, which its claim has not.
-    """
-    counts: dict[Standing, list[int]] = {}
-    for one in statements:
-        own = one.claim is None or one.standing == "corrected"
-        text = one.text if own else answer.claims[one.claim or 0].text
-        label = labels.get((answer.question_id, claim_hash(text)))
-        counts.setdefault(one.standing, [0] * len(_LABELS))[_LABELS.index(label)] += 1
-    return counts
-
-
-def _answered(answer: Answer, scenario: int) -> Answered:
-    retrieval = answer.retrieval
-    claims = answer.claims
-    first = sum(any(sample == 0 for sample, _ in claim.sources) for claim in claims)
-    samples = max(1, len(answer.closed_book))
+    retrieval, samples = answer.retrieval, max(1, len(answer.closed_book))
+    # What failed has no final answer: it counts as the published method's at its m.
+    failed = Line(method="simulrag", samples=samples)
+    own = failed if answer.failure else answer.final.line
+    text = answer.closed_book[0] if answer.closed_book else ""
+    alone = FinalText(line=Line(method="closed_book", samples=1), text=text)
+    finals = {own: written(answer.final, answer.usage)}
+    finals |= {one.line: written(one, one.usage) for one in (alone, *answer.baselines)}
     return Answered(
         question_id=answer.question_id,
         scenario=scenario,
         completed=answer.failure is None,
         samples=samples,
-        # What failed has no final answer: it counts as the published method's at its m.
-        line=answer.final.line
-        if answer.failure is None
-        else Line(method="simulrag", samples=samples),
-        retrieved=None
-        if retrieval is None
-        else Retrieved(
-            retrieval.status, retrieval.attempts, tuple(one.call for one in retrieval.evidence)
-        ),
+        retrieval=retrieval.status if retrieval else None,
+        attempts=retrieval.attempts if retrieval else 0,
+        calls=tuple(one.call for one in answer.evidence),
         usage=answer.usage,
         simulator_runs=answer.simulator_runs,
-        sent=_sent(answer, answer.final),
-        from_first=first,
-        baselines=tuple(
-            Written(text.line, text.usage, _sent(answer, text)) for text in answer.baselines
-        ),
+        from_first=sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims),
+        asked=asked,
+        finals={_shared(line): one for line, one in finals.items()},
     )
+
+
+@cache
+def _shared(line: Line) -> Line:
+    """One and the same object for equal lines, of which there are few."""
+    return line
+
+
+def _standings(
+    answer: Answer, statements: Sequence[Statement], labels: LabelsOfQuestion
+) -> Mapping[tuple[Standing, LabelValue | None], int]:
+    """How many statements have a standing and a label.
+
+    A checked statement may have the simulator's value behind it, which its claim has not.
+    """
+    counts = Counter[tuple[Standing, LabelValue | None]]()
+    for one in statements:
+        own = one.claim is None or one.standing == "corrected"
+        text = one.text if own else answer.claims[one.claim or 0].text
+        counts[one.standing, labels.get(claim_hash(text))] += 1
+    return dict(counts)
 
 
 def _sent(answer: Answer, final: FinalText) -> int:

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from simulrag.method.selection import Candidates, Selection, select_by_budget
+from simulrag.method.selection import Candidates, select_by_budget
 from simulrag.metrics.data import DomainData
-from simulrag.metrics.intervals import Floats
+from simulrag.metrics.intervals import Floats, Ints
 from simulrag.metrics.names import (
     ALL_RAG,
     BUDGETED,
@@ -34,21 +34,21 @@ NO_BOUNDARY = "the simulator boundary was not asked"
 class Setting:
     """One line of the table before anything is measured.
 
-    ``chosen``: one selection, or for Random one a seed. ``scores``: what the method ranks
-    unverified claims by. ``reason``: why it cannot be measured.
+    ``chosen``: the indices of the selected claims, for Random those of each seed. ``scores``: what
+    the method ranks unverified claims by. ``reason``: why it cannot be measured.
     """
 
     method: str
     budget_percent: int
-    chosen: tuple[Selection, ...]
+    chosen: tuple[Ints, ...]
     scores: Floats
     reason: str = ""
 
     @property
     def share_spent(self) -> float | None:
         """Selected claims by all claims, the mean over seeds; None without claims."""
-        shares = [one.share_spent for one in self.chosen if one.share_spent is not None]
-        return sum(shares) / len(shares) if shares else None
+        claims = len(self.scores)
+        return sum(len(one) / claims for one in self.chosen) / len(self.chosen) if claims else None
 
 
 def stated_scores(pool: ClaimPool) -> Floats:
@@ -59,7 +59,7 @@ def stated_scores(pool: ClaimPool) -> Floats:
 @lru_cache(maxsize=1)
 def plans_of(data: DomainData) -> Mapping[str, tuple[Setting, ...]]:
     """Every line of the table, by centrality and, where the answers voted, by votes."""
-    shared: dict[tuple[str, int, int], Selection] = {}
+    shared: dict[tuple[str, int, int], Ints] = {}
     return {
         centrality: tuple(_plan(data.pool, data.settings, centrality, shared))
         for centrality in data.pool.confidence
@@ -70,12 +70,12 @@ def _plan(
     pool: ClaimPool,
     settings: MetricSettings,
     centrality: str,
-    shared: dict[tuple[str, int, int], Selection],
+    shared: dict[tuple[str, int, int], Ints],
 ) -> Iterator[Setting]:
     candidates = pool.candidates(centrality)
     confidence, stated = pool.confidence[centrality], stated_scores(pool)
 
-    def chosen(method: str, budget: int, seed: int) -> Selection:
+    def chosen(method: str, budget: int, seed: int) -> Ints:
         if SELECTION[method] not in ("random", "verbalized"):
             return _select(candidates, method, budget, seed, settings)
         key = (SELECTION[method], budget, seed)
@@ -104,10 +104,11 @@ def _plan(
 
 def _select(
     candidates: Candidates, method: str, budget: int, seed: int, settings: MetricSettings
-) -> Selection:
-    return select_by_budget(
+) -> Ints:
+    found = select_by_budget(
         candidates, SELECTION[method], budget, seed, per_question=settings.per_question
     )
+    return np.array(found, dtype=np.int64)
 
 
 def ranked_claims(
@@ -116,7 +117,7 @@ def ranked_claims(
     """The claim set after the selection of a seed was verified: who is true, with which score."""
     pool = data.pool
     selected = np.zeros(len(pool), dtype=bool)
-    selected[list(setting.chosen[seed].chosen)] = True
+    selected[setting.chosen[seed]] = True
     verified = selected if data.settings.all_selected_one else selected & pool.decided
     label = np.where(selected, pool.after, pool.before)
     counted = pool.usable & (label != UNDECIDED) if undecided == "excluded" else pool.usable

@@ -7,39 +7,44 @@ the coverage beside every metric falls instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulrag.errors import InputError
-from simulrag.method.selection import Candidates, confidence_before
+from simulrag.method.selection import Candidates
 from simulrag.metrics.intervals import Floats, Ints
-from simulrag.records import DECIDED, VOTES, Answer, Claim, LabelValue, claim_hash
+from simulrag.records import DECIDED, VOTES, LabelValue
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LabelRow = tuple[str, str, LabelValue | None]
 """Question id, claim hash and label; None where the judge failed."""
-LabelLookup = Mapping[tuple[str, str], LabelValue | None]
+LabelsOfQuestion = Mapping[str, LabelValue | None]
+"""By claim hash."""
 
 PARTLY_VERIFIED = "answer.verify: selected verified only some claims"
 """Why no method that verifies claims can be measured on such answers."""
 
 NO_LABEL, TRUE, FALSE, UNDECIDED = range(4)
-_CODE: dict[LabelValue | None, int] = {
-    None: NO_LABEL,
-    "true": TRUE,
-    "false": FALSE,
-    "undecided": UNDECIDED,
-}
 _NOT_ASKED = -1
 
 
-def label_lookup(labels: Iterable[LabelRow]) -> LabelLookup:
-    """Labels by question and claim hash. Raises InputError where two rows contradict each other."""
-    found: dict[tuple[str, str], LabelValue | None] = {}
+def _codes(labels: pl.Series) -> NDArray[np.int8]:
+    """Labels as numbers."""
+    codes = {"true": TRUE, "false": FALSE, "undecided": UNDECIDED}
+    return labels.cast(str).replace_strict(codes, default=NO_LABEL).to_numpy().astype(np.int8)
+
+
+def labels_by_question(labels: Iterable[LabelRow]) -> Mapping[str, LabelsOfQuestion]:
+    """Labels by question id. Raises InputError where two rows contradict each other."""
+    found: dict[str, dict[str, LabelValue | None]] = {}
     for question, claim, label in labels:
-        if found.setdefault((question, claim), label) != label:
+        if found.setdefault(question, {}).setdefault(claim, label) != label:
             raise InputError(
                 f"labels: question '{question}' has two different judge labels for the claim "
                 f"{claim}: remove one"
@@ -70,6 +75,35 @@ class ClaimPool:
     decided: NDArray[np.bool_]
     question: Ints
     scenario: Ints
+
+    @classmethod
+    def of(
+        cls,
+        claims: pl.DataFrame,
+        centralities: Sequence[str],
+        question: Sequence[int],
+        scenario: Ints,
+    ) -> ClaimPool:
+        """From the frame of claims, the question of each, and the scenario of each question.
+
+        Shares of the votes are a confidence where every claim has one.
+        """
+        voted = len(claims) > 0 and claims[VOTES].null_count() == 0
+        ranked = (*centralities, VOTES) if voted else centralities
+        verdict, places = claims["verdict"], np.array(question, dtype=np.int64)
+        return cls(
+            confidence={name: claims[name].to_numpy() for name in ranked},
+            verbalized=claims["verbalized"].fill_null(float("nan")).to_numpy(),
+            boundary=claims["boundary"].cast(int).fill_null(_NOT_ASKED).to_numpy().astype(np.int8),
+            checkable=claims["checkable"].to_numpy(),
+            before=_codes(claims["label_before"]),
+            after=_codes(claims["label_after"]),
+            judged=verdict.is_not_null().to_numpy(),
+            verified=(verdict != "error").fill_null(False).to_numpy(),
+            decided=verdict.is_in(DECIDED).fill_null(False).to_numpy(),
+            question=places,
+            scenario=scenario[places],
+        )
 
     def __len__(self) -> int:
         return len(self.question)
@@ -126,79 +160,3 @@ class ClaimPool:
         good = np.bincount(self.question[self.usable], minlength=len(completed))
         share = np.where(size > 0, good / np.maximum(size, 1), np.asarray(completed))
         return float(share.mean())
-
-
-@dataclass
-class PoolBuilder:
-    """Takes one answer after another and keeps numbers only."""
-
-    centralities: Sequence[str]
-    confidence: list[list[float]] = field(default_factory=list)
-    votes: list[float | None] = field(default_factory=list)
-    numbers: list[tuple[float, int, bool, int, int, bool, bool, bool, int, int]] = field(
-        default_factory=list
-    )
-
-    def add(self, answer: Answer, labels: LabelLookup, question: int, scenario: int) -> None:
-        """Take the claims of a complete answer. Raises InputError for a missing confidence."""
-        checkable = answer.retrieval is not None and bool(answer.retrieval.evidence)
-        for claim in answer.claims:
-            self.confidence.append([confidence_before(claim, name) for name in self.centralities])
-            self.votes.append(claim.confidence.get(VOTES))
-            before = labels.get((answer.question_id, claim_hash(claim.text)))
-            after = labels.get((answer.question_id, claim_hash(claim.updated_text)))
-            self.numbers.append(
-                (
-                    float("nan") if claim.verbalized is None else claim.verbalized,
-                    _NOT_ASKED if claim.boundary is None else int(claim.boundary),
-                    checkable,
-                    _CODE[before],
-                    _CODE[after],
-                    claim.verdict is not None,
-                    *_verdict(claim),
-                    question,
-                    scenario,
-                )
-            )
-
-    def build(self) -> ClaimPool:
-        """The arrays. Shares of the votes are a confidence where every claim has one."""
-        scores = np.array(self.confidence, dtype=float).reshape(-1, len(self.centralities))
-        confidence = dict(zip(self.centralities, scores.T, strict=True))
-        shares = [share for share in self.votes if share is not None]
-        if shares and len(shares) == len(self.votes):
-            confidence[VOTES] = np.array(shares, dtype=float)
-        columns = list(zip(*self.numbers, strict=True)) or [()] * 10
-        types = (float, np.int8, bool, np.int8, np.int8, bool, bool, bool, np.int64, np.int64)
-        (
-            verbalized,
-            boundary,
-            checkable,
-            before,
-            after,
-            judged,
-            verified,
-            decided,
-            question,
-            scenario,
-        ) = (np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True))
-        return ClaimPool(
-            confidence=confidence,
-            verbalized=verbalized,
-            boundary=boundary,
-            checkable=checkable,
-            before=before,
-            after=after,
-            judged=judged,
-            verified=verified,
-            decided=decided,
-            question=question,
-            scenario=scenario,
-        )
-
-
-def _verdict(claim: Claim) -> tuple[bool, bool]:
-    """Whether verification came to an end, and whether it decided the claim."""
-    if claim.verdict is None:
-        return False, False
-    return claim.verdict.status != "error", claim.verdict.status in DECIDED

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
+from flows.files import write_frame
 from flows.params import check_params
+from flows.project import Results
 from simulrag import registry
 from simulrag.metrics.table import Measurement, write_table
+from tests.unit.metrics.measuring import data_of
+from tests.unit.metrics.synthetic import study
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = sorted((ROOT / "docs").rglob("*.md"))
@@ -135,7 +139,7 @@ def test_targets_of_make_are_there() -> None:
 def test_the_example_over_the_long_table_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (example,) = blocks(ROOT / "docs" / "read-the-report.md", "python")
+    example, _ = blocks(ROOT / "docs" / "read-the-report.md", "python")
     rows = [
         Measurement(
             family="answers",
@@ -156,3 +160,19 @@ def test_the_example_over_the_long_table_runs(
     shown = capsys.readouterr().out
     assert "shape: (1, 6)" in shown
     assert "SimulRAG" in shown
+
+
+def test_the_example_over_the_claims_draws_a_calibration_curve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, example = blocks(ROOT / "docs" / "read-the-report.md", "python")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    made = study(20)
+    data = data_of(made.answers, made.labels, made.finals, questions=made.questions)
+    write_frame(Results(tmp_path / "data").metrics_claims("urban"), data.claims)
+    monkeypatch.chdir(tmp_path)
+    shown: dict[str, Any] = {}
+    exec(compile(example, "read-the-report.md", "exec"), shown)  # the page's own text
+    _, curve = shown["plt"].gca().get_lines()
+    assert 0 <= min(curve.get_ydata()) < max(curve.get_ydata()) <= 1
+    shown["plt"].close()

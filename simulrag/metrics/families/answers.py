@@ -72,7 +72,7 @@ def answers(data: DomainData) -> Iterator[Measurement]:
 
 def metrics_of(data: DomainData) -> tuple[str, ...]:
     """What can be measured of a domain's final answers."""
-    grouped = any(counts.grouped.any() for counts in data.finals.values())
+    grouped = any(counts.grouped.any() for counts in data.final_counts.values())
     return METRICS + GROUPED if grouped else METRICS
 
 
@@ -111,7 +111,7 @@ def _metrics(
         "false_claims": ((shown - counts.true) * complete, complete),
         "undecided_claims": (counts.undecided * complete, complete),
         "words": (counts.words * complete, complete),
-        "claims_sent": (counts.sent * complete, complete),
+        "claims_sent": (counts.claims_sent * complete, complete),
         "contradictions": (counts.contradictions * grouped, grouped),
         "contradicted": ((counts.contradictions > 0) * grouped, grouped),
     }
@@ -212,7 +212,7 @@ def _nearest(data: DomainData, ours: Line) -> Line | None:
 
     def sent(line: Line) -> float:
         counts = data.counts(line)
-        return float(counts.sent @ counts.complete / max(1.0, counts.complete.sum()))
+        return float(counts.claims_sent @ counts.complete / max(1.0, counts.complete.sum()))
 
     published = [line for line in data.lines if _published(line, ours)]
     return min(published, key=lambda line: abs(sent(line) - sent(ours)), default=None)

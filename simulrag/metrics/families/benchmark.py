@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from simulrag.metrics.data import Asked, DomainData
+from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
+from simulrag.records import Question
 
 _NO_CLAIMS = "undefined: the benchmark has no reference claims"
 _NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
@@ -30,15 +31,15 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
     index_of = {name: index for index, name in enumerate(scenarios)}
     settings = data.settings
     weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, data.domain)
-    counts: tuple[tuple[str, Callable[[Asked], int | None], str], ...] = (
-        ("answer_words", lambda one: one.words, "undefined: no question"),
-        ("claims", _claims, _NO_CLAIMS),
-        ("quantitative_claims", lambda one: one.quantitative, _NO_CLAIMS),
-        ("qualitative_claims", lambda one: one.qualitative, _NO_CLAIMS),
+    counts: tuple[tuple[str, Callable[[Question], int | None], str], ...] = (
+        ("answer_words", lambda one: len(one.reference_answer.split()), "undefined: no question"),
+        ("claims", lambda one: _claims(one, "quantitative", "qualitative"), _NO_CLAIMS),
+        ("quantitative_claims", lambda one: _claims(one, "quantitative"), _NO_CLAIMS),
+        ("qualitative_claims", lambda one: _claims(one, "qualitative"), _NO_CLAIMS),
         ("tool_parameters", _parameters, _NO_CALLS),
     )
-    if any(one.open_claims for one in data.questions):
-        counts += (("open_claims", lambda one: one.open_claims, ""),)
+    if any(map(_open, data.questions)):
+        counts += (("open_claims", _open, ""),)
     place = Measurement(family="benchmark", domain=data.domain)
     for name, count, undefined in counts:
         known = [
@@ -52,13 +53,17 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
         yield filled(place, result, metric=name, n=len(known), coverage=share)
 
 
-def _claims(one: Asked) -> int | None:
-    if one.quantitative is None or one.qualitative is None:
-        return None
-    return one.quantitative + one.qualitative
+def _claims(one: Question, *kinds: str) -> int | None:
+    """Of these kinds; None without any claim that evidence backs."""
+    backed = [claim.kind for claim in one.reference_claims if claim.source == "evidence"]
+    return sum(kind in kinds for kind in backed) if backed else None
 
 
-def _parameters(one: Asked) -> int | None:
+def _open(one: Question) -> int:
+    return sum(claim.source == "open" for claim in one.reference_claims)
+
+
+def _parameters(one: Question) -> int | None:
     if not one.calls:
         return None
     return sum(value is not None for call in one.calls for value in call.arguments.values())

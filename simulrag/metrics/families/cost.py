@@ -17,7 +17,7 @@ import numpy as np
 
 from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.bill import ALL, Bill
-from simulrag.metrics.data import Answered, DomainData, Written
+from simulrag.metrics.data import Answered, DomainData
 from simulrag.metrics.exports import Estimated
 from simulrag.metrics.intervals import Ints
 from simulrag.metrics.names import (
@@ -126,10 +126,9 @@ def _of_selection(data: DomainData, setting: Setting) -> Bill:
 
 def _written_from_claims(answer: Answered) -> Mapping[str, Usage]:
     """What writing the published method's answer took; the answer itself may be another's."""
-    lines = [(answer.line, answer.usage), *((one.line, one.usage) for one in answer.baselines)]
-    for line, usage in lines:
+    for line, written in answer.finals.items():
         if line.method == "simulrag" and line.samples == answer.samples:
-            return {"final": usage["final"]} if "final" in usage else {}
+            return {"final": written.usage["final"]} if "final" in written.usage else {}
     return {}
 
 
@@ -141,26 +140,26 @@ def _of_answers(data: DomainData) -> dict[Line, Bill]:
         return bills.setdefault(line, Bill(_estimates(data)))
 
     for answer in data.answers:
-        written = {task: usage for task, usage in answer.usage.items() if task in _WRITING}
-        ours = Written(answer.line, written, answer.sent)
-        one = Written(Line(method="closed_book", samples=1), {}, 0)
-        for line in (ours, one, *answer.baselines):
-            _charge_line(bill(line.line), data, answer, line)
+        for line, written in answer.finals.items():
+            own = written.usage
+            if line == answer.line:
+                own = {task: usage for task, usage in own.items() if task in _WRITING}
+            for task, usage in own.items():
+                bill(line).add(task, usage, step=_step_of(task))
+            _charge_line(bill(line), data, answer, line, written.sent)
     return bills
 
 
-def _charge_line(bill: Bill, data: DomainData, answer: Answered, written: Written) -> None:
-    """Its own calls, and of the shared ones those of the samples that it is written from."""
-    for task, usage in written.usage.items():
-        bill.add(task, usage, step=_step_of(task))
-    steps = _SHARED[written.line.method]
-    if written.line.samples < answer.samples:
-        one = ("closed_book",) if written.line.method == "closed_book" else _OF_ONE_SAMPLE
+def _charge_line(bill: Bill, data: DomainData, answer: Answered, line: Line, sent: int) -> None:
+    """Of the calls that final answers share those of the samples that this one is written from."""
+    steps = _SHARED[line.method]
+    if line.samples < answer.samples:
+        one = ("closed_book",) if line.method == "closed_book" else _OF_ONE_SAMPLE
         steps = tuple(step for step in steps if step in one)
     if "tool_calls" in steps:
         bill.runs += answer.simulator_runs
-    part = written.line.samples / answer.samples
-    _charge(bill, data, answer, steps, [float(written.sent)], part)
+    part = line.samples / answer.samples
+    _charge(bill, data, answer, steps, [float(sent)], part)
 
 
 _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify", "read_claims")
@@ -239,9 +238,4 @@ def _steps(method: str) -> tuple[str, ...]:
 def _selected(data: DomainData, setting: Setting) -> list[Ints]:
     """How many claims of each question are selected, an array a seed."""
     size = len(data.answers)
-    return [
-        np.bincount(data.pool.question[list(one.chosen)], minlength=size)
-        if one.chosen
-        else np.zeros(size, dtype=np.int64)
-        for one in setting.chosen
-    ]
+    return [np.bincount(data.pool.question[one], minlength=size) for one in setting.chosen]

@@ -14,19 +14,15 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
     """Counts: questions answered, complete ones, their claims, and what is missing.
 
     ``labels_missing``: distinct claim texts without a label. ``labels_unknown``: labels of texts
-    that nobody wrote, left over from other answers; they count nowhere else. ``replayed``: complete
-    questions that are published ones, answered from their published evidence. ``with_evidence``:
-    complete questions for which a simulator run, or a passage, was there to verify with.
+    that no complete answer holds, left over from others; they count nowhere else. ``replayed``:
+    complete questions that are published ones, answered from their published evidence.
+    ``with_evidence``: complete questions for which a simulator run, or a passage, was there to
+    verify with.
     """
-    published = {one.question_id for one in data.questions if one.published}
+    published = {one.question_id for one in data.questions if one.source == "published"}
     complete = [answer for answer in data.answers if answer.completed]
-    replayed = sum(
-        answer.retrieved is not None
-        and answer.retrieved.status == "oracle"
-        and answer.question_id in published
-        for answer in complete
-    )
-    with_evidence = sum(bool(one.retrieved and one.retrieved.calls) for one in complete)
+    replayed = sum(one.retrieval == "oracle" and one.question_id in published for one in complete)
+    with_evidence = sum(bool(one.calls) for one in complete)
     for name, count in (
         ("questions", len(data.answers)),
         ("completed", len(complete)),

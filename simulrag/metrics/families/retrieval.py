@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import JsonValue
 
-from simulrag.metrics.data import Asked, DomainData, Retrieved
+from simulrag.metrics.data import Answered, DomainData
 from simulrag.metrics.intervals import estimates, ratio
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
-from simulrag.records import ToolCall
+from simulrag.records import Question, ToolCall
 
 ORACLE = "oracle retrieval: the evidence was looked up and no tool was called"
 BY_QUESTION = "plain retrieval: the question itself was the query and no tool was called"
@@ -61,11 +61,11 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     pairs = [(questions[one.question_id], one) for one in data.answers]
     asked = [(question, answer) for question, answer in pairs if question.calls]
     counted = [
-        (question, answer.retrieved, answer.scenario)
+        (question, answer)
         for question, answer in asked
-        if answer.retrieved is not None and answer.retrieved.status not in _NO_TOOL
+        if answer.retrieval is not None and answer.retrieval not in _NO_TOOL
     ]
-    seen = {one.retrieved.status for _, one in pairs if one.retrieved is not None}
+    seen = {answer.retrieval for answer in data.answers}
     untold = next((why for status, why in _NO_TOOL.items() if status in seen), None)
     reason = (untold or (_NO_ANSWER if asked else NO_CALLS)) if not counted else ""
     measured = _measure(counted, _varying([question for question, _ in asked]))
@@ -88,16 +88,15 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
 
 
 def _measure(
-    counted: Sequence[tuple[Asked, Retrieved, int]], varying: frozenset[tuple[str, str]]
+    counted: Sequence[tuple[Question, Answered]], varying: frozenset[tuple[str, str]]
 ) -> Mapping[Name, list[_Counted]]:
     names = ("tool", "call", "arguments", "failed", "not_applicable", "second_attempt")
     found: dict[Name, list[_Counted]] = {(name, "", ""): [] for name in names}
     single: dict[Name, list[_Counted]] = {}
-    for question, retrieved, place in counted:
-        matched = _match(question.calls, retrieved.calls)
-        same_tools = sorted(c.tool for c in question.calls) == sorted(
-            c.tool for c in retrieved.calls
-        )
+    for question, answer in counted:
+        place = answer.scenario
+        matched = _match(question.calls, answer.calls)
+        same_tools = sorted(c.tool for c in question.calls) == sorted(c.tool for c in answer.calls)
         equal = [
             (known.tool, name, call is not None and _same(value, call.arguments.get(name)))
             for known, call in matched
@@ -113,9 +112,9 @@ def _measure(
         values = {
             "tool": same_tools,
             "call": exact,
-            "failed": retrieved.status == "failed",
-            "not_applicable": retrieved.status == "not_applicable",
-            "second_attempt": retrieved.attempts > 1,
+            "failed": answer.retrieval == "failed",
+            "not_applicable": answer.retrieval == "not_applicable",
+            "second_attempt": answer.attempts > 1,
         }
         for name, value in values.items():
             found[name, "", ""].append(_Counted(place, float(value)))
@@ -160,7 +159,7 @@ def _equal_arguments(known: ToolCall, made: ToolCall) -> int:
     return sum(_same(value, made.arguments.get(name)) for name, value in known.arguments.items())
 
 
-def _varying(questions: Sequence[Asked]) -> frozenset[tuple[str, str]]:
+def _varying(questions: Sequence[Question]) -> frozenset[tuple[str, str]]:
     """Tool and argument, where two questions know different values."""
     first: dict[tuple[str, str], JsonValue] = {}
     varying: set[tuple[str, str]] = set()

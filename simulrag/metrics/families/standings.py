@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import estimate, ratio
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
-from simulrag.records import STANDINGS
+from simulrag.records import STANDINGS, LabelValue
 
-_COUNTS = ("true", "false", "undecided", "unlabelled")
+_COUNTS: dict[str, LabelValue | None] = {
+    "true": "true",
+    "false": "false",
+    "undecided": "undecided",
+    "unlabelled": None,
+}
 
 
 @metric("standings")
@@ -22,9 +29,16 @@ def standings(data: DomainData) -> Iterator[Measurement]:
     statement, or of the corrected text. A statement that no claim made (simulated) has one only
     where a final answer says it in the same words.
     """
-    for line in (line for line in data.lines if line in data.standings):
-        for standing in (one for one in STANDINGS if one in data.standings[line]):
-            counts = data.standings[line][standing]
+    for line in data.lines:
+        said = [
+            answer.finals[line].standings if line in answer.finals else {}
+            for answer in data.answers
+        ]
+        for standing in STANDINGS:
+            keys = [(standing, label) for label in _COUNTS.values()]
+            counts = np.array([[one.get(key, 0) for key in keys] for one in said], dtype=float)
+            if not counts.any():
+                continue
             place = replace(
                 Measurement.of(line, "standings", data.domain),
                 level=standing,

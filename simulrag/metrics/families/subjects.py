@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.intervals import estimates
@@ -14,6 +13,9 @@ from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import VOTES
 
+if TYPE_CHECKING:
+    import polars as pl
+
 METRICS = ("auroc", "aupr", "true_share")
 
 
@@ -21,14 +23,16 @@ METRICS = ("auroc", "aupr", "true_share")
 def subjects(data: DomainData) -> Iterator[Measurement]:
     """Subjects ranked before verification by votes and by each centrality; none where nobody asked
     what claims are about."""
-    for undecided in TREATMENTS if data.topics else ():
-        counted = [one for one in data.topics if one.true is not None or undecided == "false"]
-        for at, name in enumerate((VOTES, *data.settings.centralities)):
+    ranked_subjects = _labelled(data)
+    for undecided in TREATMENTS if len(ranked_subjects) else ():
+        counted = ranked_subjects if undecided == "false" else ranked_subjects.drop_nulls("true")
+        question = counted["question"].to_numpy()
+        for name in (VOTES, *data.settings.centralities):
             ranked = Ranked(
-                np.array([one.scores[at] for one in counted], dtype=float),
-                np.array([one.true is True for one in counted], dtype=bool),
-                np.array([one.scenario for one in counted], dtype=np.int64),
-                np.array([one.question for one in counted], dtype=np.int64),
+                counted[name].to_numpy(),
+                counted["true"].fill_null(False).to_numpy(),
+                data.scenario[question],
+                question,
             )
             values = measure(ranked, data.weights)
             reasons = ["undefined: all labelled subjects are alike"] * len(METRICS)
@@ -42,3 +46,28 @@ def subjects(data: DomainData) -> Iterator[Measurement]:
             )
             for which, result in zip(METRICS, found, strict=True):
                 yield filled(place, result, metric=which)
+
+
+def _labelled(data: DomainData) -> pl.DataFrame:
+    """The subjects whose ranking claims are all labelled, and the index of each one's question.
+
+    The scores are the higher the surer: by votes the negative uncertainty, by a centrality the mean
+    confidence of these claims. ``true``: all of them are; null: undecided.
+    """
+    import polars as pl
+
+    label = pl.col("label_before")
+    true = pl.when((label == "false").any()).then(False)
+    return (
+        data.claims.with_columns(question=data.pool.question)
+        .filter("speaks")
+        .group_by("question", "subject")
+        .agg(
+            (-pl.first("subject_uncertainty")).alias(VOTES),
+            pl.col(data.settings.centralities).mean(),
+            true.when((label == "undecided").any()).then(None).otherwise(True).alias("true"),
+            label.is_not_null().all().alias("labelled"),
+        )
+        .filter("labelled")
+        .sort("question", "subject")
+    )

@@ -10,7 +10,7 @@ import polars as pl
 from simulrag.judging.people.labels import settle
 from simulrag.metrics.data import DomainData
 from simulrag.metrics.gather import collect
-from simulrag.metrics.pool import label_lookup
+from simulrag.metrics.pool import labels_by_question
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import frame_of, select
@@ -41,7 +41,7 @@ def data_of(
         questions=questions,
         answers=answers,
         finals=finals,
-        judge=label_lookup((one.question_id, one.claim_hash, one.label) for one in labels),
+        judge=labels_by_question((one.question_id, one.claim_hash, one.label) for one in labels),
         settled=settle(human),
         **more,
     )
