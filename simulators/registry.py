@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -18,22 +18,48 @@ def names() -> list[str]:
 
 def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
     """The simulator registered under ``name``, made with ``settings``."""
+    factory = _factory(name)
+    try:
+        simulator = factory(**(settings or {}))
+    except TypeError as error:
+        raise ArgumentError(f"the settings of simulator '{name}' do not fit: {error}") from None
+    if not isinstance(simulator, Simulator):
+        raise ArgumentError(f"simulator '{name}' is not a Simulator (see simulators/base.py)")
+    return simulator
+
+
+def sources_of(name: str, settings: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and settings of each source of a joined simulator; of another, its own."""
+    if name != "joined":
+        return [(name, settings)]
+    told: list[Mapping[str, Any]] = [
+        {"name": source} if isinstance(source, str) else source
+        for source in settings.get("sources") or ()
+    ]
+    return [(str(source.get("name")), source.get("settings") or {}) for source in told]
+
+
+def reaches_out(name: str, settings: Mapping[str, Any]) -> bool:
+    """Whether making this simulator starts or contacts a service of somebody else's.
+
+    The class says so: by ``contacts(settings)``, or else by a true ``remote``.
+    """
+    factory = _factory(name)
+    contacts = getattr(factory, "contacts", None)
+    if contacts is not None:
+        return bool(contacts(settings))
+    return bool(getattr(factory, "remote", False))
+
+
+def _factory(name: str) -> Callable[..., Any]:
     for entry in entry_points(group=GROUP):
         if entry.name == name:
             try:
-                factory = entry.load()
+                factory: Callable[..., Any] = entry.load()
             except Exception as error:
                 raise MissingEngineError(
                     f"simulator '{name}' ({entry.value}) cannot be imported: "
                     f"{type(error).__name__}: {error}"
                 ) from None
-            try:
-                simulator = factory(**(settings or {}))
-            except TypeError as error:
-                raise ArgumentError(
-                    f"the settings of simulator '{name}' do not fit: {error}"
-                ) from None
-            if not isinstance(simulator, Simulator):
-                raise ArgumentError(f"'{entry.value}' is not a Simulator (see simulators/base.py)")
-            return simulator
+            return factory
     raise ArgumentError(f"no simulator '{name}' is registered; known: {', '.join(names())}")

@@ -10,7 +10,8 @@ from flows.cli import ask as cli
 from flows.cli.answers import answer_json
 from flows.params import Params, load_params
 from flows.project import Project
-from simulators.base import ArgumentError, is_remote
+from simulators.base import ArgumentError, Simulator, is_remote
+from simulators.registry import load, reaches_out, sources_of
 from simulators.shapes import JsonShape
 from simulrag.errors import InputError
 
@@ -152,13 +153,7 @@ class Desk:
         seed: int | None = None,
     ) -> Said:
         """One run, through the call cache."""
-        params = self._params(domain)
-        simulator = params.load_simulator(domain, self.project.root)
-        if not self.allowed and is_remote(simulator, tool):
-            raise InputError(
-                f"'{tool}' of domain '{domain}' is run by a service of somebody else's, which "
-                f"may cost: start the server with {ALLOW}"
-            )
+        simulator = self._simulator(domain, tool)
         evidence, hit = cli.simulate_tool(
             domain, tool, arguments or {}, seed, project=self.project, simulator=simulator
         )
@@ -167,7 +162,7 @@ class Desk:
 
     def handbook(self, domain: str) -> Said:
         """The handbook that models are shown."""
-        text = self._params(domain).load_simulator(domain, self.project.root).handbook()
+        text = self._simulator(domain).handbook()
         return Said(text, {"domain": domain, "handbook": text})
 
     def questions(self, domain: str | None = None) -> Said:
@@ -176,6 +171,29 @@ class Desk:
         listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
         words = "\n".join(f"{one['id']}: {one['text']}" for one in listed)
         return Said(words or "There is no benchmark yet.", {"questions": listed})
+
+    def _simulator(self, domain: str, tool: str = "") -> Simulator:
+        """A domain's simulator, or that of its sources which has ``tool``.
+
+        Raises InputError where it could be had only by starting or asking a service of somebody
+        else's, which is not allowed.
+        """
+        params = self._params(domain)
+        name, settings = params.chosen(domain, self.project.root)
+        sources = sources_of(name, settings)
+        own = sources if self.allowed else [one for one in sources if not reaches_out(*one)]
+        if len(own) == len(sources):
+            simulator = params.load_simulator(domain, self.project.root)
+            if self.allowed or not tool or not is_remote(simulator, tool):
+                return simulator
+        for source in own if tool else ():
+            simulator = load(*source)
+            if tool in simulator.tools and not is_remote(simulator, tool):
+                return simulator
+        raise InputError(
+            f"domain '{domain}' is served by a service of somebody else's, which is neither "
+            f"started nor asked without leave, as it may cost: start the server with {ALLOW}"
+        )
 
     def _params(self, domain: str | None) -> Params:
         """The parameters as they are now; a wrong domain is the assistant's to see."""

@@ -76,6 +76,11 @@ class OpenApiSimulator(RemoteSimulator):
             examples=examples,
         )
 
+    @staticmethod
+    def contacts(settings: Mapping[str, Any]) -> bool:
+        """Where its document lies at an address; a file is only read."""
+        return "://" in str(settings.get("document"))
+
     def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """One call of an operation. Raises RunError."""
         operation = self._operations[tool]

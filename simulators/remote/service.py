@@ -84,6 +84,11 @@ class RemoteSimulator:
     oracle = False
     remote = True
 
+    @staticmethod
+    def contacts(settings: Mapping[str, Any]) -> bool:  # noqa: ARG004
+        """Whether it is asked for its tools as soon as it is made."""
+        return True
+
     def __init__(
         self,
         *,

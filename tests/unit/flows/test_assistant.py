@@ -126,6 +126,27 @@ async def test_somebody_elses_service_is_not_run_by_the_way(
     assert not wrong  # the other source of the two is ours
 
 
+async def test_a_command_of_somebody_elses_is_not_started(project: Project, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    params = yaml.safe_load(project.params.read_text())
+    tools = {"name": "mcp", "settings": {"command": ["touch", str(started)]}}
+    page = {"document": "http://127.0.0.1:9/api.json", "base_url": "http://127.0.0.1:9"}
+    params["simulators"]["tools"] = tools
+    params["simulators"]["page"] = {"name": "openapi", "settings": page}
+    both = {"sources": ["climate", "tools", "page"]}
+    params["simulators"]["both"] = {"name": "joined", "settings": both}
+    project.params.write_text(yaml.safe_dump(params))
+    for domain in ("tools", "page", "both"):
+        for name, asked in (("handbook", {}), ("simulate", {"tool": "level"})):
+            text, _, wrong = await called(Desk(project), name, domain=domain, **asked)
+            assert wrong
+            assert "start the server with --allow-calls-that-cost" in text
+    own = {"tool": "query_lat_and_lon", "arguments": {"city_name": "Oslo"}}
+    text, _, wrong = await called(Desk(project), "simulate", domain="both", **own)
+    assert not wrong, text
+    assert not started.exists()
+
+
 SERVICE = {
     "openapi": "3.1.0",
     "info": {"title": "Rivers", "version": "1"},
