@@ -66,7 +66,10 @@ class _Counted(httpx2.AsyncByteStream):
             async for part in self._stream:
                 count += len(part)
                 if count > self._most:
-                    error = ReplyTooLarge(f"more than {self._most / 1e6:g} MB in one reply")
+                    error = ReplyTooLarge(
+                        f"more than {self._most / 1e6:g} MB in one reply; raise max_mb or ask for "
+                        "less"
+                    )
                     self._failed(error)
                     raise httpx2.ReadError(str(error))
                 yield part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import httpx2
 
 from simulators.base import RunError
 from simulators.remote.errors import ReplyTooLarge, ServiceDied, ServiceTimeout
+from simulators.remote.loop import on_loop
 from simulators.remote.service import Limits, without_secrets
 
 MAX_REDIRECTS = 5
@@ -43,7 +45,9 @@ class Fetcher:
         asked = {"params": dict(query or {}), **({} if body is None else {"json": body})}
         deadline = time.monotonic() + self._limits.timeout_s
         for attempt in range(self._retries + 1):
-            status, headers, content = self._once(method, httpx2.URL(url), asked, deadline)
+            status, headers, content = on_loop(
+                self._once(method, httpx2.URL(url), asked, deadline - time.monotonic())
+            )
             if 200 <= status < 300:
                 kind = headers.get("content-type", "").partition(";")[0].strip().lower()
                 return Reply(kind, content)
@@ -55,24 +59,27 @@ class Fetcher:
         said = self._safe(content[:2000].decode(errors="replace"))
         raise RunError(f"{_place(url)} answered {status}{': ' + said if said else ''}")
 
-    def _once(
-        self, method: str, url: httpx2.URL, asked: dict[str, Any], deadline: float
+    async def _once(
+        self, method: str, url: httpx2.URL, asked: dict[str, Any], seconds: float
     ) -> tuple[int, httpx2.Headers, bytes]:
-        """One request, with redirects within its host."""
+        """One request, with redirects within its host, all of it within so many seconds."""
         headers = dict([self._key]) if self._key else {}
         try:
-            with httpx2.Client(timeout=self._limits.timeout_s, headers=headers) as client:
+            async with (
+                asyncio.timeout(seconds),
+                httpx2.AsyncClient(timeout=None, headers=headers) as client,
+            ):
                 request = client.build_request(method, url, **asked)
                 for _ in range(MAX_REDIRECTS):
-                    response = client.send(request, stream=True)
+                    response = await client.send(request, stream=True)
                     try:
                         if response.next_request is None:
-                            content = self._read(response, deadline)
+                            content = await self._read(response)
                             return response.status_code, response.headers, content
                         request = _within_host(request, response.next_request)
                     finally:
-                        response.close()
-        except httpx2.TimeoutException:
+                        await response.aclose()
+        except TimeoutError:
             raise self._late(str(url)) from None
         except httpx2.TransportError as error:
             raise ServiceDied(
@@ -80,17 +87,15 @@ class Fetcher:
             ) from None
         raise RunError(f"{_place(str(url))} redirects without an end")
 
-    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
+    async def _read(self, response: httpx2.Response) -> bytes:
         content = bytearray()
-        for part in response.iter_bytes():
+        async for part in response.aiter_bytes():
             content += part
             if len(content) > self._limits.max_bytes:
                 raise ReplyTooLarge(
                     f"{_place(str(response.url))} answered with more than "
                     f"{self._limits.max_mb:g} MB; raise max_mb or ask for less"
                 )
-            if time.monotonic() > deadline:
-                raise self._late(str(response.url))
         return bytes(content)
 
     def _late(self, url: str) -> ServiceTimeout:

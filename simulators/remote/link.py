@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulators.base import RunError
 from simulators.remote.errors import ReplyInvalid, ServiceDied, ServiceTimeout, ToolsChanged
+from simulators.remote.loop import event_loop, on_loop
 from simulators.remote.service import (
     Limits,
     Offered,
@@ -83,19 +82,19 @@ class Link:
 
     def greet(self) -> Greeting:
         """Open a session and ask who answers. Raises RunError."""
-        return _on_loop(self._greet())
+        return on_loop(self._greet())
 
     def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
         """One call. Raises RunError: the server died, hung, said too much, changed its tools."""
-        return _on_loop(self._call(tool, arguments))
+        return on_loop(self._call(tool, arguments))
 
     def close(self) -> None:
         """End the session, and the server's process where it is ours."""
-        _on_loop(self._end())
+        on_loop(self._end())
 
     def forget(self) -> None:
         """The same without waiting: a finaliser may run in the loop's own thread."""
-        _loop().call_soon_threadsafe(self._forgotten)
+        event_loop().call_soon_threadsafe(self._forgotten)
 
     def _forgotten(self) -> None:
         if self._live is not None:
@@ -218,7 +217,7 @@ class Link:
         """A failed transport as an error for the user."""
         title = self._title
         if isinstance(error, RunError):
-            return type(error)(f"{title}: {self._safe(str(error))}; raise max_mb or ask for less")
+            return type(error)(f"{title}: {self._safe(str(error))}")
         lines = self._words.decode(errors="replace").strip().splitlines()
         last = self._safe(lines[-1])[:200] if lines else ""  # the end of a traceback says most
         why = f": {last}" if last else (f": {self._safe(_words(error))}" if error else "")
@@ -306,14 +305,3 @@ def _words(error: BaseException) -> str:
 
 
 _KEEPERS: set[asyncio.Task[None]] = set()
-
-
-@lru_cache(maxsize=1)
-def _loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="remote-simulators", daemon=True).start()
-    return loop
-
-
-def _on_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()

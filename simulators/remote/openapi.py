@@ -15,6 +15,40 @@ RESULT = "result"
 """The output that holds a reply which is not an object (a number, a list)."""
 
 
+_OBJECT = {"type": ["object", "null"]}
+_PARAMETERS = {"type": ["array", "null"], "items": {"type": "object"}}
+_OPERATION = {
+    "type": "object",
+    "properties": {
+        "operationId": {"type": ["string", "integer", "null"]},
+        "parameters": _PARAMETERS,
+        "requestBody": _OBJECT,
+        "responses": _OBJECT,
+    },
+}
+_DOCUMENT = {
+    "type": "object",
+    "properties": {
+        "components": {**_OBJECT, "properties": {"schemas": _OBJECT}},
+        "paths": {
+            **_OBJECT,
+            "additionalProperties": {
+                **_OBJECT,
+                "properties": {"parameters": _PARAMETERS, **dict.fromkeys(METHODS, _OPERATION)},
+            },
+        },
+    },
+}
+_PARAMETER = {"properties": {"name": {"type": "string"}, "in": {"type": "string"}}}
+_CONTENT = {"properties": {"content": {**_OBJECT, "additionalProperties": {"type": "object"}}}}
+_SCHEMA = {
+    "properties": {
+        "properties": {"type": "object", "additionalProperties": {"type": ["object", "boolean"]}},
+        "required": {"type": "array", "items": {"type": "string"}},
+    }
+}
+
+
 @dataclass(frozen=True)
 class Operation:
     """One operation: how its arguments are sent, and its tool."""
@@ -32,6 +66,7 @@ def operations(document: Any, wanted: Sequence[str] | None) -> list[Operation]:
     """The operations that are wanted, all without. Raises ArgumentError."""
     if not isinstance(document, Mapping) or not str(document.get("openapi", "")).startswith("3."):
         raise ArgumentError("the document is not OpenAPI 3 (its first line says 'openapi: 3...')")
+    _check(document, _DOCUMENT, "it")
     found = {}
     for method, path, shared, raw in _raw(document):
         name = raw.get("operationId")
@@ -89,6 +124,23 @@ def origin(url: str) -> tuple[str, str | None, int | None]:
         raise ArgumentError(f"'{url[:200]}' is no address: {error}") from None
 
 
+def _check(part: Any, shape: Mapping[str, Any], what: str) -> None:
+    """Raises ArgumentError that names the place in ``part`` where another kind of value stands."""
+    from jsonschema import Draft202012Validator
+
+    for problem in Draft202012Validator(shape).iter_errors(part):
+        place = ".".join(map(str, problem.absolute_path))[:200] or what
+        kinds = (
+            [problem.validator_value]
+            if isinstance(problem.validator_value, str)
+            else [kind for kind in problem.validator_value if kind != "null"]
+        )
+        raise ArgumentError(
+            f"the document is not of OpenAPI's shape: in {what}, '{place}' is a "
+            f"{type(problem.instance).__name__} where it should be: {' or '.join(kinds)}"
+        )
+
+
 def _raw(document: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any], Mapping[str, Any]]]:
     paths = document.get("paths") or {}
     for path, item in paths.items():
@@ -99,7 +151,7 @@ def _raw(document: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any], Map
             )
         for method in METHODS:
             if isinstance(item, Mapping) and isinstance(item.get(method), Mapping):
-                yield method, str(path), item.get("parameters", []), item[method]
+                yield method, str(path), item.get("parameters") or [], item[method]
 
 
 def _operation(
@@ -128,8 +180,10 @@ def _operation(
         if must:
             required.append(argument)
 
-    own = {(p.get("name"), p.get("in")): p for p in _all(document, [*shared, *_list(raw)])}
-    for parameter in own.values():
+    told = [_target(document, part) for part in [*shared, *(raw.get("parameters") or [])]]
+    for parameter in told:
+        _check(parameter, _PARAMETER, f"a parameter of '{name}'")
+    for parameter in {(one.get("name"), one.get("in")): one for one in told}.values():
         place, must = parameter.get("in"), bool(parameter.get("required"))
         if place in ("path", "query"):
             meaning = str(parameter.get("description", ""))
@@ -141,6 +195,7 @@ def _operation(
                 "not supported; keys go into key_env and key_header"
             )
     body = _target(document, raw.get("requestBody") or {})
+    _check(body, _CONTENT, f"the body of '{name}'")
     if body:
         schema = _json_schema(document, body.get("content"), name, "its body")
         fields = schema.get("properties")
@@ -172,6 +227,7 @@ def _outputs(
     good = next((key for key in sorted(map(str, replies)) if key.startswith("2")), "default")
     named = {str(key): value for key, value in replies.items()}  # YAML reads 200 as a number
     reply = _target(document, named.get(good, {}))
+    _check(reply, _CONTENT, f"the reply of '{name}'")
     content = reply.get("content") or {}
     if content and all(str(kind).startswith("text/") for kind in content):
         return {"type": "object", "properties": {}}, False
@@ -187,20 +243,13 @@ def _json_schema(
     kinds = content if isinstance(content, Mapping) else {}
     for kind, body in kinds.items():
         if "json" in str(kind) and isinstance(body, Mapping) and body.get("schema"):
-            return _target(document, body["schema"])
+            schema = _target(document, body["schema"])
+            _check(schema, _SCHEMA, f"the schema of {what} of '{name}'")
+            return schema
     raise ArgumentError(
         f"operation '{name}': {what} has no JSON schema, so nothing can check it; mend the "
         "document or name other operations under operations:"
     )
-
-
-def _list(raw: Mapping[str, Any]) -> list[Any]:
-    found = raw.get("parameters", [])
-    return found if isinstance(found, list) else []
-
-
-def _all(document: Mapping[str, Any], parts: Sequence[Any]) -> list[Mapping[str, Any]]:
-    return [_target(document, part) for part in parts]
 
 
 def _target(document: Mapping[str, Any], part: Any) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ The SDK's own transport reads a line of any length; here a reply above the limit
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import signal
@@ -13,11 +14,21 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from simulators.remote.errors import ReplyTooLarge
+from simulators.remote.errors import ReplyInvalid, ReplyTooLarge
 
 GRACE_S = 2.0
 LAST_WORDS = 2000
 _POLL_S = 0.01
+_STARTED: set[asyncio.subprocess.Process] = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    """No server outlives us: the loop that ends them politely is gone when the interpreter ends."""
+    for process in _STARTED:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @asynccontextmanager
@@ -38,7 +49,6 @@ async def process_streams(
     import anyio
     from mcp.client.stdio import get_default_environment
     from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
 
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -50,6 +60,7 @@ async def process_streams(
         limit=max_bytes,
         start_new_session=True,
     )
+    _STARTED.add(process)
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -60,11 +71,14 @@ async def process_streams(
     async def read() -> None:
         try:
             while line := await stdout.readline():
-                with contextlib.suppress(ValueError):  # a line of a log is not a message
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                if (message := _message(line, failed)) is not None:
                     await into.send(SessionMessage(message))
         except ValueError:
-            failed(ReplyTooLarge(f"more than {max_bytes / 1e6:g} MB in one message"))
+            failed(
+                ReplyTooLarge(
+                    f"more than {max_bytes / 1e6:g} MB in one message; raise max_mb or ask for less"
+                )
+            )
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
             pass
         finally:
@@ -89,11 +103,24 @@ async def process_streams(
         yield incoming, outgoing
     finally:
         await asyncio.shield(_end(process))
+        _STARTED.discard(process)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for stream in (into, incoming, outgoing, out_of):
             stream.close()
+
+
+def _message(line: bytes, failed: Callable[[Exception], None]) -> Any:
+    """The message in a line; None for a line of a log, and for a message that cannot be read."""
+    from mcp_types import jsonrpc_message_adapter
+
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError as error:
+        if b'"jsonrpc"' in line:
+            failed(ReplyInvalid(f"it sent a message that cannot be read: {error}"))
+        return None
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

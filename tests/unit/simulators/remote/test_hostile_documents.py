@@ -52,6 +52,67 @@ def test_servers_of_another_shape_are_one_line(tmp_path: Path, servers: object) 
         opened(tmp_path, document(servers=servers))
 
 
+def changed(place: str, value: object) -> dict[str, Any]:
+    """A document with a body and a parameter, with another value at a dotted place."""
+    read = document()
+    operation = read["paths"]["/run"].pop("get")
+    schema = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+    operation["parameters"] = [{"name": "q", "in": "query", "schema": {"type": "string"}}]
+    read["paths"]["/run"] = {"parameters": [], "post": operation}
+    read["components"] = {"schemas": {}}
+    *path, last = place.split("/")
+    inside: Any = read
+    for word in path:
+        inside = inside[int(word) if isinstance(inside, list) else {"RUN": "/run"}.get(word, word)]
+    inside[{"RUN": "/run"}.get(last, last)] = value
+    return read
+
+
+POST = "paths/RUN/post"
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        ("paths", ["/run"], "'paths' is a list"),
+        ("paths", "x", "'paths' is a str"),
+        ("paths/RUN", [1], "'paths./run' is a list"),
+        ("paths/RUN/parameters", {"q": 1}, "'paths./run.parameters' is a dict"),
+        ("paths/RUN/parameters", ["q"], "'paths./run.parameters.0' is a str"),
+        (POST, [], "'paths./run.post' is a list"),
+        (f"{POST}/operationId", ["run"], "'paths./run.post.operationId' is a list"),
+        (f"{POST}/parameters", "q", "'paths./run.post.parameters' is a str"),
+        (f"{POST}/parameters", [{"name": ["q"], "in": "query"}], "'name' is a list"),
+        (f"{POST}/parameters", [{"name": "q", "in": {}}], "'in' is a dict"),
+        (f"{POST}/requestBody", "x", "'paths./run.post.requestBody' is a str"),
+        (f"{POST}/requestBody/content", [1], "'content' is a list"),
+        (f"{POST}/responses", [], "'paths./run.post.responses' is a list"),
+        (f"{POST}/responses", {"200": {"content": "x"}}, "'content' is a str"),
+        ("components", [], "'components' is a list"),
+        ("components/schemas", "x", "'components.schemas' is a str"),
+    ],
+)
+def test_a_part_of_another_shape_is_one_line_that_names_the_place(
+    tmp_path: Path, place: str, value: object, named: str
+) -> None:
+    with pytest.raises(ArgumentError, match="not of OpenAPI's shape") as said:
+        opened(tmp_path, changed(place, value), base_url="http://127.0.0.1:1")
+    assert named in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("properties", ["x"]), ("properties", "x"), ("required", "x"), ("required", [["x"]])],
+)
+def test_a_schema_of_another_shape_is_one_line(tmp_path: Path, field: str, value: object) -> None:
+    read = changed("info", {"title": "x"})
+    content = read["paths"]["/run"]["post"]["requestBody"]["content"]
+    content["application/json"]["schema"][field] = value
+    with pytest.raises(ArgumentError, match=f"the schema of its body of 'run', '{field}"):
+        opened(tmp_path, read, base_url="http://127.0.0.1:1")
+
+
 def aliases(levels: int) -> str:
     """YAML whose every line names the one before ten times."""
     lines = ["openapi: 3.0.0", "a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
