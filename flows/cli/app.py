@@ -85,7 +85,9 @@ for room in registry.each("commands"):
 def main() -> None:
     """The console script."""
     from flows.cli.errors import ended
+    from flows.watch.terminal import guard
 
+    guard()
     sys.exit(ended(app))
 
 

@@ -10,7 +10,9 @@ import typer
 def main() -> None:
     """Run the command that the arguments name."""
     from flows.cli.errors import ended
+    from flows.watch.terminal import guard
 
+    guard()
     if sys.argv[1:2] == ["stage"]:
         sys.exit(ended(stage_alone()))
     from flows.cli.app import app

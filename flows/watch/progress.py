@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from flows.watch.terminal import own
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -40,4 +42,5 @@ def _bar() -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True, highlight=False))
+    console = Console(file=own(sys.stderr), highlight=False)
+    return Progress(*columns, TimeElapsedColumn(), console=console)
