@@ -10,10 +10,12 @@ import hashlib
 import json
 import mmap
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from simulators.library.errors import CorpusChanged, CorpusError
 
@@ -79,6 +81,17 @@ class Manifest(_Record):
     encoder: EncoderName | None = None
     files: dict[str, str]
 
+    @field_validator("files")
+    @classmethod
+    def _within_the_corpus(cls, files: dict[str, str]) -> dict[str, str]:
+        absent = {PASSAGES, OFFSETS} - files.keys()
+        if absent:
+            raise ValueError(f"it names no {', '.join(sorted(absent))}")
+        for name in files:
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise ValueError(f"'{name}' does not lie in the corpus")
+        return files
+
     @property
     def sha256(self) -> str:
         """The hash of the texts with their origins and licences, which is the corpus's own."""
@@ -114,9 +127,30 @@ class Corpus:
         import numpy as np
 
         self._check()
-        self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
-        with (self.folder / PASSAGES).open("rb") as file:
-            self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with self.reading():
+            self._offsets = np.load(self.folder / OFFSETS, mmap_mode="r")
+            if self._offsets.shape != (self.manifest.passages + 1,):
+                raise ValueError(f"{OFFSETS} is not of {self.manifest.passages} passages")
+            with (self.folder / PASSAGES).open("rb") as file:
+                self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What files whose hashes are right hold after all: CorpusChanged where it is no corpus."""
+        try:
+            yield
+        except (
+            ArithmeticError,
+            AttributeError,
+            EOFError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as wrong:
+            raise CorpusChanged(
+                f"the corpus in {self.folder} was altered after it was built, as its files do not "
+                f"fit each other ({type(wrong).__name__}: {str(wrong)[:200]}); {_BUILD}"
+            ) from None
 
     def check_unchanged(self) -> None:
         """Raises CorpusChanged where files are others than those that ``open`` saw.

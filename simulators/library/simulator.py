@@ -21,7 +21,7 @@ from simulators.base import (
     measured,
     render_handbook,
 )
-from simulators.library.corpus import Corpus
+from simulators.library.corpus import Corpus, Stored
 from simulators.library.errors import CorpusError
 from simulators.library.index import Ranking, RankingName, open_ranking
 
@@ -166,23 +166,10 @@ class LibrarySimulator:
             raise ArgumentError(f"library has one tool, '{TOOL}', not '{tool}'")
         ranking = self._open()
         self.corpus.check_unchanged()
-        found = []
-        for number, score in ranking.top(arguments.query, arguments.top_k):
-            stored = self.corpus.passage(number)
-            part = "" if stored.parts == 1 else f", part {stored.part} of {stored.parts}"
-            found.append(
-                Passage(
-                    document=stored.document,
-                    locator=f"{stored.locator}{part}",
-                    title=stored.title,
-                    licence=stored.licence,
-                    attribution=stored.attribution,
-                    date=stored.date,
-                    score=score,
-                    text=stored.text,
-                )
-            )
-        return QueryOutputs(passages=tuple(found))
+        with self.corpus.reading():
+            best = ranking.top(arguments.query, arguments.top_k)
+            found = [(self.corpus.passage(number), score) for number, score in best]
+        return QueryOutputs(passages=tuple(_shown(stored, score) for stored, score in found))
 
     def fingerprint(self) -> str:
         """Hash of the texts, the code that ranks them and, with vectors, the encoder."""
@@ -214,8 +201,26 @@ class LibrarySimulator:
         with self._lock:
             if self._opened is None:
                 self.corpus.open()
-                self._opened = open_ranking(self.corpus.folder, self.ranking, self.manifest.encoder)
+                with self.corpus.reading():
+                    self._opened = open_ranking(
+                        self.corpus.folder, self.ranking, self.manifest.encoder
+                    )
             return self._opened
+
+
+def _shown(stored: Stored, score: float) -> Passage:
+    """A passage as a query finds it."""
+    part = "" if stored.parts == 1 else f", part {stored.part} of {stored.parts}"
+    return Passage(
+        document=stored.document,
+        locator=f"{stored.locator}{part}",
+        title=stored.title,
+        licence=stored.licence,
+        attribution=stored.attribution,
+        date=stored.date,
+        score=score,
+        text=stored.text,
+    )
 
 
 def _known(setting: str, value: str, known: Sequence[str]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from simulators.base import ArgumentError, Consulted, Simulator, validate_call
 from simulators.conformance import check
 from simulators.library import LibrarySimulator, builder
 from simulators.library.builder import build_corpus
+from simulators.library.corpus import MANIFEST
 from simulators.library.errors import (
     CorpusChanged,
     CorpusError,
@@ -105,6 +108,63 @@ def test_a_fingerprint_opens_no_index(primer: Path) -> None:
     simulator = LibrarySimulator(primer)
     simulator.fingerprint()
     assert simulator._opened is None
+
+
+def mended(folder: Path, **content: bytes) -> None:
+    """Replace files, and the manifest's hashes with theirs; ``__`` in a name is a dot."""
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    for named, text in content.items():
+        name = next(name for name in manifest["files"] if name.endswith(named.replace("__", ".")))
+        (folder / name).write_bytes(text)
+        manifest["files"][name] = hashlib.sha256(text).hexdigest()
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("passages__jsonl", b"x" * 4000),
+        ("passages__jsonl", b'{"document": 3}\n' * 4),
+        ("passages__jsonl", b""),
+        ("offsets__npy", b"not numpy's"),
+        ("offsets__npy", b""),
+        ("params__index__json", b"[1]"),
+        ("params__index__json", b"{"),
+        ("vocab__index__json", b"[[]]"),
+        ("indices__csc__index__npy", b"x"),
+    ],
+)
+def test_a_corpus_altered_with_its_hashes_is_one_line(
+    primer: Path, tmp_path: Path, name: str, text: bytes
+) -> None:
+    folder = shutil.copytree(primer, tmp_path / "primer")
+    mended(folder, **{name: text})
+    simulator = LibrarySimulator(folder)
+    with pytest.raises(CorpusChanged, match="was altered after it was built"):
+        ask(simulator, "carbon ice")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"files": {}}, "names no offsets.npy, passages.jsonl"),
+        (
+            {"files": {"passages.jsonl": "0", "offsets.npy": "0", "/etc/passwd": "0"}},
+            "does not lie",
+        ),
+        ({"files": {"passages.jsonl": "0", "offsets.npy": "0", "a/../../b": "0"}}, "does not lie"),
+        ({"passages": -1}, "passages: "),
+        ({"sources": []}, "sources: "),
+    ],
+)
+def test_a_manifest_that_does_not_fit_is_one_line(
+    primer: Path, tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    folder = shutil.copytree(primer, tmp_path / "primer")
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    (folder / MANIFEST).write_text(json.dumps(manifest | changes))
+    with pytest.raises(CorpusError, match=re.escape(words)):
+        LibrarySimulator(folder)
 
 
 def test_a_corpus_replaced_or_altered_under_a_job_is_an_error(tmp_path: Path) -> None:
