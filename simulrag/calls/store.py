@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 60.0
 """How long another process's lock, or a Redis that restarts, is waited for."""
+
+MAKING_S = 2.0
+"""How long another process may take to make a new database."""
 
 DATABASE = "cache.db"
 _RAW = 1
@@ -141,11 +145,28 @@ class FolderStore:
         with self._translated():
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
+                self._refuse_emptied()
                 self._cache = Cache(self.place, timeout=PATIENCE_S, disk=TextDisk, **_SETTINGS)
             except OSError as error:
                 raise self._unusable(error) from error
             except TypeError as error:  # a setting that diskcache does not know, handed to the disk
                 raise corrupt(self.place, "of the settings", str(error)) from error
+
+    def _refuse_emptied(self) -> None:
+        """A database without its table has lost what was paid for: diskcache would begin anew."""
+        file = self.folder / DATABASE
+        patience = time.monotonic() + MAKING_S
+        while file.is_file():
+            with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as database:
+                if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'Cache'").fetchone():
+                    return
+            if time.monotonic() > patience:
+                raise CacheError(
+                    f"{file} was emptied: the replies that lay in it are gone, and the ledger of "
+                    "what was spent with them. Put a copy back, or delete the file: then every "
+                    "call that no export holds is paid again, and a budget counts from nothing"
+                )
+            time.sleep(0.05)  # another process may be making it at this moment
 
     def get(self, row: str) -> str | None:
         """The text of a row, None where there is none. Raises CacheError for a tampered row."""

@@ -205,14 +205,17 @@ def write_table(path: Path, rows: Iterable[Measurement]) -> None:
 def read_table(path: Path) -> pl.DataFrame:
     """The long table of a domain, with the types of ``schema``.
 
-    Raises InputError where the file is missing or has other columns.
+    Raises InputError where the file is missing, was cut short or has other columns.
     """
     import polars as pl
 
     if not path.is_file():
         raise InputError(f"{path} is not there; run `dvc repro` to make it")
+    text = path.read_bytes()
+    if not text.endswith(b"\n"):
+        raise InputError(f"{path} ends within a line, as one that was cut short; run `dvc repro`")
     try:
-        frame = pl.read_csv(path, schema_overrides=schema())
+        frame = pl.read_csv(text, schema_overrides=schema())
     except pl.exceptions.PolarsError as error:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} is not a table of metrics ({first}); make it again") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +216,20 @@ def test_a_file_that_is_no_database_is_named(folder: Path) -> None:
     (folder / "cache.db").write_bytes(b"not a database at all, but long enough " * 100)
     with pytest.raises(CacheError, match=r"cache\.db is damaged or not a call cache"):
         CallCache(folder, stage="a")
+
+
+@pytest.mark.parametrize("how", ["emptied", "dropped"])
+def test_an_emptied_database_is_said_before_anything_is_paid_again(folder: Path, how: str) -> None:
+    CallCache(folder, stage="a").close()
+    if how == "emptied":
+        (folder / "cache.db").write_bytes(b"")
+    else:
+        with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+            database.execute("DROP TABLE Cache")
+    with pytest.raises(CacheError, match="and the ledger of what was spent"):
+        CallCache(folder, stage="a")
+    (folder / "cache.db").unlink()
+    CallCache(folder, stage="a").close()
 
 
 def _limit_pages(cache: CallCache, pages: int) -> None:

@@ -68,6 +68,15 @@ def test_files_that_are_not_this_table(tmp_path: Path) -> None:
             read_table(tmp_path / "other.csv")
 
 
+@pytest.mark.parametrize("left", [1, 2, 40])
+def test_a_table_that_was_cut_short_is_no_shorter_table(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "d.csv"
+    write_table(path, ROWS)
+    path.write_bytes(path.read_bytes()[:-left])
+    with pytest.raises(InputError, match="cut short; run `dvc repro`"):
+        read_table(path)
+
+
 def test_equal_inputs_give_equal_bytes_and_nothing_but_numbers() -> None:
     first, second = (csv_of(measured_study(study(12))) for _ in range(2))
     assert first == second
