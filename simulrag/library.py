@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from simulators.base import Simulator
 from simulators.registry import load
@@ -28,7 +28,7 @@ from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.models.specification import model_settings
 from simulrag.records import Answer, Question
 
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 CONCURRENCY = 8
 
@@ -56,6 +56,16 @@ class Model:
         return f"Model({self.settings.provider}:{self.settings.model})"
 
 
+class AnswerNow(Answer):
+    """An answer, and what of it was there before.
+
+    ``stored_calls``: how many of its model calls were stored already, by day (UTC): a server may
+    have changed since.
+    """
+
+    stored_calls: dict[str, int] = Field(default_factory=dict)
+
+
 def answer(
     question: str,
     *,
@@ -66,7 +76,7 @@ def answer(
     method: MethodSettings | None = None,
     cache: str | Path | None = None,
     seed: int = 0,
-) -> Answer:
+) -> AnswerNow:
     """Answer one question, checked claim by claim against a simulator.
 
     ``simulator``: a registered name (``simulator_settings`` are its keyword settings) or an object
@@ -76,7 +86,8 @@ def answer(
     simulator's. Works inside a running event loop too, where ``aanswer`` is the better choice.
 
     The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
-    ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence`` and ``usage``.
+    ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence``, ``usage`` and
+    ``stored_calls``.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not
@@ -106,7 +117,7 @@ async def aanswer(
     method: MethodSettings | None = None,
     cache: str | Path | None = None,
     seed: int = 0,
-) -> Answer:
+) -> AnswerNow:
     """``answer`` for code that runs in an event loop."""
     asked = ask_for(question)
     chosen = Model(model) if isinstance(model, str) else model
@@ -128,7 +139,8 @@ async def aanswer(
         )
         try:
             use = Instruments(gateway, Simulations(source, calls), seed)
-            return succeeded(await answer_question(asked, use, settings))
+            answered = succeeded(await answer_question(asked, use, settings))
+            return AnswerNow(**dict(answered), stored_calls=calls.stored_days)
         finally:
             await gateway.close()
 
@@ -170,7 +182,7 @@ def _problem(error: ValidationError) -> str:
     return ": ".join(filter(None, [where, first["msg"].removeprefix("Value error, ")]))
 
 
-def _run(work: Coroutine[Any, Any, Result]) -> Result:
+def _run(work: Coroutine[Any, Any, Value]) -> Value:
     """Run to the end, also where an event loop runs already, as in a notebook."""
     try:
         asyncio.get_running_loop()

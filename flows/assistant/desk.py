@@ -140,7 +140,8 @@ class Desk:
                 raise InputError(f"name a domain: {', '.join(params.domains)}")
             params, source = cli.with_model(self.project, params, self.model, None)
             text = question.strip()
-            answer = cli.answer_anew(self.project, params, text, domain)
+            answer, stored_calls = cli.answer_anew(self.project, params, text, domain)
+            source += stored_calls
         verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
         fields = {"source": source, **answer_json(text, answer)}
         return Said(f"{answer.text}{verified}\n\n({source})", fields)

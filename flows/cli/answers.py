@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
         ],
         "usage": {task: usage.model_dump() for task, usage in answer.usage.items()},
     }
+
+
+def stored_words(days: Mapping[str, int]) -> str:
+    """Words on the model calls that were there already, by the day on which they were stored."""
+    if not days:
+        return ""
+    first, last = min(days), max(days)
+    when = first if first == last else f"{first} to {last}"
+    return f"; {sum(days.values())} of its replies were stored ({when})"
 
 
 def show(question: str, answer: Answer, source: str, centrality: str) -> None:

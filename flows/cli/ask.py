@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.output import DomainArgument, Json, json_object, print_json
+from flows.cli.output import DomainArgument, Endpoint, Json, json_object, print_json
 
 AUTO = "auto"
 
@@ -40,6 +40,7 @@ def ask(
             "http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf."
         ),
     ] = None,
+    endpoint: Endpoint = None,
     method: Annotated[
         Literal["paper", "reconciled"] | None,
         typer.Option(help="How: as published, or one voice a subject (default: params.yaml's)."),
@@ -84,7 +85,7 @@ def ask(
     if known and stored and shown is not None:
         answer, source, text = shown, stored[1], known.text
     else:
-        params, source = with_model(project, params, model, known)
+        params, source = with_model(project, params, model, known, endpoint)
         if domain is None and known is None and not auto:
             raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
@@ -93,7 +94,8 @@ def ask(
             source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
         else:
             domain = domain or (known.domain if known else "")
-        answer = answer_anew(project, params, text, domain, budget)
+        answer, stored_calls = answer_anew(project, params, text, domain, budget)
+        source += stored_calls
     found = explain(project, params, text, answer) if explain else None
     if as_json:
         reasons = {"why": found.as_json()} if found else {}
@@ -239,13 +241,15 @@ def answer_anew(
     text: str,
     domain: str | None,
     budget_percent: float | None = None,
-) -> Answer:
-    """Answer one question by itself: verified is what the budget buys, or all within reach.
+) -> tuple[Answer, str]:
+    """Answer one question by itself, with words on the calls that were stored.
 
-    Without a domain nothing is run: the answer is closed-book and unverified.
+    Verified is what the budget buys, or all within reach. Without a domain nothing is run: the
+    answer is closed-book and unverified.
     """
     import asyncio
 
+    from flows.cli.answers import stored_words
     from flows.running.bench import open_bench
     from simulrag.errors import InputError
     from simulrag.library import ask_for, succeeded
@@ -257,16 +261,17 @@ def answer_anew(
     method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
     seed = 0 if domain is None else params.simulator(domain).seed
 
-    async def answer() -> Answer:
+    async def answer() -> tuple[Answer, dict[str, int]]:
         async with open_bench(
             project, params, "ask", "answer", simulator=simulator, seed=seed
         ) as bench:
-            return await answer_question(question, bench.instruments, method)
+            answered = await answer_question(question, bench.instruments, method)
+            return answered, bench.cache.stored_days
 
-    result = asyncio.run(answer())
+    result, days = asyncio.run(answer())
     if simulator.oracle and result.failure is not None and result.failure.step == "retrieve":
         raise InputError(result.failure.reason)
-    return succeeded(result)
+    return succeeded(result), stored_words(days)
 
 
 def simulate_tool(
@@ -299,7 +304,11 @@ def simulate_tool(
 
 
 def with_model(
-    project: Project, params: Params, model: str | None, known: Question | None
+    project: Project,
+    params: Params,
+    model: str | None,
+    known: Question | None,
+    endpoint: str | None = None,
 ) -> tuple[Params, str]:
     """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
     from simulrag.errors import InputError
@@ -307,7 +316,7 @@ def with_model(
     if model is not None:
         from simulrag.models.specification import model_settings
 
-        chosen = model_settings(model)
+        chosen = model_settings(model, endpoint)
         llm = params.llm.model_copy(update={"answer": chosen})
         params = params.model_copy(update={"llm": llm})
     elif params.model("answer").replay and known is None:

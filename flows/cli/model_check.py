@@ -13,7 +13,7 @@ from flows.params import load_params
 from flows.project import Project
 from flows.running.bench import located
 from flows.sections import Operations
-from simulrag.calls import CallCache
+from simulrag.calls import CallCache, cache_stats
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.method.boundary import VERBALIZED
 from simulrag.models.base import Completion
@@ -36,7 +36,8 @@ class ModelCheck(Record):
     """What one call showed. None: not found out, since something before it failed.
 
     ``roles``: who uses it. ``key``: the variable that holds the key, and whether it is set.
-    ``price``: free, the month of its price, or missing. ``note``: what else is to be known.
+    ``price``: free, the month of its price, or missing. ``stored_calls``: how many calls of its
+    endpoint and name are stored and are not asked again. ``note``: what else is to be known.
     ``problem``: the error, in one line.
     """
 
@@ -50,6 +51,7 @@ class ModelCheck(Record):
     structured: bool | None = None
     sampling_accepted: bool | None = None
     price: str = "free"
+    stored_calls: int = 0
     version: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
@@ -80,6 +82,7 @@ def _check(
         sampling=settings.sampling.model_dump(exclude_none=True),
         works=settings.replay,
         note=REPLAYED if settings.replay else "",
+        stored_calls=_stored_calls(project, operations, settings),
     )
     if settings.replay:
         return facts
@@ -131,6 +134,11 @@ def _budget(
     return Budget(NO_LIMIT, account, name, max_output=1)
 
 
+def _stored_calls(project: Project, operations: Operations, settings: ModelSettings) -> int:
+    known = cache_stats(operations.place(project.root)).versions
+    return sum(known.get("/".join(settings.full_name), {}).values())
+
+
 def _price(project: Project, provider: Provider) -> str:
     if not provider.paid:
         return "free"
@@ -164,6 +172,9 @@ def checked_text(item: ModelCheck) -> str:
     if item.note:
         return "\n".join([*lines, f"     {item.note}"])
     lines.append(f"     key: {item.key}; price: {item.price}")
+    if item.stored_calls:
+        known = f"{item.stored_calls} calls of it at the endpoint {item.endpoint}"
+        lines.append(f"     {known} are stored and are not asked again")
     found = {
         "reached": item.reached,
         "structured output": item.structured,

@@ -8,6 +8,13 @@ from typing import Annotated, Any
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        help="The server's name in the keys of its calls (default: an address's host and port; "
+        "calls of earlier versions have own)."
+    ),
+]
 DomainArgument = Annotated[str, typer.Argument(help="A domain of params.yaml.")]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.output import Json, print_json
+from flows.cli.output import Endpoint, Json, print_json
 
 
 def use(
@@ -19,6 +19,7 @@ def use(
             help="openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3, local:FILE."
         ),
     ],
+    endpoint: Endpoint = None,
 ) -> None:
     """Put a model of your own into params.yaml.
 
@@ -32,7 +33,7 @@ def use(
     from simulrag.models.specification import model_settings
 
     project = find_project()
-    settings = model_settings(model)
+    settings = model_settings(model, endpoint)
     section = settings.model_dump(mode="json", exclude_defaults=True)
     text = changed(project.params, {"llm.answer": section, "llm.judge": section})
     params = check_params(text, project.params.name)

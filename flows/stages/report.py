@@ -42,6 +42,8 @@ from simulrag.stage import Role, Stage
 if TYPE_CHECKING:
     import polars as pl
 
+    from simulrag.models.settings import ModelSettings
+
 
 async def make(at: At) -> None:
     """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
@@ -141,12 +143,18 @@ def _summary(
     text = project.root / "data" / "recorded" / "RECORDED.md"
     replayed = any(model.replay for model in models.values())
     return RunSummary(
-        models={role: f"{model.provider}: {model.model}" for role, model in models.items()},
+        models={role: _named(model) for role, model in models.items()},
         replayed=tuple(role for role, model in models.items() if model.replay),
         recorded=text.read_text(encoding="utf-8") if replayed and text.is_file() else "",
         simulators={domain: _simulator(place, domain) for domain in domains},
         params_hash=params.digest("domains", "llm", "answer", "metrics"),
     )
+
+
+def _named(model: ModelSettings) -> str:
+    """Provider and model, with the endpoint where there is one."""
+    at = "" if model.endpoint == "default" else f" at {model.endpoint}"
+    return f"{model.provider}: {model.model}{at}"
 
 
 def _simulator(place: Results, domain: str) -> str:

@@ -89,6 +89,7 @@ class CallCache:
         self._used: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
+        self._days: Counter[str] = Counter()
         self._versions: dict[str, str] = {}
         self._closed = False
 
@@ -157,6 +158,11 @@ class CallCache:
     def used(self) -> Mapping[str, str]:
         """The keys of the calls that this stage used, each with its task: what an export holds."""
         return MappingProxyType(self._used)
+
+    @property
+    def stored_days(self) -> dict[str, int]:
+        """How many model calls were there already, by the day (UTC) on which they were stored."""
+        return dict(sorted(self._days.items()))
 
     def adopt(self, used: Mapping[str, str], run: StageRun) -> None:
         """Take as this stage's own what another process did for it in the same place."""
@@ -269,6 +275,8 @@ class CallCache:
         call = answer.call
         self._used.setdefault(call.key, task)
         self._counts[f"{call.kind}_hits"] += answer.hit
+        if answer.hit and call.kind == "model" and call.key not in self._fresh:
+            self._days[call.time[:10]] += 1
         if call.kind == "model" and call.model_version:
             first = self._versions.setdefault(call.model_name, call.model_version)
             if first not in (call.model_version, "several"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -25,6 +26,14 @@ class LocalSettings(BaseModel):
     context: int = Field(
         default=8192, ge=64, description="provider local: tokens of prompt and reply together"
     )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        port = urlsplit(url).port
+    except ValueError:  # no number, or out of range
+        return False
+    return port != 0 and _PLAIN_URL.fullmatch(url) is not None
 
 
 Structured = Literal["tool", "output_format"]
@@ -94,7 +103,7 @@ class ModelSettings(BaseModel):
             raise ValueError(
                 "api_key_env is the name of an environment variable in capitals, not the key itself"
             )
-        if self.base_url is not None and not _PLAIN_URL.fullmatch(self.base_url):
+        if self.base_url is not None and not _is_address(self.base_url):
             raise ValueError(
                 "base_url must start with http:// or https:// and hold no user, password or query"
             )

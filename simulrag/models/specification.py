@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlsplit
+
 from pydantic import ValidationError
 
 from simulrag.errors import InputError
 from simulrag.models.providers.registry import known_providers
 from simulrag.models.settings import ModelSettings
-
-OWN_ENDPOINT = "own"
-"""The endpoint of a server that is named by its address.
-
-The address is in no key, so that it may move. A server with another model under the same name is
-told apart by an ``endpoint`` of its own in params.yaml.
-"""
 
 FORMS = (
     "openai:gpt-5-mini, anthropic:claude-sonnet-4-5, http://127.0.0.1:11434/v1#qwen3 "
@@ -21,17 +17,19 @@ FORMS = (
 )
 
 
-def model_settings(text: str) -> ModelSettings:
+def model_settings(text: str, endpoint: str | None = None) -> ModelSettings:
     """The settings of a model: ``provider:model``, or a compatible server's URL ``#model``.
 
-    The sampling is the provider's own. Raises InputError.
+    ``endpoint`` names the server in the keys of its calls; by default a URL's host and port, so
+    that two servers with a model of one name share no reply. The sampling is the provider's own.
+    Raises InputError.
     """
     text = text.strip()
     if text.startswith(("http://", "https://")):
         base_url, _, model = text.partition("#")
         if not model:
             raise InputError(f"'{base_url}' names no model; write {base_url}#MODEL")
-        given = {"provider": "openai", "base_url": base_url, "endpoint": OWN_ENDPOINT}
+        given = {"provider": "openai", "base_url": base_url, "endpoint": _named_by(base_url)}
     else:
         provider, colon, model = text.partition(":")
         if not colon or not model:
@@ -40,9 +38,27 @@ def model_settings(text: str) -> ModelSettings:
             known = ", ".join(known_providers())
             raise InputError(f"unknown provider '{provider}' in '{text}'; known are {known}")
         given = {"provider": provider}
+    if endpoint is not None:
+        given["endpoint"] = endpoint
     try:
         return ModelSettings.model_validate({**given, "model": model})
     except ValidationError as error:
         # The input is left out: a URL may hold a password.
-        problem = error.errors(include_input=False)[0]["msg"].removeprefix("Value error, ")
+        first = error.errors(include_input=False)[0]
+        problem = first["msg"].removeprefix("Value error, ")
+        if first["loc"] == ("endpoint",) and endpoint is not None:
+            raise InputError(
+                "an endpoint's name has small letters, digits, '.', '-' and '_'"
+            ) from None
         raise InputError(f"this names no model ({problem}); name one as {FORMS}") from None
+
+
+def _named_by(base_url: str) -> str:
+    """A name for the server at an address: its host, and its port where one is given."""
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "default"  # the address itself is refused in a moment
+    name = host if port is None else f"{host}-{port}"
+    return re.sub(r"[^a-z0-9._-]", "-", name).lstrip("-._") or "default"

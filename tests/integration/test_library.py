@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from simulrag import Model, aanswer, answer
 from simulrag.errors import BudgetMissing, InputError
-from simulrag.library import default_cache
+from simulrag.library import AnswerNow, default_cache
 from simulrag.testing import LoopbackServer, traffic
 
 QUESTION = "The city lowers the speed limit by 30 percent. How does the mean travel time change?"
@@ -25,11 +26,15 @@ async def test_it_answers_inside_an_event_loop_and_its_twin_finds_every_call(
     tmp_path: Path, server: LoopbackServer
 ) -> None:
     model = f"{server.url}#some-model"
+    today = datetime.now(UTC).date()
     found = answer(QUESTION, simulator="urban", model=model, cache=tmp_path)
     asked = len(server.requests)
     again = await aanswer(QUESTION, simulator="urban", model=Model(model), cache=tmp_path)
     assert len(server.requests) == asked > 0
-    assert again == found
+    assert again.model_dump(exclude={"stored_calls"}) == found.model_dump(exclude={"stored_calls"})
+    assert found.stored_calls == {}
+    ((day, stored),) = again.stored_calls.items()
+    assert (stored, day) == (sum(one.calls for one in found.usage.values()), str(today))
     assert found.text
     assert found.evidence
     claim = next(claim for claim in found.claims if claim.before != claim.after)
@@ -38,6 +43,22 @@ async def test_it_answers_inside_an_event_loop_and_its_twin_finds_every_call(
     assert claim.verdict.status == "contradicted"
     assert 0 < claim.confidence["closeness"] <= 1
     assert found.usage["tool_calls"].calls == 1
+
+
+def test_two_servers_with_a_model_of_one_name_share_no_reply(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    def asked_of(url: str, **settings: str) -> AnswerNow:
+        model = Model(f"{url}#some-model", **settings)
+        return answer(QUESTION, simulator="urban", model=model, cache=tmp_path)
+
+    asked_of(server.url)
+    with LoopbackServer(traffic()) as other:
+        assert asked_of(other.url).stored_calls == {}
+        assert len(other.requests) == len(server.requests)
+        named = Model(f"{server.url}#some-model").settings.endpoint
+        assert asked_of(other.url, endpoint=named).stored_calls  # as if the first had moved
+        assert len(other.requests) == len(server.requests)
 
 
 async def test_a_paid_model_is_refused_without_a_budget(tmp_path: Path) -> None:

@@ -21,7 +21,25 @@ from simulrag.models.specification import model_settings
                 "provider": "openai",
                 "model": "qwen3:8b",
                 "base_url": "http://127.0.0.1:11434/v1",
-                "endpoint": "own",
+                "endpoint": "127.0.0.1-11434",
+            },
+        ),
+        (
+            "https://Models.Example.org/v1#m",
+            {
+                "provider": "openai",
+                "model": "m",
+                "base_url": "https://Models.Example.org/v1",
+                "endpoint": "models.example.org",
+            },
+        ),
+        (
+            "http://[::1]:8000/v1#m",
+            {
+                "provider": "openai",
+                "model": "m",
+                "base_url": "http://[::1]:8000/v1",
+                "endpoint": "1-8000",
             },
         ),
     ],
@@ -43,6 +61,19 @@ def test_a_model_in_one_word(text: str, settings: dict[str, str]) -> None:
 def test_what_is_not_a_model(text: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
         model_settings(text)
+
+
+def test_an_endpoint_is_named_by_the_user_or_by_the_address() -> None:
+    assert model_settings("http://127.0.0.1:1/v1#m", "own").endpoint == "own"
+    assert model_settings("openai:m", "batch-account").endpoint == "batch-account"
+    with pytest.raises(InputError, match="an endpoint's name has small letters"):
+        model_settings("http://127.0.0.1:1/v1#m", "Our Server")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999999/v1", "http://[::1/v1", "http://"])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(InputError, match="base_url must start"):
+        model_settings(f"{url}#m")
 
 
 def test_a_password_in_a_url_is_not_repeated() -> None:
