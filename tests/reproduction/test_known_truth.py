@@ -23,8 +23,8 @@ from simulrag.metrics.pool import TRUE as LABELLED_TRUE
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import frame_of
 from simulrag.records import Answer, Claim, Label
+from tests.making import answer, claim, label
 from tests.unit.metrics.measuring import data_of, row
-from tests.unit.metrics.synthetic import answer, claim, label
 
 TRUE, SHIFT, DECIDED, INSIDE = 0.4, 1.0, 0.7, 0.6
 BUDGET = 25

@@ -6,7 +6,7 @@ import pytest
 
 from flows.stages.answer import holds_failure
 from simulrag.records import Answer, FinalText, Line
-from tests.unit.metrics.synthetic import answer, claim, failed
+from tests.making import answer, claim, failed
 
 RAG = Line(method="input_rag", samples=1)
 

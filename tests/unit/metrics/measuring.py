@@ -15,7 +15,8 @@ from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import frame_of, select
 from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
-from tests.unit.metrics.synthetic import Study, question
+from tests.making import question
+from tests.unit.metrics.synthetic import Study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simulrag.method.confidence import claim_confidence
@@ -11,19 +10,14 @@ from simulrag.records import (
     CENTRALITIES,
     Answer,
     Claim,
-    Evidence,
-    Failure,
     FinalClaims,
     Label,
     LabelValue,
-    Line,
     Question,
-    Retrieval,
-    ToolCall,
-    Usage,
     Verdict,
     claim_hash,
 )
+from tests.making import answer, failed, label, line, question
 
 
 @dataclass(frozen=True)
@@ -38,101 +32,6 @@ class Study:
     @property
     def scenario_of(self) -> dict[str, str]:
         return {question.question_id: question.scenario_id for question in self.questions}
-
-
-def evidence(value: float = 12.5, seed: int = 1) -> Evidence:
-    return Evidence(
-        simulator="urban",
-        call=ToolCall(tool="compare_with_baseline", arguments={"speed_factor": 0.8}),
-        seed=seed,
-        outputs={"travel_time_change_percent": value},
-        text=f"Mean travel time changes by +{value} percent against the baseline.",
-    )
-
-
-def label(question_id: str, text: str, value: LabelValue | None, **more: object) -> Label:
-    failure = "the judge did not answer" if value is None else None
-    fields = {"claim_hash": claim_hash(text), "text": text, "label": value, "failure": failure}
-    return Label.model_validate({"question_id": question_id, **fields, **more})
-
-
-def claim(
-    text: str = "Travel time rises by 10 percent.",
-    confidence: float = 0.5,
-    *,
-    boundary: bool | None = True,
-    verbalized: float | None = 0.5,
-    status: str | None = "aligned",
-    updated: str | None = None,
-) -> Claim:
-    """One claim with the same confidence under every centrality."""
-    verdict = None
-    if status is not None:
-        reason = "reply was cut short" if status == "error" else None
-        verdict = Verdict.model_validate(
-            {"status": status, "updated_claim": updated, "reason": reason}
-        )
-    return Claim(
-        text=text,
-        support=(True,),
-        confidence=dict.fromkeys(CENTRALITIES, confidence),
-        verbalized=verbalized,
-        boundary=boundary,
-        verdict=verdict,
-    )
-
-
-def line(
-    method: str = "simulrag",
-    samples: int = 1,
-    budget: float | None = None,
-    kappa: float | None = None,
-) -> Line:
-    fields = {"method": method, "samples": samples, "budget_percent": budget, "kappa": kappa}
-    return Line.model_validate(fields)
-
-
-def answer(
-    question_id: str,
-    claims: Sequence[Claim],
-    domain: str = "urban",
-    *,
-    closed_book: Sequence[str] = ("Travel time rises by about a tenth.",),
-    final: Mapping[str, object] | None = None,
-    **more: object,
-) -> Answer:
-    """``final``: fields of the final text that are not SimulRAG's at m."""
-    text = {"line": line(samples=len(closed_book)), "text": "Travel time rises by 12.5 percent."}
-    fields: dict[str, object] = {
-        "retrieval": Retrieval(status="retrieved", evidence=(evidence(),), attempts=1),
-        "closed_book": tuple(closed_book),
-        "claims": tuple(claims),
-        "final": {**text, **(final or {})},
-        "verified": True,
-        "usage": {
-            "closed_book": Usage(calls=5, input_tokens=500, output_tokens=250),
-            "verify": Usage(calls=len(claims), input_tokens=900, output_tokens=90),
-        },
-        "simulator_runs": 1,
-    }
-    return Answer.model_validate({"question_id": question_id, "domain": domain, **fields, **more})
-
-
-def failed(question_id: str, domain: str = "urban") -> Answer:
-    failure = Failure(step="decompose", reason="the reply was no JSON: expected a list of claims")
-    return answer(question_id, (), domain, failure=failure, final={"text": ""}, verified=False)
-
-
-def question(question_id: str, scenario_id: str, domain: str = "urban") -> Question:
-    return Question(
-        question_id=question_id,
-        domain=domain,
-        text="A downtown corridor lowers its speed limit by 20 percent. By how many percent does "
-        f"mean travel time change, and is that minor or significant? ({question_id})",
-        reference_answer="Mean travel time rises by 12.5 percent, which is significant.",
-        scenario_id=scenario_id,
-        source="generated",
-    )
 
 
 def study(

@@ -11,8 +11,8 @@ from simulrag.errors import InputError
 from simulrag.metrics.headline import headline
 from simulrag.metrics.table import select
 from simulrag.records import FinalClaims, FinalText
+from tests.making import answer, claim, failed, label, line
 from tests.unit.metrics.measuring import FAST, measured, row
-from tests.unit.metrics.synthetic import answer, claim, failed, label, line
 
 ANSWERS = [answer("q1", [claim()]), answer("q2", [claim()]), failed("q3")]
 

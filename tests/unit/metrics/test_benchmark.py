@@ -11,8 +11,8 @@ from simulrag.metrics.families.benchmark import benchmark
 from simulrag.metrics.published import read_published_benchmark
 from simulrag.metrics.table import Measurement
 from simulrag.records import Question, ReferenceClaim, ToolCall
+from tests.making import question
 from tests.unit.metrics.measuring import data_of
-from tests.unit.metrics.synthetic import question
 
 
 def statistics(*questions: Question) -> dict[str, Measurement]:

@@ -12,8 +12,9 @@ from sklearn.calibration import calibration_curve
 
 from simulrag.metrics.table import select
 from simulrag.records import Answer, Label
+from tests.making import answer, claim, failed, label
 from tests.unit.metrics.measuring import measured, measured_study
-from tests.unit.metrics.synthetic import answer, claim, failed, label, study
+from tests.unit.metrics.synthetic import study
 
 
 def drawn(questions: int, shift: float) -> tuple[list[Answer], list[Label]]:

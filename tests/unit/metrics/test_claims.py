@@ -12,10 +12,11 @@ from simulrag.metrics.names import BUDGETED
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 from simulrag.records import Answer, Failure, Label, LabelValue, Retrieval
+from tests.making import answer, claim, failed, label
 from tests.unit.metrics import measuring
 from tests.unit.metrics.measuring import measured_study, row
 from tests.unit.metrics.people import given
-from tests.unit.metrics.synthetic import answer, claim, failed, label, study
+from tests.unit.metrics.synthetic import study
 
 FAST = MetricSettings(bootstrap=100, random_seeds=3, budgets_percent=(25, 50))
 

@@ -12,8 +12,8 @@ from simulrag.metrics.asked import NOTHING, asks_of, stated
 from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
 from simulrag.records import FinalClaims, FinalText, Question, Subject
+from tests.making import answer, claim, evidence, failed, label, line, question
 from tests.unit.metrics.measuring import measured, row
-from tests.unit.metrics.synthetic import answer, claim, evidence, failed, label, line, question
 
 
 def ask(output: str, *, against: int = 0, scale: str = "value", answers: Any = ()) -> Any:

@@ -12,8 +12,9 @@ import pytest
 from simulrag.metrics.families.conformal import NONE, Losses, losses_of
 from simulrag.metrics.ranking import Ranked
 from simulrag.metrics.table import select
+from tests.making import answer, claim, label
 from tests.unit.metrics.measuring import FAST, measured, measured_study
-from tests.unit.metrics.synthetic import answer, claim, label, study
+from tests.unit.metrics.synthetic import study
 
 
 def ranked(*questions: list[tuple[float, bool]], scenario: list[int] | None = None) -> Ranked:

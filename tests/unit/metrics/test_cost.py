@@ -13,8 +13,9 @@ from simulrag.metrics.exports import UNCOUNTED, Estimated, Exported
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 from simulrag.records import Answer, Failure, FinalText, Usage
+from tests.making import answer, claim, label, line
 from tests.unit.metrics.measuring import measured, measured_study, row
-from tests.unit.metrics.synthetic import answer, claim, label, line, study
+from tests.unit.metrics.synthetic import study
 
 STEPS = {
     "tool_calls": 1,

@@ -7,8 +7,8 @@ import re
 from simulrag.metrics import frames
 from simulrag.metrics.table import only
 from simulrag.records import Facet, FinalClaims, Subject, claim_hash
+from tests.making import answer, claim, failed, label, line
 from tests.unit.metrics.measuring import FAST, data_of, measured
-from tests.unit.metrics.synthetic import answer, claim, failed, label, line
 
 
 def test_every_column_is_described() -> None:

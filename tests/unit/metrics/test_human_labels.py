@@ -14,8 +14,9 @@ from simulrag.judging.people.label_studio import config, read_export, tasks
 from simulrag.judging.people.labels import settle
 from simulrag.judging.people.offering import Offer, offers
 from simulrag.records import HumanLabel, claim_hash
+from tests.making import answer, claim, label, question
 from tests.unit.metrics.people import annotation, given, offer
-from tests.unit.metrics.synthetic import Study, answer, claim, label, question, study
+from tests.unit.metrics.synthetic import Study, study
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from simulrag.metrics.families.retrieval import NO_CALLS, ORACLE, _pairing, retrieval
 from simulrag.records import Answer, Evidence, Failure, Question, Retrieval, ToolCall
+from tests.making import answer, evidence, question
 from tests.unit.metrics.measuring import data_of
-from tests.unit.metrics.synthetic import answer, evidence, question
 
 
 def call(tool: str = "compare", **arguments: Any) -> ToolCall:

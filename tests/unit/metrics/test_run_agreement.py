@@ -11,7 +11,7 @@ from flows.cli.agreement import agreement as command
 from simulrag.errors import InputError
 from simulrag.metrics.run_agreement import agreements, partition_agreement
 from simulrag.records import Answer, Claim
-from tests.unit.metrics.synthetic import answer, claim, failed
+from tests.making import answer, claim, failed
 
 
 def test_partitions_that_are_alike_in_another_order_agree() -> None:

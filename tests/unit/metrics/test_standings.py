@@ -9,8 +9,8 @@ import pytest
 
 from simulrag.metrics.table import only, select
 from simulrag.records import Answer, FinalClaims, FinalText, Line, Standing, Statement
+from tests.making import answer, claim, failed, label, line
 from tests.unit.metrics.measuring import measured, row
-from tests.unit.metrics.synthetic import answer, claim, failed, label, line
 
 OWN = "It is 136 s."
 """What no sampled answer had claimed."""

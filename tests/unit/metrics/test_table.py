@@ -23,8 +23,9 @@ from simulrag.metrics.table import (
     select,
     write_table,
 )
+from tests.making import failed
 from tests.unit.metrics.measuring import FAST, data_of, measured, measured_study
-from tests.unit.metrics.synthetic import failed, study
+from tests.unit.metrics.synthetic import study
 
 ROWS = (
     Measurement(family="a", domain="d", metric="m", value=0.12345678, n=3, reason='"a", b'),

@@ -24,7 +24,8 @@ from simulrag.records import (
 from simulrag.report.page import write_report
 from simulrag.report.run import DomainTable, Run, RunSummary
 from simulrag.report.traces import Judged, Traced
-from tests.unit.metrics.synthetic import Study, evidence, study
+from tests.making import evidence
+from tests.unit.metrics.synthetic import Study, study
 
 SETTINGS = MetricSettings(further_centralities=("degree",))
 RECORDED = """# The recorded run
