@@ -19,7 +19,7 @@ from flows.params import load_params
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.algorithm import Instruments, choose, conclude, draft
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Message, ProviderReply, Sampling

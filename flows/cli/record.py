@@ -141,7 +141,7 @@ class _Run(NamedTuple):
 async def _made_again(simulator: Simulator, runs: list[_Run]) -> dict[str, _Run]:
     """The new run by the old one's key. They go through a cache of their own, which keys them."""
     from simulrag.calls import CallCache
-    from simulrag.method.concurrency import together
+    from simulrag.method.asking import together
     from simulrag.method.simulation import Simulations
 
     with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ from simulators.base import Simulator, validate_call
 from simulators.shapes import plain_values, read_values, schema_of
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
 from simulrag.errors import CacheError, CallsPending, ReplyInvalid
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Request
 from simulrag.models.gateway import Gateway

@@ -24,7 +24,7 @@ from flows.sections import Operations, RoomSection
 from flows.watch.progress import say, shown
 from flows.watch.tracking import Tracker, Untracked, run_stage
 from simulrag.errors import CallsPending, CoverageFailed, InputError
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from pydantic import StrictStr
 
 from simulrag.errors import ModelError
-from simulrag.method.batches import ask_in_batches, batches
-from simulrag.method.concurrency import together
+from simulrag.method.asking import ask_in_batches, batches, together
 from simulrag.method.decomposition import decompose_final
 from simulrag.method.subjects import EVALUATION_SUBJECTS, find_subjects
 from simulrag.models.base import Asker

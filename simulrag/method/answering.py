@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.models.base import Asker
 from simulrag.task import Task
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from simulrag.errors import ModelError
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.method.decomposition import decompose
 from simulrag.method.merging import merge_claims
 from simulrag.method.selection import Candidates, select_among

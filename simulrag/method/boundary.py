@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictInt
 
-from simulrag.method.batches import ask_in_batches
-from simulrag.method.concurrency import together
+from simulrag.method.asking import ask_of_each
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
 from simulrag.task import Task
@@ -57,39 +56,30 @@ async def assess_boundaries(
 ) -> list[bool]:
     """One judgement a claim, in order, from the handbook; no simulator runs.
 
-    With ``claims_per_call`` 1 each is asked by itself. Raises ModelError where a call has no valid
-    reply, so that no claim is judged by a guess.
+    Raises ModelError where a call has no valid reply, so that no claim is judged by a guess.
     """
-    if claims_per_call > 1:
-        replies = await ask_in_batches(
-            BOUNDARY_BATCH,
-            claims,
-            ask,
-            claims_per_call=claims_per_call,
-            handbook=handbook,
-            question=question,
-        )
-        return [bool(reply.tool_confidence) for reply in replies]
-    completions = await together(
-        ask.ask(BOUNDARY, handbook=handbook, question=question, claim=text) for text in claims
+    replies = await ask_of_each(
+        BOUNDARY,
+        BOUNDARY_BATCH,
+        claims,
+        ask,
+        claims_per_call=claims_per_call,
+        handbook=handbook,
+        question=question,
     )
-    return [bool(completion.parsed.tool_confidence) for completion in completions]
+    return [bool(reply.tool_confidence) for reply in replies]
 
 
 async def verbalized_confidences(
     question: str, claims: Sequence[str], ask: Asker, *, claims_per_call: int
 ) -> list[float]:
     """The baseline score: for each claim the probability in [0, 1] that the model states."""
-    if claims_per_call > 1:
-        replies = await ask_in_batches(
-            VERBALIZED_BATCH,
-            claims,
-            ask,
-            claims_per_call=claims_per_call,
-            question=question,
-        )
-        return [float(reply.probability) for reply in replies]
-    completions = await together(
-        ask.ask(VERBALIZED, question=question, claim=text) for text in claims
+    replies = await ask_of_each(
+        VERBALIZED,
+        VERBALIZED_BATCH,
+        claims,
+        ask,
+        claims_per_call=claims_per_call,
+        question=question,
     )
-    return [float(completion.parsed.probability) for completion in completions]
+    return [float(reply.probability) for reply in replies]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import StrictBool
 
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.method.merging import MergedClaim
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
-from simulrag.method.batches import batches
+from simulrag.method.asking import batches
 from simulrag.method.merging import MergedClaim
 from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictInt
 
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.method.settings import Merging
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply

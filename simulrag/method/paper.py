@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulrag.method.asking import both
 from simulrag.method.baselines import first_sample, first_sample_selection
-from simulrag.method.concurrency import both
 from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.stand_in import Prompted, sentence

@@ -15,8 +15,7 @@ from pydantic import StrictInt
 
 from simulators.base import Tool
 from simulators.shapes import described
-from simulrag.method.batches import batches, in_order
-from simulrag.method.concurrency import together
+from simulrag.method.asking import ask_in_batches
 from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text
@@ -188,24 +187,18 @@ async def read_claims(
     Raises ModelError where a reply, after one repair, leaves a claim out or names an output or a
     run that is not listed.
     """
-    shown = [run.model_dump() for run in runs]
-
-    async def one(part: Sequence[str]) -> list[ClaimReading]:
-        def check(reply: ReadClaims) -> None:
-            for item in in_order(reply.claims, len(part)):
-                _check_listed(item, runs)
-
-        completion = await ask.ask(
-            READ_CLAIMS,
-            check=check,
-            question=question,
-            runs=shown,
-            claims=list(part),
-        )
-        return [_reading(item) for item in in_order(completion.parsed.claims, len(part))]
-
-    parts = await together(one(part) for part in batches(claims, claims_per_call))
-    return tuple(reading for part in parts for reading in part)
+    replies: list[ReadClaim] = await ask_in_batches(
+        READ_CLAIMS,
+        claims,
+        ask,
+        claims_per_call=claims_per_call,
+        check_each=lambda reply: _check_listed(reply, runs),
+        question=question,
+        runs=[run.model_dump() for run in runs],
+    )
+    return tuple(
+        ClaimReading.model_validate(reply.model_dump(exclude={"index"})) for reply in replies
+    )
 
 
 def _check_listed(item: ReadClaim, runs: Sequence[ReadableRun]) -> None:
@@ -226,7 +219,3 @@ def _check_listed(item: ReadClaim, runs: Sequence[ReadableRun]) -> None:
             raise ValueError(
                 f"{where}: run {number} has no output '{item.output}' in the list ({listed})"
             )
-
-
-def _reading(item: ReadClaim) -> ClaimReading:
-    return ClaimReading.model_validate(item.model_dump(exclude={"index"}))

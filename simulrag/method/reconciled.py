@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulrag.method import paper
-from simulrag.method.concurrency import both
+from simulrag.method.asking import both
 from simulrag.method.reconciliation import one_voice, uncertainty, vote_confidence
 from simulrag.method.selection import (
     SubjectCandidates,

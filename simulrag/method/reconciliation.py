@@ -11,7 +11,6 @@ are the alternatives of a facet, and an answer that is silent is one of them.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -19,6 +18,7 @@ from pydantic import Field
 
 from simulrag.errors import InputError
 from simulrag.method.numbers import numbers
+from simulrag.models.replies import misnumbered
 from simulrag.records import DECIDED, Facet, Record, Subject, Verdict
 
 Support = Sequence[Sequence[object]]
@@ -32,15 +32,14 @@ MEASURED = frozenset({"number", "direction", "class"})
 class Settled(Record):
     """What verification leaves of a subject.
 
-    ``kept``: the claims that stay, ``corrected`` the new text of those that were wrong, ``text``
-    these texts in one. ``dropped``: the claims that fall away. ``status``: aligned; contradicted
-    (something was corrected); indeterminate (the evidence decides nothing, so all claims stay);
-    ambiguous (it finds two alternatives true); error (every verification failed). ``rivals``: what
-    the evidence finds true beside a kept claim, such as a class beside its neighbour at a limit.
+    ``kept``: the claims that stay, ``corrected`` the new text of those that were wrong.
+    ``dropped``: the claims that fall away. ``status``: aligned; contradicted (something was
+    corrected); indeterminate (the evidence decides nothing, so all claims stay); ambiguous (it
+    finds two alternatives true); error (every verification failed). ``rivals``: what the evidence
+    finds true beside a kept claim, such as a class beside its neighbour at a limit.
     """
 
     kept: tuple[int, ...]
-    text: str
     dropped: tuple[int, ...]
     status: SettledStatus
     corrected: dict[int, str] = Field(default_factory=dict)
@@ -49,23 +48,17 @@ class Settled(Record):
 
 def check_partition(subjects: Sequence[Subject], claims: int) -> None:
     """Raise ValueError, in words that a model can act on, unless each claim is in one facet."""
-    seen = Counter(claim for subject in subjects for f in subject.facets for claim in f.claims)
-    problems = {
-        "missing": [claim for claim in range(claims) if claim not in seen],
-        "repeated": sorted(claim for claim, times in seen.items() if times > 1),
-        "unknown": sorted(claim for claim in seen if not 0 <= claim < claims),
-    }
-    found = [f"{name}: {', '.join(map(str, which))}" for name, which in problems.items() if which]
-    wrong = [
+    in_facets = (claim for subject in subjects for f in subject.facets for claim in f.claims)
+    problems = misnumbered(in_facets, claims) + [
         f"subject {at} rests on {other}"
         for at, subject in enumerate(subjects)
         for other in subject.rests_on
         if other == at or not 0 <= other < len(subjects)
     ]
-    if found or wrong:
+    if problems:
         raise ValueError(
             f"put each claim, 0 to {claims - 1}, into exactly one facet, and let subjects rest on "
-            f"others by their position; {'; '.join([*found, *wrong])}"
+            f"others by their position; {'; '.join(problems)}"
         )
 
 
@@ -172,7 +165,6 @@ def settle(
     dropped = set(subject.claims) - set(kept)
     return Settled(
         kept=tuple(sorted(kept)),
-        text=" ".join(corrected[claim] for claim in sorted(corrected)),
         dropped=tuple(sorted(dropped)),
         status=_settled_status(subject, verdicts, bool(corrected), bool(rivals)),
         corrected=corrected,

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
+from simulrag.method.asking import both, together
 from simulrag.method.baselines import FinalWay, baseline_ways, final_texts, first_sample_way
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
 from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
-from simulrag.method.concurrency import both, together
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pydantic import StrictBool, StrictStr
 
 from simulrag.errors import ModelError
-from simulrag.method.batches import ask_in_batches
-from simulrag.method.concurrency import together
+from simulrag.method.asking import ask_in_batches, together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
 from simulrag.records import Verdict, claim_hash

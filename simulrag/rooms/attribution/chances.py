@@ -12,9 +12,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulrag.method.batches import ask_in_batches
+from simulrag.method.asking import ask_in_batches, together
 from simulrag.method.boundary import VerbalizedBatch
-from simulrag.method.concurrency import together
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.records import Verdict

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field, StrictInt
 
 from simulrag.errors import InputError
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Question

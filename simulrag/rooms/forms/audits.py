@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictBool
 
-from simulrag.method.batches import in_order
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import Numbered, Reply, Text
+from simulrag.models.replies import Numbered, Reply, Text, in_order
 from simulrag.rooms.forms.records import (
     LETTERS,
     MASK,

@@ -14,7 +14,7 @@ from pydantic import Field
 from simulators.library.corpus import Corpus
 from simulators.library.index import open_ranking
 from simulrag.errors import InputError
-from simulrag.method.concurrency import both
+from simulrag.method.asking import both
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.rooms.forms.generation import (

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from simulrag.errors import ModelError
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.models.base import Asker, FirstTokens
 from simulrag.models.replies import Reply
 from simulrag.records import Record

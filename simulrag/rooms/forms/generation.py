@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from simulrag.errors import InputError, ModelError
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.models.base import Asker
 from simulrag.models.parsing import unusable
 from simulrag.models.replies import Reply, Text

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from simulators.base import ArgumentError, RunError
 from simulators.shapes import described
-from simulrag.method.concurrency import together
+from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from simulators.base import Tool
 from simulators.shapes import Described, described
 from simulrag.errors import ModelError
-from simulrag.method.batches import ask_in_batches
-from simulrag.method.concurrency import together
+from simulrag.method.asking import ask_in_batches, together
 from simulrag.method.decomposition import decompose_final
 from simulrag.method.reading import read_claims, readable_runs
 from simulrag.method.verification import verify_claims

@@ -171,7 +171,7 @@ async def _scored(
 ) -> list[Asked]:
     from flows.running.runner import At
     from flows.watch.tracking import Untracked
-    from simulrag.method.concurrency import together
+    from simulrag.method.asking import together
     from simulrag.rooms.score.desk import open_desk
     from simulrag.rooms.score.stages.score import STAGE
 

@@ -86,7 +86,6 @@ def test_one_corrected_claim_stays_of_five_wrong_ones() -> None:
     said = wrong("The peak is 392.")
     settled = settle(PEAK, {0: said, 1: said, 2: said, 3: wrong("It is mild."), 4: SILENT})
     assert settled.kept == (0, 3)
-    assert settled.text == "The peak is 392. It is mild."
     assert settled.dropped == (1, 2, 4)
     assert settled.status == "contradicted"
 

@@ -14,7 +14,7 @@ from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.stages.metrics import read_templates
 from simulrag.method.algorithm import answer_question
-from simulrag.method.concurrency import both
+from simulrag.method.asking import both
 from simulrag.metrics.table import write_table
 from simulrag.questions.open.records import Template
 from simulrag.questions.published import question_of, read_questions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simulrag.errors import ReplyInvalid
-from simulrag.method.batches import batches, in_order
+from simulrag.method.asking import batches
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
 from simulrag.method.verification import verify_claims
-from simulrag.models.replies import Numbered
+from simulrag.models.replies import Numbered, in_order
 from simulrag.testing import ScriptedModel
 
 ALIGNED = {"is_included": True, "should_update": False, "updated_claim": ""}
