@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from simulrag.errors import ModelError
+from simulrag.method.answering import synthesize
 from simulrag.method.asking import together
 from simulrag.method.decomposition import decompose
 from simulrag.method.merging import merge_claims
 from simulrag.method.selection import Candidates, select_among
 from simulrag.method.settings import Merging, MethodSettings
-from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
 from simulrag.records import Answer, Choice, FinalMethod, FinalText, Line

@@ -9,16 +9,13 @@ equation 3).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import networkx as nx
 
 from simulrag.errors import InputError
 from simulrag.records import CENTRALITIES
-
-# Power iteration on a disconnected graph can close in slowly when two components have nearly the
-# same leading eigenvalue; each step is cheap, so the bound is far above what was ever needed.
-_MAX_POWER_ITERATIONS = 100_000
 
 
 def claim_confidence(
@@ -72,11 +69,6 @@ def _graph(support: Sequence[Sequence[object]], claims: int) -> Any:
     return graph
 
 
-def _closeness(graph: Any) -> Mapping[Hashable, float]:
-    scores: Mapping[Hashable, float] = nx.closeness_centrality(graph, wf_improved=True)
-    return scores
-
-
 def _closeness_as_printed(graph: Any) -> Mapping[Hashable, float]:
     nodes = graph.number_of_nodes()
     scores: dict[Hashable, float] = {}
@@ -87,33 +79,13 @@ def _closeness_as_printed(graph: Any) -> Mapping[Hashable, float]:
     return scores
 
 
-def _degree(graph: Any) -> Mapping[Hashable, float]:
-    scores: Mapping[Hashable, float] = nx.degree_centrality(graph)
-    return scores
-
-
-def _betweenness(graph: Any) -> Mapping[Hashable, float]:
-    scores: Mapping[Hashable, float] = nx.betweenness_centrality(graph)
-    return scores
-
-
-def _eigenvector(graph: Any) -> Mapping[Hashable, float]:
-    scores: Mapping[Hashable, float] = nx.eigenvector_centrality(
-        graph, max_iter=_MAX_POWER_ITERATIONS
-    )
-    return scores
-
-
-def _pagerank(graph: Any) -> Mapping[Hashable, float]:
-    scores: Mapping[Hashable, float] = nx.pagerank(graph)
-    return scores
-
-
 _CENTRALITIES: dict[str, Callable[[Any], Mapping[Hashable, float]]] = {
-    "closeness": _closeness,
-    "degree": _degree,
-    "betweenness": _betweenness,
-    "eigenvector": _eigenvector,
-    "pagerank": _pagerank,
+    "closeness": nx.closeness_centrality,
+    "degree": nx.degree_centrality,
+    "betweenness": nx.betweenness_centrality,
+    # Power iteration on a disconnected graph can close in slowly when two components have nearly
+    # the same leading eigenvalue; each step is cheap, so the bound is above what was ever needed.
+    "eigenvector": partial(nx.eigenvector_centrality, max_iter=100_000),
+    "pagerank": nx.pagerank,
     "closeness_as_printed": _closeness_as_printed,
 }

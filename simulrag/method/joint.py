@@ -12,13 +12,13 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
-from simulrag.method.asking import batches
 from simulrag.method.merging import MergedClaim
 from simulrag.method.reconciliation import check_partition
+from simulrag.method.subjects import stand_in_subjects, subjects_of
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Facet, FacetKind, Subject
-from simulrag.stand_in import MARK, Prompted, alike
+from simulrag.stand_in import Prompted, alike
 from simulrag.task import Task
 
 
@@ -51,20 +51,13 @@ class JointReply(Reply):
     subjects: Annotated[list[JointSubject], Field(min_length=1)]
 
 
-CLAIMS_PER_SUBJECT = 3
-
-
 def _in_turn(prompted: Prompted) -> object:
     """Equal texts are one alternative; each few alternatives that follow are a subject."""
     same = [
         {"claims": which, "answers": []}
         for which in alike(claim["text"] for claim in prompted.values["claims"])
     ]
-    facets = (
-        {"kind": "number", "exclusive": True, "alternatives": list(part)}
-        for part in batches(same, CLAIMS_PER_SUBJECT)
-    )
-    return {"subjects": [{"about": MARK, "facets": [one], "rests_on": []} for one in facets]}
+    return stand_in_subjects(same, "alternatives")
 
 
 JOINT = Task("joint", JointReply, tokens=720, stand_in=_in_turn)
@@ -131,21 +124,11 @@ def _alternatives(reply: JointReply) -> list[JointAlternative]:
 
 def _subjects(reply: JointReply, place: dict[int, int]) -> tuple[Subject, ...]:
     """The subjects over merged claims; ``place``: of an alternative's first claim."""
-    return tuple(
-        Subject(
-            about=" ".join(subject.about.split()),
-            facets=tuple(
-                Facet(
-                    kind=facet.kind,
-                    exclusive=facet.exclusive,
-                    claims=tuple(sorted(place[min(one.claims)] for one in facet.alternatives)),
-                )
-                for facet in subject.facets
-            ),
-            rests_on=tuple(subject.rests_on),
-        )
-        for subject in reply.subjects
-    )
+
+    def merged(facet: JointFacet) -> list[int]:
+        return sorted(place[min(one.claims)] for one in facet.alternatives)
+
+    return subjects_of(reply.subjects, merged)
 
 
 def _check(reply: JointReply, claims: int, answers: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulrag.method.answering import synthesize
 from simulrag.method.asking import both
 from simulrag.method.baselines import first_sample, first_sample_selection
 from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
@@ -25,7 +26,6 @@ from simulrag.method.steps import (
     support,
     write_finals,
 )
-from simulrag.method.synthesis import synthesize
 from simulrag.models.base import Asker
 from simulrag.records import DECIDED, Answer, Choice, FinalMethod, FinalText, Line, Question
 

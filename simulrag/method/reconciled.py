@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulrag.method import paper
+from simulrag.method.answering import write_reconciled
 from simulrag.method.asking import both
 from simulrag.method.reconciliation import one_voice, uncertainty, vote_confidence
 from simulrag.method.selection import (
@@ -19,7 +20,7 @@ from simulrag.method.selection import (
     select_subjects,
 )
 from simulrag.method.settings import MethodSettings
-from simulrag.method.statements import statements_of, uncovered_claims, write_reconciled
+from simulrag.method.statements import statements_of, uncovered_claims
 from simulrag.method.steps import (
     Instruments,
     Merged,

@@ -7,7 +7,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, get_args
@@ -44,13 +44,7 @@ class Candidates:
 
     def part(self, indices: Sequence[int]) -> Candidates:
         """Some of the claims, in the order given."""
-        return Candidates(
-            question=[self.question[i] for i in indices],
-            confidence=[self.confidence[i] for i in indices],
-            verbalized=[self.verbalized[i] for i in indices],
-            boundary=[self.boundary[i] for i in indices],
-            checkable=[self.checkable[i] for i in indices],
-        )
+        return Candidates(*([column[i] for i in indices] for column in vars(self).values()))
 
 
 def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> Candidates:
@@ -83,7 +77,12 @@ def select_among(
     By budget (``pool``: a share of all claims, or of each question's own), or by ``tau`` where it
     is given.
     """
-    candidates = _pooled(questions)
+    candidates = Candidates(
+        *(
+            [entry for own in questions for entry in getattr(own, column.name)]
+            for column in fields(Candidates)
+        )
+    )
     if tau is None:
         by_question = pool == "question"
         chosen = select_by_budget(
@@ -292,16 +291,6 @@ def keep(
         index
         for index, claim in enumerate(claims)
         if confidence_after(claim, index in verified, centrality) >= kappa
-    )
-
-
-def _pooled(questions: Sequence[Candidates]) -> Candidates:
-    return Candidates(
-        question=[value for own in questions for value in own.question],
-        confidence=[value for own in questions for value in own.confidence],
-        verbalized=[value for own in questions for value in own.verbalized],
-        boundary=[value for own in questions for value in own.boundary],
-        checkable=[value for own in questions for value in own.checkable],
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from simulrag.errors import ModelError
 from simulrag.method.decomposition import Decomposition, distinct_texts
 from simulrag.method.reconciliation import (
     Settled,
@@ -29,7 +28,6 @@ from simulrag.records import (
 from simulrag.task import Task
 
 UNCOVERED = Task("uncovered", Decomposition, tokens=7)
-FINAL_RECONCILED = Task("final_reconciled", tokens=290)
 
 
 def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
@@ -71,23 +69,6 @@ async def uncovered_claims(
     """What the question asks for and the evidence says, where no claim speaks of it."""
     completion = await ask.ask(UNCOVERED, question=question, context=context, claims=list(claims))
     return distinct_texts(item.claim for item in completion.parsed.claims)
-
-
-async def write_reconciled(question: str, statements: Sequence[Statement], ask: Asker) -> str:
-    """Connected prose from the statements, which says what was checked and what was not.
-
-    Raises ModelError, and asks nothing, where there is no statement to write from.
-    """
-    if not statements:
-        raise ModelError(
-            "no claim is left to write an answer from: lower answer.kappa or raise the budget"
-        )
-    shown = [
-        {"text": item.text, "standing": item.standing, "others": list(item.others)}
-        for item in statements
-    ]
-    completion = await ask.ask(FINAL_RECONCILED, question=question, statements=shown)
-    return completion.text.strip()
 
 
 def _checked(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
 
 from pydantic import Field, StrictBool, StrictInt
 
@@ -41,12 +41,17 @@ class SubjectsReply(Reply):
 CLAIMS_PER_SUBJECT = 3
 
 
-def _in_turn(prompted: Prompted) -> object:
+def stand_in_subjects(said: Sequence[object], name: str) -> object:
+    """A stand-in: each few claims (or whatever the field ``name`` holds) in turn are a subject."""
     facets = (
-        {"kind": "number", "exclusive": True, "claims": list(part)}
-        for part in batches(range(len(prompted.values["claims"])), CLAIMS_PER_SUBJECT)
+        {"kind": "number", "exclusive": True, name: list(few)}
+        for few in batches(said, CLAIMS_PER_SUBJECT)
     )
-    return {"subjects": [{"about": MARK, "facets": [one], "rests_on": []} for one in facets]}
+    return {"subjects": [{"about": MARK, "facets": [facet], "rests_on": []} for facet in facets]}
+
+
+def _in_turn(prompted: Prompted) -> object:
+    return stand_in_subjects(range(len(prompted.values["claims"])), "claims")
 
 
 SUBJECTS = Task("subjects", SubjectsReply, tokens=800, stand_in=_in_turn)
@@ -68,21 +73,28 @@ async def find_subjects(
         return ()
 
     def check(reply: SubjectsReply) -> None:
-        check_partition(_subjects(reply), len(claims))
+        check_partition(subjects_of(reply.subjects, _claims), len(claims))
 
     completion = await ask.ask(task, check=check, question=question, claims=list(claims))
-    return _subjects(completion.parsed)
+    return subjects_of(completion.parsed.subjects, _claims)
 
 
-def _subjects(reply: SubjectsReply) -> tuple[Subject, ...]:
+def subjects_of(
+    entries: Sequence[Any], claims: Callable[[Any], Iterable[int]]
+) -> tuple[Subject, ...]:
+    """The subjects that a reply lists; ``claims``: those of one of its facets."""
     return tuple(
         Subject(
             about=" ".join(subject.about.split()),
             facets=tuple(
-                Facet(kind=facet.kind, exclusive=facet.exclusive, claims=tuple(facet.claims))
+                Facet(kind=facet.kind, exclusive=facet.exclusive, claims=tuple(claims(facet)))
                 for facet in subject.facets
             ),
             rests_on=tuple(subject.rests_on),
         )
-        for subject in reply.subjects
+        for subject in entries
     )
+
+
+def _claims(facet: SubjectFacet) -> list[int]:
+    return facet.claims
