@@ -278,7 +278,7 @@ class Line(Record):
         return self.samples, self.budget_percent or 0.0, self.kappa or 0.0
 
 
-class Choice(Record):
+class Selection(Record):
     """What a line's budget buys in one question.
 
     ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are

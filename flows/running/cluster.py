@@ -26,7 +26,7 @@ from flows.watch.progress import say
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.models.gateway import Counts
+from simulrag.models.gateway import GatewayCounts
 from simulrag.models.providers.registry import make_provider
 from simulrag.stage import Role
 
@@ -59,7 +59,7 @@ class Done(Generic[Result]):
     result: Result
     used: dict[str, str]
     run: StageRun
-    counts: Counts
+    counts: GatewayCounts
 
 
 class Workers:

@@ -20,7 +20,7 @@ from simulrag.errors import InputError
 from simulrag.method.algorithm import choose, conclude, draft
 from simulrag.method.settings import MethodSettings
 from simulrag.questions.published import read_questions
-from simulrag.records import Answer, Choice, Question
+from simulrag.records import Answer, Question, Selection
 from simulrag.stage import Outcome, Stage
 
 
@@ -47,7 +47,7 @@ async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> 
 
 
 async def _conclude(
-    bench: Bench, row: tuple[Question, Answer, tuple[Choice, ...]], settings: MethodSettings
+    bench: Bench, row: tuple[Question, Answer, tuple[Selection, ...]], settings: MethodSettings
 ) -> Answer:
     question, drafted, choices = row
     return await conclude(question, drafted, choices, bench.instruments, settings)

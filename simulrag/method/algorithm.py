@@ -11,7 +11,7 @@ from types import ModuleType
 from simulrag.method import paper, reconciled
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import Instruments
-from simulrag.records import Answer, Choice, Question
+from simulrag.records import Answer, Question, Selection
 
 __all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
 
@@ -24,16 +24,16 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     return found
 
 
-def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
+def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
     """What each budget buys, for every draft; no call. See ``paper.choose``."""
-    found: list[tuple[Choice, ...]] = RECIPES[settings.method].choose(list(drafts), settings)
+    found: list[tuple[Selection, ...]] = RECIPES[settings.method].choose(list(drafts), settings)
     return found
 
 
 async def conclude(
     question: Question,
     drafted: Answer,
-    choices: Sequence[Choice],
+    choices: Sequence[Selection],
     use: Instruments,
     settings: MethodSettings,
 ) -> Answer:

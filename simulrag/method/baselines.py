@@ -19,7 +19,7 @@ from simulrag.method.selection import Candidates, select_among
 from simulrag.method.settings import Merging, MethodSettings
 from simulrag.models.base import Asker
 from simulrag.models.counting import Counted
-from simulrag.records import Answer, Choice, FinalMethod, FinalText, Line
+from simulrag.records import Answer, FinalMethod, FinalText, Line, Selection
 from simulrag.task import Task
 
 INPUT_RAG = Task("input_rag", tokens=190)
@@ -74,7 +74,7 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
     ]
 
 
-def first_sample_way(question: str, answer: Answer, choice: Choice) -> list[FinalWay]:
+def first_sample_way(question: str, answer: Answer, choice: Selection) -> list[FinalWay]:
     """SimulRAG at m = 1; none where that is the method itself or a chosen claim has no verdict."""
     chosen = choice.first_sample
     if len(answer.closed_book) == 1 or any(answer.claims[i].verdict is None for i in chosen):

@@ -27,9 +27,9 @@ from simulrag.method.steps import (
     write_finals,
 )
 from simulrag.models.base import Asker
-from simulrag.records import DECIDED, Answer, Choice, FinalMethod, FinalText, Line, Question
+from simulrag.records import DECIDED, Answer, FinalMethod, FinalText, Line, Question, Selection
 
-Columns = list[list[Choice]]
+Columns = list[list[Selection]]
 """A column a budget, a choice a question."""
 
 
@@ -53,7 +53,7 @@ async def _claims(work: Work, settings: MethodSettings) -> None:
     work.note(claims=scored(merged, rows, inside, said))
 
 
-def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
+def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
     """Step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
 
     By tau there is one choice.
@@ -81,7 +81,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
         line = line_of("simulrag", budget, kappa, settings)
         found.append(
             [
-                Choice(line=line, selected=claims, first_sample=first)
+                Selection(line=line, selected=claims, first_sample=first)
                 for claims, first in zip(selected, own, strict=True)
             ]
         )
@@ -91,7 +91,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
 async def conclude(
     question: Question,
     begun: Answer,
-    choices: Sequence[Choice],
+    choices: Sequence[Selection],
     use: Instruments,
     settings: MethodSettings,
 ) -> Answer:
@@ -110,7 +110,7 @@ async def conclude(
 
 
 async def write(
-    question: str, answer: Answer, choice: Choice, settings: MethodSettings, ask: Asker
+    question: str, answer: Answer, choice: Selection, settings: MethodSettings, ask: Asker
 ) -> FinalText:
     """The final answer of one choice, from its kept claims alone. Raises ModelError."""
     claims, chosen = answer.claims, set(choice.selected)
@@ -151,7 +151,7 @@ def with_twins(found: Columns, settings: MethodSettings) -> Columns:
     return [*twins, *found]
 
 
-def relined(choice: Choice, **changes: object) -> Choice:
+def relined(choice: Selection, **changes: object) -> Selection:
     """The same claims, chosen for a line that differs in ``changes``."""
     line = choice.line.model_copy(update=changes)
     return choice.model_copy(update={"line": line})

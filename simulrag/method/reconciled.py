@@ -37,7 +37,7 @@ from simulrag.method.steps import (
 )
 from simulrag.method.subjects import find_subjects
 from simulrag.models.base import Asker
-from simulrag.records import VOTES, Answer, Choice, FinalText, Question, Statement, Subject
+from simulrag.records import VOTES, Answer, FinalText, Question, Selection, Statement, Subject
 
 
 async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
@@ -68,7 +68,7 @@ async def _subjects(work: Work, merged: Merged) -> tuple[Subject, ...]:
         return await find_subjects(work.text, merged.texts, work.ask)
 
 
-def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Choice, ...]]:
+def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
     """A choice a budget for every draft, ascending; before them the paper's, to compare with."""
     published = paper.columns(drafts, settings) if settings.baselines else []
     found = paper.with_twins([*published, *columns(drafts, settings)], settings)
@@ -88,7 +88,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns
         line = paper.line_of("reconciled", budget, kappa, settings)
         found.append(
             [
-                Choice(
+                Selection(
                     line=line,
                     selected=tuple(sorted(claim for at in chosen for claim in own[at])),
                     subjects=chosen,
@@ -128,7 +128,7 @@ def _topics(answer: Answer, sent: Sequence[tuple[int, ...]]) -> SubjectCandidate
 async def conclude(
     question: Question,
     begun: Answer,
-    choices: Sequence[Choice],
+    choices: Sequence[Selection],
     use: Instruments,
     settings: MethodSettings,
 ) -> Answer:
@@ -149,7 +149,7 @@ async def conclude(
 
 
 async def write(
-    question: str, answer: Answer, choice: Choice, settings: MethodSettings, ask: Asker
+    question: str, answer: Answer, choice: Selection, settings: MethodSettings, ask: Asker
 ) -> FinalText:
     """The final answer of one choice; the paper's as the paper writes them. Raises ModelError."""
     line = choice.line

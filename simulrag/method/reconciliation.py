@@ -29,7 +29,7 @@ MEASURED = frozenset({"number", "direction", "class"})
 """Facets of one quantity, which have to agree."""
 
 
-class Settled(Record):
+class SettledSubject(Record):
     """What verification leaves of a subject.
 
     ``kept``: the claims that stay, ``corrected`` the new text of those that were wrong.
@@ -121,7 +121,7 @@ def settle(
     subject: Subject,
     verdicts: Mapping[int, Verdict] | Sequence[Verdict | None],
     texts: Sequence[str] = (),
-) -> Settled:
+) -> SettledSubject:
     """One verdict for a subject, from the verdicts on its claims.
 
     What the evidence decides of an exclusive facet decides all of it: the true claim stays; where
@@ -163,7 +163,7 @@ def settle(
         if not (measured and facet.kind in MEASURED):
             kept += facet.claims
     dropped = set(subject.claims) - set(kept)
-    return Settled(
+    return SettledSubject(
         kept=tuple(sorted(kept)),
         dropped=tuple(sorted(dropped)),
         status=_settled_status(subject, verdicts, bool(corrected), bool(rivals)),
@@ -198,7 +198,7 @@ def one_voice(subject: Subject, support: Support, claims: Sequence[int]) -> tupl
 
 def unsupported_judgements(
     subjects: Sequence[Subject],
-    settled: Mapping[int, Settled],
+    settled: Mapping[int, SettledSubject],
     verdicts: Mapping[int, Verdict],
     support: Support,
 ) -> frozenset[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from simulrag.method.decomposition import Decomposition, distinct_texts
 from simulrag.method.reconciliation import (
-    Settled,
+    SettledSubject,
     one_voice,
     settle,
     unsupported_judgements,
@@ -17,8 +17,8 @@ from simulrag.records import (
     DECIDED,
     VOTES,
     Answer,
-    Choice,
     Claim,
+    Selection,
     Standing,
     Statement,
     Subject,
@@ -30,7 +30,7 @@ from simulrag.task import Task
 UNCOVERED = Task("uncovered", Decomposition, tokens=7)
 
 
-def statements_of(answer: Answer, choice: Choice) -> tuple[Statement, ...]:
+def statements_of(answer: Answer, choice: Selection) -> tuple[Statement, ...]:
     """The statements of a drafted and verified answer, in the order of its subjects.
 
     A selected subject says what verification left of it; one that was not selected, or that the
@@ -74,7 +74,7 @@ async def uncovered_claims(
 def _checked(
     answer: Answer,
     at: int,
-    settled: Settled,
+    settled: SettledSubject,
     verdicts: Mapping[int, Verdict],
     may_speak: frozenset[int],
 ) -> list[Statement]:

@@ -32,11 +32,11 @@ from simulrag.records import (
     CENTRALITIES,
     DECIDED,
     Answer,
-    Choice,
     Claim,
     Failure,
     FinalText,
     Question,
+    Selection,
     Subject,
     Verdict,
 )
@@ -265,12 +265,12 @@ async def _verdicts(work: Work, texts: Sequence[str], settings: MethodSettings) 
     return await by_arithmetic(settings.verify_by)
 
 
-Write = Callable[[str, Answer, Choice, MethodSettings, Asker], Awaitable[FinalText]]
+Write = Callable[[str, Answer, Selection, MethodSettings, Asker], Awaitable[FinalText]]
 """Writes one final text of a verified answer: question, answer, choice, settings, asker."""
 
 
 async def write_finals(
-    work: Work, choices: Sequence[Choice], settings: MethodSettings, write: Write
+    work: Work, choices: Sequence[Selection], settings: MethodSettings, write: Write
 ) -> None:
     """Steps 9 and 10: verdicts on what was chosen, and a final text each; the last is the answer.
 
@@ -283,7 +283,9 @@ async def write_finals(
     work.note(baselines=others)
 
 
-async def _synthesise(work: Work, choice: Choice, settings: MethodSettings, write: Write) -> None:
+async def _synthesise(
+    work: Work, choice: Selection, settings: MethodSettings, write: Write
+) -> None:
     """The answer itself."""
     with step("synthesise"):
         final = await write(work.text, work.answer, choice, settings, work.ask)
@@ -295,7 +297,7 @@ async def _synthesise(work: Work, choice: Choice, settings: MethodSettings, writ
 
 
 async def _beside(
-    work: Work, choices: Sequence[Choice], settings: MethodSettings, write: Write
+    work: Work, choices: Sequence[Selection], settings: MethodSettings, write: Write
 ) -> tuple[FinalText, ...]:
     """The choices before the last and, where asked for, answers of one sample and other methods.
 
@@ -314,7 +316,7 @@ async def _beside(
         ]
     for choice in choices[-2::-1]:
 
-        async def written(own: Asker, choice: Choice = choice) -> FinalText:
+        async def written(own: Asker, choice: Selection = choice) -> FinalText:
             return await write(work.text, answer, choice, settings, own)
 
         ways.append(FinalWay(FinalText(line=choice.line, selected=choice.selected), written))

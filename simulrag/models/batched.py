@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from simulrag.calls.keys import call_key
 from simulrag.errors import ModelError
 from simulrag.models.base import Message, ProviderReply, Request
-from simulrag.models.live import Live
+from simulrag.models.live import LiveReplies
 from simulrag.models.pending import BATCH, PendingCalls, Target
 from simulrag.records import Usage
 
@@ -21,7 +21,7 @@ class Batched:
     that ends before its reply could be mended leaves it there, to be used by the next.
     """
 
-    def __init__(self, pending: PendingCalls, live: Live) -> None:
+    def __init__(self, pending: PendingCalls, live: LiveReplies) -> None:
         self._pending = pending
         self._live = live
         chosen = live.settings.model_dump(include=set(Target.model_fields))

@@ -69,7 +69,7 @@ class Account:
                 self.calls += item.usage.calls
 
 
-class Bill:
+class BilledUsage:
     """What one call took so far, by service; it counts as one call of the budget."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Budget:
             raise no_price(name)
         listed = None if self._price is None else self._price.max_output
         self._max_output = max_output if max_output is not None else listed
-        self._held: dict[Bill, Amount] = {}
+        self._held: dict[BilledUsage, Amount] = {}
         self._turn = asyncio.Lock()
         self._ended = asyncio.Event()
         self._stopped = False
@@ -111,7 +111,9 @@ class Budget:
         self._needed = ""
 
     @asynccontextmanager
-    async def call(self, prompt_tokens: int, max_output: int | None = None) -> AsyncIterator[Bill]:
+    async def call(
+        self, prompt_tokens: int, max_output: int | None = None
+    ) -> AsyncIterator[BilledUsage]:
         """Around one call with all its attempts; waits until its upper bound fits.
 
         ``prompt_tokens``: an upper bound. What the bill was told is noted in the ledger when the
@@ -120,7 +122,7 @@ class Budget:
         """
         if not self._limits.given:
             raise BudgetMissing(self._told_missing())
-        bill = Bill()
+        bill = BilledUsage()
         await self._reserve(bill, self._bound(prompt_tokens, max_output), max_output)
         try:
             yield bill
@@ -152,7 +154,7 @@ class Budget:
             "Python) and run the same command again"
         )
 
-    async def _reserve(self, bill: Bill, bound: Amount, max_output: int | None) -> None:
+    async def _reserve(self, bill: BilledUsage, bound: Amount, max_output: int | None) -> None:
         async with self._turn:
             while not self._stopped:
                 self._ended.clear()
@@ -167,7 +169,7 @@ class Budget:
         self._needed = self._told_needed(bound, max_output)
         raise self.stopped()
 
-    def _try(self, bill: Bill, bound: Amount) -> bool | None:
+    def _try(self, bill: BilledUsage, bound: Amount) -> bool | None:
         """Hold the bound: True; False: it will never fit; None: it may, when others have ended."""
         outcome: bool | None = None
 

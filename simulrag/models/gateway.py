@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, NotStored, ReplyInvalid
 from simulrag.models.base import Completion, Message, ProviderReply, Request
-from simulrag.models.live import Live, Replies, add_usage
+from simulrag.models.live import LiveReplies, Replies, add_usage
 from simulrag.models.logprobs import read_response, response_of
 from simulrag.models.misses import WAYS_ON, explain_miss
 from simulrag.models.parsing import InvalidReply, valid_reply
@@ -29,7 +29,7 @@ REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
 
 
-class Counts(NamedTuple):
+class GatewayCounts(NamedTuple):
     """What a gateway counts; see there."""
 
     usage: dict[str, Usage]
@@ -52,7 +52,8 @@ class Gateway:
     calls, or keep them. With ``settings.replay`` no call is made at all. One gateway belongs to one
     event loop.
 
-    Raises InputError for settings that override a task that has no prompt, and what Live raises.
+    Raises InputError for settings that override a task that has no prompt, and what LiveReplies
+    raises.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Gateway:
         retries: int = 5,
         reply_mb: float = REPLY_MB,
         budget: Budget | None = None,
-        wrap: Callable[[Live], Replies] | None = None,
+        wrap: Callable[[LiveReplies], Replies] | None = None,
     ) -> None:
         prompts.require(settings.tasks)
         self.settings = settings
@@ -75,7 +76,7 @@ class Gateway:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._cache = cache
         self._prompts = prompts
-        self._live = Live(
+        self._live = LiveReplies(
             provider,
             settings,
             concurrency=concurrency,
@@ -170,15 +171,15 @@ class Gateway:
         )
 
     def key(self, request: Request) -> dict[str, JsonValue]:
-        """What the call's key is the hash of, see ``Live.key``."""
+        """What the call's key is the hash of, see ``LiveReplies.key``."""
         return self._live.key(request)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> GatewayCounts:
         """What was counted so far."""
-        return Counts(self.usage, self.paid, self.failures, dict(self.seconds))
+        return GatewayCounts(self.usage, self.paid, self.failures, dict(self.seconds))
 
-    def adopt(self, counts: Counts) -> None:
+    def adopt(self, counts: GatewayCounts) -> None:
         """Add what the gateway of another process counted."""
         for mine, other in ((self.usage, counts.usage), (self.paid, counts.paid)):
             for task, used in other.items():

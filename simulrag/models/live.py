@@ -20,7 +20,7 @@ from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
 if TYPE_CHECKING:
-    from simulrag.models.budget import Bill, Budget
+    from simulrag.models.budget import BilledUsage, Budget
 
 
 class Replies(Protocol):
@@ -37,7 +37,7 @@ class Replies(Protocol):
         """The replies to a request are stored, or of no use; nobody needs them again."""
 
 
-class Live:
+class LiveReplies:
     """One provider as the gateway asks it; see there for the parameters.
 
     ``paid``: what was asked for by task; ``failed``: failures that the provider did not count.
@@ -131,7 +131,7 @@ class Live:
         """The provider's reply, within the budget; what a failure was billed is counted too."""
         schema = None if request.schema is None else reply_schema(request.schema)
         async with AsyncExitStack() as stack:
-            bill: Bill | None = None
+            bill: BilledUsage | None = None
             if self.budget is not None:
                 longest = longest_prompt(messages, schema)
                 room = self.budget.call(longest, request.sampling.max_output_tokens)

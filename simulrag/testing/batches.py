@@ -25,7 +25,7 @@ _PATHS = re.compile(r"/v1/(files|batches|messages/batches)(/|$)")
 
 
 @dataclass
-class Held:
+class HeldBatch:
     """One batch. ``lines`` None: not worked off yet."""
 
     path: str
@@ -41,7 +41,7 @@ class BatchDesk:
 
     def __init__(self, receive: Receive) -> None:
         self.hold = False
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, HeldBatch] = {}
         self.files: dict[str, str] = {}
         self._receive = receive
         self._ids = count(1)
@@ -67,7 +67,7 @@ class BatchDesk:
                     return 200, self.files[id]
                 case "POST", ["messages", "batches"]:
                     requests = json.loads(content)["requests"]
-                    id = self._add("msgbatch", Held("/v1/messages", requests))
+                    id = self._add("msgbatch", HeldBatch("/v1/messages", requests))
                     return 200, self._anthropic(id, url, begun=False)
                 case "GET", ["messages", "batches", id] if id in self.held:
                     return 200, self._anthropic(id, url)
@@ -96,10 +96,12 @@ class BatchDesk:
         assert body["completion_window"] == "24h"
         assert {request["url"] for request in requests} == {body["endpoint"]}
         assert {request["method"] for request in requests} == {"POST"}
-        held = Held(body["endpoint"], requests, body["input_file_id"], body.get("metadata", {}))
+        held = HeldBatch(
+            body["endpoint"], requests, body["input_file_id"], body.get("metadata", {})
+        )
         return 200, self._openai(self._add("batch", held), begun=False)
 
-    def _add(self, kind: str, held: Held) -> str:
+    def _add(self, kind: str, held: HeldBatch) -> str:
         ids = [request["custom_id"] for request in held.requests]
         assert len(set(ids)) == len(ids)
         id = f"{kind}-{next(self._ids)}"

@@ -31,7 +31,7 @@ _LINE = re.compile(
 
 
 @dataclass(frozen=True)
-class Reading:
+class PrintedLine:
     """One line of a run's evidence, its numbers as printed; ``change`` in percent."""
 
     value: str
@@ -39,11 +39,11 @@ class Reading:
     change: str | None
 
 
-def runs_of(evidence: str) -> list[dict[str, Reading]]:
+def runs_of(evidence: str) -> list[dict[str, PrintedLine]]:
     """The runs of an evidence, each a reading by label."""
     parts = re.split(r"^Run \d+ \(.*\):\n", evidence, flags=re.M)
     return [
-        {m["label"]: Reading(m["value"], m["unit"], m["change"]) for m in _LINE.finditer(part)}
+        {m["label"]: PrintedLine(m["value"], m["unit"], m["change"]) for m in _LINE.finditer(part)}
         for part in parts
         if part.strip()
     ]

@@ -27,7 +27,7 @@ from simulrag.method.reconciliation import one_voice
 from simulrag.method.selection import candidates_of, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.statements import statements_of
-from simulrag.records import Choice
+from simulrag.records import Selection
 from studies.reconciliation.synthetic_answers import Drawn, World, draw
 
 DRAWS = 1000
@@ -126,7 +126,7 @@ def compare(
 
 
 def _true_subjects(
-    drawn: Drawn, kappa: float, reconciled: Choice, settings: MethodSettings
+    drawn: Drawn, kappa: float, reconciled: Selection, settings: MethodSettings
 ) -> dict[Rule, int]:
     """How many subjects are true by each rule, at as many claims as ``reconciled`` verifies."""
     answer = drawn.answer
@@ -147,7 +147,7 @@ def _true_subjects(
     }
 
 
-def _choice(drawn: Drawn, like: Choice, selected: Sequence[int]) -> Choice:
+def _choice(drawn: Drawn, like: Selection, selected: Sequence[int]) -> Selection:
     """Other claims, and the subjects that they belong to."""
     chosen = frozenset(selected)
     subjects = enumerate(drawn.answer.subjects)
@@ -155,7 +155,7 @@ def _choice(drawn: Drawn, like: Choice, selected: Sequence[int]) -> Choice:
     return like.model_copy(update={"selected": tuple(selected), "subjects": touched})
 
 
-def _spoken(drawn: Drawn, choice: Choice) -> int:
+def _spoken(drawn: Drawn, choice: Selection) -> int:
     said = statements_of(drawn.answer, choice)
     kept = [item.claim for item in said if item.claim is not None]
     return _count(drawn, kept, choice.selected)

@@ -45,35 +45,35 @@ def config() -> str:
     return folder.joinpath("label_studio.xml").read_text(encoding="utf-8")
 
 
-class _Part(BaseModel):
+class _Exported(BaseModel):
     """What Label Studio writes beside these fields is left aside."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _Data(_Part):
+class _Data(_Exported):
     question_id: str
     claim_hash: str
     claim: str
 
 
-class _Result(_Part):
+class _Result(_Exported):
     from_name: str
     value: dict[str, Any]
 
 
-class _User(_Part):
+class _User(_Exported):
     id: int
 
 
-class _Annotation(_Part):
+class _Annotation(_Exported):
     id: int | str
     completed_by: int | _User
     was_cancelled: bool = False
     result: list[_Result]
 
 
-class _Task(_Part):
+class _Task(_Exported):
     data: _Data
     annotations: list[_Annotation]
 

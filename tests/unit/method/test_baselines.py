@@ -16,12 +16,12 @@ from simulrag.method.selection import candidates_of
 from simulrag.method.settings import Merging, MethodSettings
 from simulrag.records import (
     Answer,
-    Choice,
     Claim,
     Evidence,
     FinalText,
     Line,
     Retrieval,
+    Selection,
     ToolCall,
     Verdict,
 )
@@ -86,7 +86,7 @@ async def texts(
 ) -> tuple[dict[tuple[str, int], FinalText], ScriptedModel]:
     ask = model(refuse)
     line = Line(method="simulrag", samples=2, budget_percent=25, kappa=0)
-    choice = Choice(line=line, selected=(0,), first_sample=(0,))
+    choice = Selection(line=line, selected=(0,), first_sample=(0,))
     ways = baseline_ways("q?", given, MethodSettings(merging=merging))
     made = await final_texts([*ways, *first_sample_way("q?", given, choice)], ask)
     return {(text.line.method, text.line.samples): text for text in made}, ask

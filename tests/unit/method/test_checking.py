@@ -9,7 +9,7 @@ from simulrag.method.checking import Outputs, Rule, check_claim, check_claims
 from simulrag.method.paper import write
 from simulrag.method.reading import ClaimReading, readable_runs
 from simulrag.method.units import converter
-from simulrag.records import Answer, Choice, Claim, Evidence, Line, Retrieval, ToolCall, Verdict
+from simulrag.records import Answer, Claim, Evidence, Line, Retrieval, Selection, ToolCall, Verdict
 from simulrag.report.verdicts import COLUMNS, Case, Judged, page
 from simulrag.testing import ScriptedModel
 from simulrag.testing.verdict_cases import cases
@@ -194,7 +194,7 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
         ),
     )
     line = Line(method="simulrag", samples=1, budget_percent=75, kappa=0.0)
-    choice = Choice(line=line, selected=(0, 1, 2))
+    choice = Selection(line=line, selected=(0, 1, 2))
     for by, shown in (
         (
             "range",

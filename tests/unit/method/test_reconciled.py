@@ -24,10 +24,10 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
 from simulrag.records import (
     Answer,
-    Choice,
     Claim,
     Facet,
     Line,
+    Selection,
     Statement,
     Subject,
     Verdict,
@@ -252,9 +252,9 @@ async def test_subjects_that_name_no_quantity(simulations: Simulations) -> None:
     assert found.text == "corrected: Rivers fill it. / unchecked: It is old."
 
 
-def whole(answer: Answer) -> Choice:
+def whole(answer: Answer) -> Selection:
     """All claims of the first subject, as no budget would send them."""
-    return Choice(line=LINE, selected=answer.subjects[0].claims, subjects=(0,))
+    return Selection(line=LINE, selected=answer.subjects[0].claims, subjects=(0,))
 
 
 async def test_two_classes_that_are_both_true_are_told(simulations: Simulations) -> None:
@@ -315,7 +315,7 @@ async def test_a_claim_that_was_not_sent_counts_as_unchecked(simulations: Simula
     """Verdicts are stored for all claims; a choice may use those that it selected only."""
     found, _ = await answered(plan(), simulations)
     number = found.subjects[0].facets[0].claims[0]
-    choice = Choice(line=LINE, selected=(number,), subjects=(0,))
+    choice = Selection(line=LINE, selected=(number,), subjects=(0,))
     said = [item for item in statements_of(found, choice) if item.subject == 0]
     # The class is dropped: nothing unchecked stands beside the corrected number.
     assert [(item.text, item.standing) for item in said] == [("12 m deep.", "corrected")]
@@ -335,7 +335,7 @@ VERDICTS = st.sampled_from(
 
 
 @st.composite
-def drafts(draw: st.DrawFn) -> tuple[Answer, Choice]:
+def drafts(draw: st.DrawFn) -> tuple[Answer, Selection]:
     """Any verified draft and any choice of whole subjects."""
     start, subjects = 0, []
     samples = draw(st.integers(1, 4))
@@ -369,7 +369,7 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Choice]:
     )
     chosen = draw(st.lists(st.integers(0, len(subjects) - 1), unique=True))
     selected = sorted(claim for at in chosen for claim in answer.subjects[at].claims)
-    return answer, Choice(
+    return answer, Selection(
         line=LINE.model_copy(update={"kappa": draw(st.sampled_from([0.0, 0.5]))}),
         selected=tuple(selected),
         subjects=tuple(sorted(chosen)),
@@ -378,7 +378,7 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Choice]:
 
 @hypothesis.settings(deadline=None)  # a slow machine may be slow
 @given(drafts())
-def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Choice]) -> None:
+def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Selection]) -> None:
     answer, choice = case
     said = statements_of(answer, choice)
     spoken = [item.claim for item in said]
