@@ -17,8 +17,7 @@ from simulrag.method.decomposition import decompose
 from simulrag.method.merging import merge_claims
 from simulrag.method.selection import Candidates, select_among
 from simulrag.method.settings import Merging, MethodSettings
-from simulrag.models.base import Asker
-from simulrag.models.counting import Counted
+from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, FinalMethod, FinalText, Line, Selection
 from simulrag.task import Task
 

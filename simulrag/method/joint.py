@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
-from simulrag.method.merging import MergedClaim
+from simulrag.method.merging import Merged, MergedClaim
 from simulrag.method.reconciliation import check_partition
 from simulrag.method.subjects import stand_in_subjects, subjects_of
 from simulrag.models.base import Asker
@@ -63,16 +62,9 @@ def _in_turn(prompted: Prompted) -> object:
 JOINT = Task("joint", JointReply, tokens=720, stand_in=_in_turn)
 
 
-@dataclass(frozen=True)
-class Joint:
-    """The merged claims, ``support[answer][claim]``, and what the claims are about."""
-
-    claims: tuple[MergedClaim, ...] = ()
-    support: tuple[tuple[bool, ...], ...] = ()
-    subjects: tuple[Subject, ...] = ()
-
-
-async def merge_jointly(question: str, answer_claims: Sequence[Sequence[str]], ask: Asker) -> Joint:
+async def merge_jointly(
+    question: str, answer_claims: Sequence[Sequence[str]], ask: Asker
+) -> Merged:
     """All claim sets at once; no call where no answer claims anything.
 
     The first wording of a claim stays, and claims keep the order of first appearance. An answer
@@ -85,7 +77,7 @@ async def merge_jointly(question: str, answer_claims: Sequence[Sequence[str]], a
         for place, text in enumerate(texts)
     ]
     if not given:
-        return Joint(support=tuple(() for _ in answer_claims))
+        return Merged((), support=tuple(() for _ in answer_claims), subjects=())
 
     def check(reply: JointReply) -> None:
         _check(reply, len(given), len(answer_claims))
@@ -110,7 +102,7 @@ async def merge_jointly(question: str, answer_claims: Sequence[Sequence[str]], a
         for answer in range(len(answer_claims))
     )
     place = {min(one.claims): at for at, one in enumerate(ordered)}
-    return Joint(merged, support, _subjects(reply, place))
+    return Merged(merged, support, _subjects(reply, place))
 
 
 def _alternatives(reply: JointReply) -> list[JointAlternative]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from simulrag.method import paper
 from simulrag.method.answering import write_reconciled
 from simulrag.method.asking import both
+from simulrag.method.merging import Merged
 from simulrag.method.reconciliation import one_voice, uncertainty, vote_confidence
 from simulrag.method.selection import (
     SubjectCandidates,
@@ -23,7 +24,6 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.statements import statements_of, uncovered_claims
 from simulrag.method.steps import (
     Instruments,
-    Merged,
     Work,
     boundary,
     drafted,

@@ -66,12 +66,14 @@ async def retrieve(
     if not simulator.tools:
         return Retrieval(status="not_applicable")
     if simulator.oracle:
-        return await _look_up(question, simulations, seed)
+        (tool,) = simulator.tools
+        return await _looked_up([(tool, {"question": question})], simulations, seed, "oracle")
     asked: list[tuple[str, Mapping[str, Any]]] = []
     if isinstance(simulator, Consulted):
         texts = await queries(question, ask) if simulator.by_queries else (question,)
         asked = [call for text in texts for call in simulator.consult(text)]
-        found = await _by_texts(asked, simulations, seed, simulator.by_queries)
+        status: RetrievalStatus = "retrieved" if simulator.by_queries else "by_question"
+        found = await _looked_up(asked, simulations, seed, status)
     if not asked:
         return await _proposed(question, ask, simulations, max_attempts, seed)
     if found.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
@@ -80,18 +82,17 @@ async def retrieve(
     return found if proposed.status == "not_applicable" else proposed
 
 
-async def _by_texts(
+async def _looked_up(
     calls: Sequence[tuple[str, Mapping[str, Any]]],
     simulations: Simulations,
     seed: int,
-    by_queries: bool,
+    status: RetrievalStatus,
 ) -> Retrieval:
     """The evidence of the calls that the question, or the queries for it, make."""
     try:
         found = [await simulations.run(tool, arguments, seed) for tool, arguments in calls]
     except (ArgumentError, RunError) as error:
         return Retrieval(status="failed", attempts=1, problems=(str(error),))
-    status: RetrievalStatus = "retrieved" if by_queries else "by_question"
     return Retrieval(status=status, evidence=tuple(found), attempts=1)
 
 
@@ -128,7 +129,10 @@ async def _proposed(
             **earlier,
         )
         told.append(problems)
-        proposed = [call for call in _distinct(completion.parsed.calls) if call not in made]
+        proposed: list[ProposedCall] = []
+        for call in completion.parsed.calls:
+            if call not in (*made, *proposed):
+                proposed.append(call)
         if not proposed and not earlier:
             return Retrieval(status="not_applicable", attempts=attempt, problems=tuple(problems))
         evidence, problems = await _run_all(proposed, simulations, seed)
@@ -149,19 +153,16 @@ async def _proposed(
     return Retrieval(status="failed", attempts=max_attempts, problems=tuple(problems))
 
 
-async def _look_up(question: str, simulations: Simulations, seed: int) -> Retrieval:
-    (tool,) = simulations.simulator.tools
-    try:
-        evidence = await simulations.run(tool, {"question": question}, seed)
-    except (ArgumentError, RunError) as error:
-        return Retrieval(status="failed", attempts=1, problems=(str(error),))
-    return Retrieval(status="oracle", evidence=(evidence,), attempts=1)
-
-
 async def _run_all(
     calls: list[ProposedCall], simulations: Simulations, seed: int
 ) -> tuple[list[Evidence], list[str]]:
-    problems = [text for call in calls if (text := _refusal(simulations.simulator, call))]
+    """Their evidence and what went wrong; where a call is refused none is run."""
+    problems: list[str] = []
+    for call in calls:
+        try:
+            validate_call(simulations.simulator, call.tool, call.arguments)
+        except ArgumentError as error:
+            problems.append(str(error))
     if problems:
         return [], problems
     evidence: list[Evidence] = []
@@ -171,19 +172,3 @@ async def _run_all(
         except (ArgumentError, RunError) as error:
             problems.append(str(error))
     return evidence, problems
-
-
-def _refusal(simulator: Simulator, call: ProposedCall) -> str | None:
-    try:
-        validate_call(simulator, call.tool, call.arguments)
-    except ArgumentError as error:
-        return str(error)
-    return None
-
-
-def _distinct(calls: list[ProposedCall]) -> list[ProposedCall]:
-    kept: list[ProposedCall] = []
-    for call in calls:
-        if call not in kept:
-            kept.append(call)
-    return kept

@@ -21,13 +21,12 @@ from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
 from simulrag.method.joint import merge_jointly
-from simulrag.method.merging import MergedClaim, merge_claims
+from simulrag.method.merging import Merged, Rows, merge_claims
 from simulrag.method.retrieval import retrieve
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.verification import verify_claims
-from simulrag.models.base import Asker
-from simulrag.models.counting import Counted
+from simulrag.models.base import Asker, Counted
 from simulrag.records import (
     CENTRALITIES,
     DECIDED,
@@ -37,12 +36,8 @@ from simulrag.records import (
     FinalText,
     Question,
     Selection,
-    Subject,
     Verdict,
 )
-
-Rows = Sequence[Sequence[bool]]
-"""``rows[answer][claim]``: whether the answer supports the claim."""
 
 
 @dataclass(frozen=True)
@@ -140,26 +135,11 @@ async def sample(work: Work, settings: MethodSettings) -> list[tuple[str, ...]]:
     return sets
 
 
-@dataclass(frozen=True)
-class Merged:
-    """One claim set of all. ``support`` and ``subjects``: where merging told them too."""
-
-    claims: Sequence[MergedClaim]
-    support: Rows | None = None
-    subjects: tuple[Subject, ...] | None = None
-
-    @property
-    def texts(self) -> list[str]:
-        """The claims' texts."""
-        return [claim.text for claim in self.claims]
-
-
 async def merge(work: Work, sets: Sequence[tuple[str, ...]], settings: MethodSettings) -> Merged:
     """Step 4: the claim sets as one."""
     with step("merge"):
         if settings.merging == "joint":
-            joint = await merge_jointly(work.text, sets, work.ask)
-            return Merged(joint.claims, joint.support, joint.subjects)
+            return await merge_jointly(work.text, sets, work.ask)
         return Merged(await merge_claims(tuple(sets), work.ask, settings.merging))
 
 
@@ -168,7 +148,7 @@ async def support(work: Work, merged: Merged) -> Rows:
     if merged.support is not None:
         return merged.support
     with step("score"):
-        return await support_matrix(work.answer.closed_book, tuple(merged.claims), work.ask)
+        return await support_matrix(work.answer.closed_book, merged.claims, work.ask)
 
 
 async def boundary(work: Work, merged: Merged, settings: MethodSettings) -> list[bool]:
