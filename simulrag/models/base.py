@@ -122,3 +122,29 @@ class Asker(Protocol):
         ``values`` may hold more than the prompt shows: what a stand-in is made from.
         """
         ...
+
+
+class Counted:
+    """An Asker that sums usage by task, for calls paid now and calls paid before alike."""
+
+    def __init__(self, asker: Asker, usage: dict[str, Usage] | None = None) -> None:
+        self._asker = asker
+        self.usage: dict[str, Usage] = dict(usage or {})
+
+    async def ask(
+        self,
+        task: Task,
+        *,
+        sample_index: int = 0,
+        check: Callable[[Any], None] | None = None,
+        **values: object,
+    ) -> Completion:
+        """See Asker.ask."""
+        completion = await self._asker.ask(task, sample_index=sample_index, check=check, **values)
+        add_usage(self.usage, task.name, completion.usage)
+        return completion
+
+
+def add_usage(usage: dict[str, Usage], task: str, used: Usage) -> None:
+    """Add to what a task took."""
+    usage[task] = usage.get(task, Usage()) + used

@@ -11,8 +11,8 @@ from pydantic import JsonValue
 
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, NotStored, ReplyInvalid
-from simulrag.models.base import Completion, Message, ProviderReply, Request
-from simulrag.models.live import LiveReplies, Replies, add_usage
+from simulrag.models.base import Completion, Message, ProviderReply, Request, add_usage
+from simulrag.models.live import LiveReplies, Replies
 from simulrag.models.logprobs import read_response, response_of
 from simulrag.models.misses import WAYS_ON, explain_miss
 from simulrag.models.parsing import InvalidReply, valid_reply

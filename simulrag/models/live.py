@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import JsonValue
 
-from simulrag.errors import InputError, ModelError, ModelTimeout, ModelUnavailable
-from simulrag.models.base import Message, ProviderReply, Request
-from simulrag.models.counting import longest_prompt
-from simulrag.models.outage import Outage
+from simulrag.errors import (
+    InputError,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    ModelUnreachable,
+    ProviderDown,
+)
+from simulrag.models.base import Message, ProviderReply, Request, add_usage
 from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
@@ -21,6 +28,14 @@ from simulrag.records import Usage
 
 if TYPE_CHECKING:
     from simulrag.models.budget import BilledUsage, Budget
+
+DOWN_AFTER = 3
+"""Calls given up one after another, with no reply to anybody between, that mean 'down'."""
+
+FRAME_TOKENS = 1024
+"""What providers add to a prompt by themselves, at most: instructions for the use of a tool."""
+
+MESSAGE_TOKENS = 16
 
 
 class Replies(Protocol):
@@ -165,6 +180,46 @@ class LiveReplies:
             return replace(reply, usage=used)
 
 
-def add_usage(usage: dict[str, Usage], task: str, used: Usage) -> None:
-    """Add to what a task took."""
-    usage[task] = usage.get(task, Usage()) + used
+def longest_prompt(messages: Sequence[Message], schema: dict[str, JsonValue] | None) -> int:
+    """An upper bound of a prompt's tokens for any tokenizer that knows no more than its bytes.
+
+    Byte-level tokenizers make one token of each byte at worst; English text has about four.
+    """
+    size = sum(len(message.content.encode()) + MESSAGE_TOKENS for message in messages)
+    described = 0 if schema is None else len(json.dumps(schema, ensure_ascii=False).encode())
+    return size + described + FRAME_TOKENS
+
+
+class Outage:
+    """Tells one unlucky call from a provider that is down, for the calls of one gateway."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self._given_up = 0
+        self._down = ""
+
+    def check(self) -> None:
+        """Raises ProviderDown once the provider is known to be down."""
+        if self._down:
+            raise ProviderDown(self._down)
+
+    def was_answered(self) -> None:
+        """Somebody was answered, be it by a refusal."""
+        self.answered += 1
+        self._given_up = 0
+
+    def give_up(self, error: ModelError, answered_before: int) -> Exception:
+        """What a call ends with that was never answered.
+
+        ``answered_before``: ``answered`` as it was when the call began. Where others came through
+        meanwhile it is this call and not the provider, so its own question fails.
+        """
+        if self.answered != answered_before:
+            return error
+        self._given_up += 1
+        if isinstance(error, ModelUnreachable) or self._given_up >= DOWN_AFTER:
+            self._down = self._down or (
+                f"the model's provider is down, the run stops here: {error}. Everything paid for "
+                "is kept; run the same command again when it is back"
+            )
+        return ProviderDown(self._down) if self._down else error

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from simulrag import registry
 from simulrag.models.base import Message
-from simulrag.stand_in import filled
+from simulrag.stand_in import alike, filled
 from simulrag.testing.handbook_texts import (
     SET_UP as OWN_SET_UP,
 )
@@ -32,7 +32,6 @@ from simulrag.testing.handbook_texts import (
     own_templates,
     own_verdict,
 )
-from simulrag.testing.sections import bullets, numbered, section
 from simulrag.testing.urban_texts import (
     INSIDE,
     changes,
@@ -40,7 +39,15 @@ from simulrag.testing.urban_texts import (
     templates,
     tool_calls,
 )
-from simulrag.testing.wires import Body, messages, schema_name, schema_of
+from simulrag.testing.wires import (
+    Body,
+    bullets,
+    messages,
+    numbered,
+    schema_name,
+    schema_of,
+    section,
+)
 
 CLAIMS_AN_ANSWER = 9
 RECUR = (0, 3, 3, 3, 2)
@@ -239,47 +246,35 @@ def _uncovered(said: list[Message]) -> Any:
 
 
 def _subjects(said: list[Message]) -> Any:
-    """A subject for each thing that claims speak of; claims of nothing known are each their own."""
     claims = numbered(part_of(said, "claims"))
-    groups: dict[str, dict[str, list[int]]] = {}
-    for index, claim in enumerate(claims):
-        about = _subject(claim) or claim
-        groups.setdefault(about, {}).setdefault(_kind(claim), []).append(index)
-    return {
-        "subjects": [
-            {
-                "about": about,
-                "facets": [
-                    {"kind": kind, "exclusive": kind != "other", "claims": indices}
-                    for kind, indices in facets.items()
-                ],
-                "rests_on": [],
-            }
-            for about, facets in groups.items()
-        ]
-    }
+    return _by_subject(claims, lambda indices: {"claims": indices})
 
 
 def _joint_subjects(said: list[Message]) -> Any:
     """The subjects of all answers' claims; claims of one text are one alternative."""
     texts = [_ANSWER.sub("", claim) for claim in numbered(part_of(said, "claims"))]
-    groups: dict[str, dict[str, dict[str, list[int]]]] = {}
+
+    def alternatives(indices: list[int]) -> Any:
+        same = alike(texts[index] for index in indices)
+        stated = ([indices[at] for at in places] for places in same)
+        return {"alternatives": [{"claims": claims, "answers": []} for claims in stated]}
+
+    return _by_subject(texts, alternatives)
+
+
+def _by_subject(texts: list[str], stated: Callable[[list[int]], Any]) -> Any:
+    """A subject for each thing that claims speak of; claims of nothing known are each their own."""
+    groups: dict[str, dict[str, list[int]]] = {}
     for index, text in enumerate(texts):
-        facets = groups.setdefault(_subject(text) or text, {})
-        facets.setdefault(_kind(text), {}).setdefault(text, []).append(index)
+        about = _subject(text) or text
+        groups.setdefault(about, {}).setdefault(_kind(text), []).append(index)
     return {
         "subjects": [
             {
                 "about": about,
                 "facets": [
-                    {
-                        "kind": kind,
-                        "exclusive": kind != "other",
-                        "alternatives": [
-                            {"claims": indices, "answers": []} for indices in same.values()
-                        ],
-                    }
-                    for kind, same in facets.items()
+                    {"kind": kind, "exclusive": kind != "other", **stated(indices)}
+                    for kind, indices in facets.items()
                 ],
                 "rests_on": [],
             }

@@ -15,7 +15,7 @@ from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ProviderDown
 from simulrag.method.boundary import VERBALIZED
 from simulrag.models.gateway import Gateway
-from simulrag.models.outage import DOWN_AFTER
+from simulrag.models.live import DOWN_AFTER
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings

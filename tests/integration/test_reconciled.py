@@ -17,9 +17,8 @@ from flows.stages import answer, benchmark, label, metrics, report
 from simulrag.metrics.table import read_table, select
 from simulrag.models.base import Message
 from simulrag.testing import LoopbackServer
-from simulrag.testing.sections import section
 from simulrag.testing.traffic import question, traffic
-from simulrag.testing.wires import Body, messages, schema_name
+from simulrag.testing.wires import Body, messages, schema_name, section
 from tests.integration.projects import copy_project
 
 CHECKED = {"checked", "corrected"}

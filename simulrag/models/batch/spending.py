@@ -12,7 +12,7 @@ from simulrag.errors import BudgetMissing, BudgetSpent
 from simulrag.models.base import Message
 from simulrag.models.batch.lines import Part, provider_of, sampling_of
 from simulrag.models.budget import Account, Amount
-from simulrag.models.counting import longest_prompt
+from simulrag.models.live import longest_prompt
 from simulrag.models.pending import BATCH, PendingCall, PendingStore
 from simulrag.models.prices import no_longest_reply, no_price
 from simulrag.models.settings import BudgetLimits

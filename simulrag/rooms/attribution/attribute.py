@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from simulrag.errors import InputError, ModelError
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Asker
-from simulrag.models.counting import Counted
+from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, claim_hash
 from simulrag.rooms.attribution.chances import Chances, Told
 from simulrag.rooms.attribution.counterfactual import rerun

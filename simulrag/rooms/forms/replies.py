@@ -9,7 +9,7 @@ from zlib import crc32
 
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Message
-from simulrag.testing.sections import numbered, section
+from simulrag.testing.wires import numbered, section
 
 _SENTENCE = re.compile(r"[A-Z][^.!?\n<>$]{40,160}[.]")
 _OPTION = re.compile(r"^ +([a-d])\) (.*)$", re.M)

@@ -7,8 +7,8 @@ from typing import Any
 
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Message
-from simulrag.testing.sections import numbered, section
 from simulrag.testing.traffic import part_of
+from simulrag.testing.wires import numbered, section
 
 
 def _marks(said: list[Message]) -> Any:

@@ -26,7 +26,7 @@ from simulrag.method.entailment import ENTAILMENT, Entailment
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
-from simulrag.models.outage import DOWN_AFTER
+from simulrag.models.live import DOWN_AFTER
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import BudgetLimits, ModelSettings
