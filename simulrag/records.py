@@ -64,6 +64,10 @@ Count = Annotated[int, Field(ge=0, le=10**12)]
 """Of calls or tokens. No run has a million million; a file or a server that says so is wrong."""
 
 
+CHARACTERS_PER_TOKEN = 4
+"""Characters that are taken for one token where nobody counted: a rule of thumb for English."""
+
+
 class Usage(Record):
     """What a call took. Tokens are the provider's own count.
 
@@ -79,7 +83,7 @@ class Usage(Record):
 
     @property
     def counted(self) -> bool:
-        """Whether the tokens are known: replies that came by a file were counted by nobody."""
+        """Whether the tokens are known: not those of replies by a file, or of some servers."""
         return self.calls == 0 or self.input_tokens + self.output_tokens > 0
 
     def __add__(self, other: Usage) -> Usage:

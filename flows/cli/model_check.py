@@ -1,8 +1,8 @@
-"""One tiny call for each configured model: what works, and what is missing.
+"""Two tiny calls for each configured model: what works, and what is missing.
 
-The call goes the way of every other one (prompt, schema, cache, budget), but is always made: its
-row is written anew. It is the one paid call that needs no budget, since it is asked for by name
-and costs about a hundred tokens; where a budget is set it keeps to it.
+One asks for JSON, one for plain text. Each goes the way of every other call (prompt, schema, cache,
+budget), but is always made: its row is written anew. They are the paid calls that need no budget,
+since they are asked for by name and take some hundred tokens; where one is set they keep to it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from flows.running.bench import located
 from flows.sections import Operations
 from simulrag.calls import CallCache, cache_stats
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
+from simulrag.method.answering import CLOSED_BOOK
 from simulrag.method.boundary import VERBALIZED
 from simulrag.models.base import Completion
 from simulrag.models.budget import Account, Budget
@@ -33,12 +34,12 @@ REPLAYED = "calls are only replayed, no model is asked; `simulrag use` sets a mo
 
 
 class ModelCheck(Record):
-    """What one call showed. None: not found out, since something before it failed.
+    """What two calls showed. None: not found out, since something before it failed.
 
     ``roles``: who uses it. ``key``: the variable that holds the key, and whether it is set.
     ``price``: free, the month of its price, or missing. ``stored_calls``: how many calls of its
-    endpoint and name are stored and are not asked again. ``note``: what else is to be known.
-    ``problem``: the error, in one line.
+    endpoint and name are stored and are not asked again. ``thinks_aloud``: a reply began with
+    ``<think>``. ``note``: what else is to be known. ``problem``: the error, in one line.
     """
 
     roles: tuple[str, ...]
@@ -50,6 +51,7 @@ class ModelCheck(Record):
     reached: bool | None = None
     structured: bool | None = None
     sampling_accepted: bool | None = None
+    thinks_aloud: bool | None = None
     price: str = "free"
     stored_calls: int = 0
     version: str = ""
@@ -90,12 +92,13 @@ def _check(
         provider = make_provider(located(project, settings))
         stated = {"key": _key(provider), "price": _price(project, provider)}
         facts = facts.model_copy(update=stated)
-        done = asyncio.run(_call(project, operations, provider))
+        done, thought = asyncio.run(_call(project, operations, provider))
     except SimulRAGError as error:
         return facts.model_copy(update={**_told(error), "problem": " ".join(str(error).split())})
     return facts.model_copy(
         update={
             "works": True,
+            "thinks_aloud": thought,
             **dict.fromkeys(("reached", "structured", "sampling_accepted"), True),
             "version": done.model_version,
             "input_tokens": done.usage.input_tokens,
@@ -104,7 +107,10 @@ def _check(
     )
 
 
-async def _call(project: Project, operations: Operations, provider: Provider) -> Completion:
+async def _call(
+    project: Project, operations: Operations, provider: Provider
+) -> tuple[Completion, bool]:
+    """A reply of JSON, and whether it or one in plain text began with a thought, which was cut."""
     with CallCache(operations.place(project.root), stage="models-check", mode="refresh") as cache:
         gateway = Gateway(
             provider,
@@ -116,7 +122,9 @@ async def _call(project: Project, operations: Operations, provider: Provider) ->
             budget=_budget(project, operations.budget, provider, cache),
         )
         try:
-            return await gateway.ask(VERBALIZED, question=QUESTION, claim=CLAIM)
+            done = await gateway.ask(VERBALIZED, question=QUESTION, claim=CLAIM)
+            await gateway.ask(CLOSED_BOOK, question=QUESTION)
+            return done, gateway.thoughts > 0
         finally:
             await gateway.close()
 
@@ -185,6 +193,10 @@ def checked_text(item: ModelCheck) -> str:
         lines.append("     " + "; ".join(shown))
     if item.works:
         tokens = f"{item.input_tokens} tokens in, {item.output_tokens} out"
+        if not item.input_tokens + item.output_tokens:
+            tokens = "it does not say how many tokens: a budget charges an estimate"
+        if item.thinks_aloud:
+            lines.append("     its replies begin with <think>...</think>, which is cut")
         lines.append(f"     answered as {item.version or 'no version named'}; {tokens}")
     else:
         lines.append(f"     {item.problem}")

@@ -16,7 +16,7 @@ def _models() -> None:
 
 @models_app.command("check")
 def check(as_json: Json = False) -> None:
-    """One tiny call to each model and sampling, and what works; exit 1 where one does not."""
+    """Two tiny calls to each model and sampling, and what works; exit 1 where one does not."""
     from flows.cli.model_check import check_models, checked_text
     from flows.project import find_project
 

@@ -36,12 +36,11 @@ from simulrag.models.parsing import InvalidReply, valid_reply
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Evidence, ToolCall, Usage
+from simulrag.records import CHARACTERS_PER_TOKEN, Evidence, ToolCall, Usage
 from simulrag.stage import Role, Stage
 from simulrag.stand_in import MARK, Prompted, filled, numbered, sentence
 from simulrag.task import Task, tasks
 
-CHARACTERS_PER_TOKEN = 4
 """Of English text, about; tokenizers differ."""
 
 Item = TypeVar("Item")

@@ -132,6 +132,8 @@ async def open_bench(
             if gateway.failures:
                 counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
                 say(f"  attempts that the model's provider failed: {counts}")
+            if gateway.thoughts:
+                say(f"  replies that began with a thought aloud, which was cut: {gateway.thoughts}")
             await gateway.close()
     finally:
         if pending is not None:

@@ -11,6 +11,7 @@ next one waits for them, since most end below their bound; where none is, the ru
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from simulrag.models.providers.base import Provider
 
 POLL_S = 0.2
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class Budget:
         self._ended = asyncio.Event()
         self._stopped = False
         self._refused = 0
+        self._estimated = 0
         self._needed = ""
 
     @asynccontextmanager
@@ -141,15 +144,25 @@ class Budget:
         """Count what needs no reservation: the reply of a batch, which is paid for already."""
         self._account.ledger.note(self._name, usage, service)
 
+    def estimate(self, usage: Usage) -> None:
+        """Say once, and wherever the budget stops, that a server counts no tokens."""
+        if not self._estimated:
+            log.warning(
+                "%s:%s says of a reply not how many tokens it took: the budget charges an estimate",
+                *(self._name[0], self._name[2]),
+            )
+        self._estimated += usage.input_tokens + usage.output_tokens
+
     def stopped(self) -> BudgetSpent:
         """Why the run stops, with what is left of it as far as it is known."""
         limits, spent = self._limits, self._account.spent
         named = [] if limits.usd is None else [f"{dollars(limits.usd)} USD"]
         named += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
+        guess = f" ({self._estimated:,} of them estimated)" if self._estimated else ""
         left = f"; at least {self._refused} calls left" if self._refused else ""
         return BudgetSpent(
             f"the budget of {' and '.join(named)} would be passed: spent {spent.usd:.4f} USD and "
-            f"{spent.tokens:,} tokens on {self._account.calls:,} calls{left}{self._needed}; "
+            f"{spent.tokens:,} tokens{guess} on {self._account.calls:,} calls{left}{self._needed}; "
             "everything paid for is kept: raise operations.budget in params.yaml (budget= in "
             "Python) and run the same command again"
         )

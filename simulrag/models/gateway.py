@@ -15,7 +15,7 @@ from simulrag.models.base import Completion, Message, ProviderReply, Request, ad
 from simulrag.models.live import LiveReplies, Replies
 from simulrag.models.logprobs import read_response, response_of
 from simulrag.models.misses import WAYS_ON, explain_miss
-from simulrag.models.parsing import InvalidReply, valid_reply
+from simulrag.models.parsing import InvalidReply, valid_reply, without_thought
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import REPLY_MB, Provider
 from simulrag.models.settings import ModelSettings
@@ -36,6 +36,7 @@ class GatewayCounts(NamedTuple):
     paid: dict[str, Usage]
     failures: dict[str, int]
     seconds: dict[str, float]
+    thoughts: int
 
 
 class Gateway:
@@ -48,6 +49,7 @@ class Gateway:
     this process really asked the provider for, replies that could not be used included.
     ``seconds`` sums by task how long those completions took when this machine made them, the wait
     for a free slot and repeated attempts included; calls that came from an export count none.
+    ``thoughts`` counts the replies from which a thought aloud was cut.
     ``budget`` None: calls cost nothing. ``wrap`` puts around the provider what may answer its
     calls, or keep them. With ``settings.replay`` no call is made at all. One gateway belongs to one
     event loop.
@@ -73,6 +75,7 @@ class Gateway:
         prompts.require(settings.tasks)
         self.settings = settings
         self.usage: dict[str, Usage] = {}
+        self.thoughts = 0
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._cache = cache
         self._prompts = prompts
@@ -177,7 +180,9 @@ class Gateway:
     @property
     def counts(self) -> GatewayCounts:
         """What was counted so far."""
-        return GatewayCounts(self.usage, self.paid, self.failures, dict(self.seconds))
+        return GatewayCounts(
+            self.usage, self.paid, self.failures, dict(self.seconds), self.thoughts
+        )
 
     def adopt(self, counts: GatewayCounts) -> None:
         """Add what the gateway of another process counted."""
@@ -187,6 +192,7 @@ class Gateway:
         for task, took in counts.seconds.items():
             self.seconds[task] += took
         self._live.failed.update(counts.failures)
+        self.thoughts += counts.thoughts
 
     async def close(self) -> None:
         """Free the provider's connections. The cache is its owner's to close."""
@@ -202,6 +208,7 @@ class Gateway:
             replies.append(reply)
             try:
                 text, _parsed = valid_reply(request, reply.text)
+                self.thoughts += without_thought(reply.text) != reply.text
             except InvalidReply as error:
                 problems.append(str(error))
                 messages = self._repair(request.messages, reply.text, problems[-1])

@@ -24,7 +24,7 @@ from simulrag.models.base import Message, ProviderReply, Request, add_usage
 from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.base import Provider
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Usage
+from simulrag.records import CHARACTERS_PER_TOKEN, Usage
 
 if TYPE_CHECKING:
     from simulrag.models.budget import BilledUsage, Budget
@@ -152,9 +152,12 @@ class LiveReplies:
                 room = self.budget.call(longest, request.sampling.max_output_tokens)
                 bill = await stack.enter_async_context(room)
 
-            def count(used: Usage, service: str = "") -> None:
+            def count(used: Usage, service: str = "", text: str = "") -> None:
                 add_usage(self.paid, request.task, used)
-                if bill is not None:
+                if bill is not None and self.budget is not None:
+                    if not used.counted:
+                        used = estimated_usage(messages, schema, text)
+                        self.budget.estimate(used)
                     bill.add(used, service)
 
             try:
@@ -176,8 +179,21 @@ class LiveReplies:
                     count(error.usage)
                 raise error.retold(f"'{request.task}': {error}") from None
             used = reply.usage.model_copy(update={"calls": 1})
-            count(used, reply.service)
+            count(used, reply.service, reply.text)
             return replace(reply, usage=used)
+
+
+def estimated_usage(
+    messages: Sequence[Message], schema: dict[str, JsonValue] | None, reply: str
+) -> Usage:
+    """What a call took by its length, where the server does not say."""
+    sent = sum(len(message.content) for message in messages)
+    sent += 0 if schema is None else len(json.dumps(schema, ensure_ascii=False))
+    return Usage(
+        calls=1,
+        input_tokens=-(-sent // CHARACTERS_PER_TOKEN),
+        output_tokens=-(-len(reply) // CHARACTERS_PER_TOKEN),
+    )
 
 
 def longest_prompt(messages: Sequence[Message], schema: dict[str, JsonValue] | None) -> int:

@@ -17,6 +17,7 @@ from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncat
 from simulrag.models.base import Request
 
 _SHOWN_ERRORS = 5
+THOUGHT_BEGINS, THOUGHT_ENDS = "<think>", "</think>"
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
@@ -91,6 +92,20 @@ def plain_text(text: str) -> str:
     return text
 
 
+def without_thought(text: str) -> str:
+    """The reply without what a reasoning model's server left before it: ``<think>...</think>``.
+
+    A chat template may have written the opening tag into the prompt, so that the closing one is
+    alone. Raises InvalidReply for a thought without an end.
+    """
+    before, closing, after = text.partition(THOUGHT_ENDS)
+    start = before.lstrip()[: len(THOUGHT_BEGINS)]
+    if start == THOUGHT_BEGINS and not closing:
+        raise InvalidReply(f"the reply begins with {THOUGHT_BEGINS} and never ends that thought")
+    alone = closing and THOUGHT_BEGINS not in before and not start.startswith("{")
+    return after if start == THOUGHT_BEGINS or alone else text
+
+
 def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
     """The reply in ``text`` as ``schema``, without coercion ("false" is not a boolean).
 
@@ -110,7 +125,7 @@ def valid_reply(request: Request, text: JsonValue) -> tuple[str, Any]:
     """
     if not isinstance(text, str):
         raise InvalidReply("the reply is no text")
-    text = plain_text(text)
+    text = plain_text(without_thought(text))
     parsed = None if request.schema is None else parse_reply(text, request.schema)
     if request.check is not None:
         try:

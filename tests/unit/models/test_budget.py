@@ -12,7 +12,9 @@ import pytest
 
 from simulrag.calls import CachePlace, CallCache
 from simulrag.errors import BudgetMissing, BudgetSpent, InputError, ModelError
+from simulrag.models.base import Message
 from simulrag.models.budget import Account, Budget
+from simulrag.models.live import estimated_usage
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.settings import BudgetLimits
 from simulrag.records import Usage
@@ -75,6 +77,25 @@ async def test_concurrent_calls_never_pass_the_budget(tmp_path: Path) -> None:
         assert not await call(budget)
     with opened(tmp_path, BudgetLimits(usd=limit + 0.1)) as (budget, _):
         assert await call(budget)
+
+
+async def test_a_server_that_counts_no_tokens_is_charged_by_length(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = (Message(role="user", content="x" * 4000),)
+    used = estimated_usage(sent, {"type": "object"}, "y" * 399)
+    assert (used.calls, used.input_tokens, used.output_tokens) == (1, 1005, 100)
+    with opened(tmp_path, BudgetLimits(tokens=5000)) as (budget, account):
+        for _ in range(3):
+            async with budget.call(1500, 150) as bill:
+                budget.estimate(used)
+                bill.add(used)
+        account.update()
+        assert account.spent.tokens == 3 * 1105
+        with pytest.raises(BudgetSpent, match=r"3,315 tokens \(3,315 of them estimated\)"):
+            async with budget.call(1500, 500):
+                pass
+    assert len(caplog.messages) == 1
 
 
 async def test_what_was_billed_counts_also_where_the_call_failed(tmp_path: Path) -> None:

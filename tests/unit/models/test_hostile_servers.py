@@ -11,11 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from simulrag.calls import CallCache
 from simulrag.errors import ModelUnavailable
+from simulrag.method.answering import CLOSED_BOOK
 from simulrag.models.base import Message, Sampling
+from simulrag.models.budget import Account, Budget
+from simulrag.models.gateway import Gateway
+from simulrag.models.prices import PriceTable
+from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.credentials import without_key
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.settings import ModelSettings
+from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.loopback import fails
@@ -77,6 +83,29 @@ async def test_a_reply_has_a_limit_that_counts_what_is_unpacked(packed: bool) ->
         with pytest.raises(ModelUnavailable, match=r"larger than operations\.reply_mb"):
             await made.call([Message(role="user", content="So?")], None, Sampling(), 0)
         await made.close()
+
+
+async def test_unknown_usage_stays_unknown_and_a_budget_charges_an_estimate(
+    tmp_path: Path,
+) -> None:
+    message = {"role": "assistant", "content": "Seven. " * 100}
+    body = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+    with (
+        Raw(json.dumps(body).encode(), packed=False) as server,
+        CallCache(tmp_path, stage="test") as cache,
+    ):
+        settings = ModelSettings(provider="openai", model="m", base_url=server.url, paid=True)
+        account = Account(cache.ledger(), PriceTable(batch_share=0.5, models=()))
+        limits = BudgetLimits(tokens=10**6)
+        budget = Budget(limits, account, settings.full_name, max_output=1000)
+        gateway = Gateway(
+            make_provider(settings), settings, cache, packaged_prompts(), budget=budget
+        )
+        done = await gateway.ask(CLOSED_BOOK, question="How many days has a week?")
+        await gateway.close()
+        account.update()
+    assert (done.usage.calls, done.usage.counted) == (1, False)
+    assert 175 + 50 < account.spent.tokens < 175 + 400
 
 
 class Raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -14,7 +15,14 @@ from simulrag.method.entailment import Entailment
 from simulrag.method.merging import ClaimPairs
 from simulrag.method.retrieval import ToolCalls
 from simulrag.method.verification import Verification
-from simulrag.models.parsing import InvalidReply, parse_reply, plain_text, reply_schema
+from simulrag.models.base import Request
+from simulrag.models.parsing import (
+    InvalidReply,
+    parse_reply,
+    plain_text,
+    reply_schema,
+    valid_reply,
+)
 from simulrag.questions.open.templates import Templates
 from simulrag.questions.open.writing import BenchmarkQuestion, ReferenceClaims, TaggedClaim
 
@@ -186,6 +194,39 @@ def test_plain_text() -> None:
         plain_text(" \n\t")
     with pytest.raises(InvalidReply, match="surrogate"):
         plain_text("It rises \ud83d")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<think>So {1}.</think>It rises.", "It rises."),
+        ("\n<think>\n</think>\n\nIt rises.", "It rises."),
+        ("I think so.\n</think>\n\nIt rises.", "It rises."),
+        ("It rises.", "It rises."),
+        ("It rises, as <think>so</think> says.", "It rises, as <think>so</think> says."),
+    ],
+)
+def test_a_thought_before_a_text_is_cut(text: str, left: str) -> None:
+    assert valid_reply(Request(task="t", messages=()), text) == (left, None)
+
+
+def test_a_thought_before_json_is_cut_and_one_within_is_not() -> None:
+    def read(text: str) -> Any:
+        return valid_reply(Request(task="t", messages=(), schema=ReplyReasons), text)[1].reason
+
+    assert read('<think>{"reason": "a"}</think>{"reason": "b"}') == "b"
+    assert read('{"reason": "one </think> two"}') == "one </think> two"
+
+
+def test_a_thought_without_an_end_is_no_reply() -> None:
+    with pytest.raises(InvalidReply, match="never ends that thought"):
+        valid_reply(Request(task="t", messages=()), "<think>It rises, so")
+
+
+class ReplyReasons(BaseModel):
+    """One text."""
+
+    reason: str
 
 
 class Described(BaseModel):
