@@ -8,6 +8,7 @@ would close one of the prompts' own tags, or part system from user, gets a backs
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,11 @@ _SUFFIX = ".md.j2"
 _GONE = ("first", "second", "common")
 """The sets of version 0.2.0, which no folder of this version holds."""
 _CLOSING = re.compile(r"</([a-z_]+)>")
+_GAP = r"[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
+_CLOSING_SPELLED = re.compile(rf"[<\uff1c\ufe64]{_GAP}(?P<slash>[/\uff0f\u2044\u2215]){_GAP}")
+"""The beginning of a closing tag in other signs too: of full width, with blanks or unseen signs."""
+_LONGEST_SPELLING = 1000
+_SEPARATING = re.compile(r"(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE)
 
 
 class Prompts:
@@ -83,16 +89,27 @@ class Prompts:
         )
 
     def _as_data(self, value: object) -> object:
-        """A value as it is put into a template: most as they are, byte for byte."""
+        """A value as it is put into a template: most as they are, byte for byte.
+
+        What data must not hold gets a backslash: the slash of a tag that closes one of the
+        prompts', however it is spelled, and the last '=' of the separator.
+        """
         text = str(value)
-        return self._breaking.sub(r"\\\g<0>", text) if self._breaking.search(text) else value
+        marks = [match.start() for match in _SEPARATING.finditer(text)]
+        marks += [
+            match.start("slash")
+            for match in _CLOSING_SPELLED.finditer(text)
+            if self._tag.match(_plain(text[match.end() : match.end() + _LONGEST_SPELLING]))
+        ]
+        if not marks:
+            return value
+        for mark in sorted(marks, reverse=True):
+            text = f"{text[:mark]}\\{text[mark:]}"
+        return text
 
     @cached_property
-    def _breaking(self) -> re.Pattern[str]:
-        """What data must not hold: the slash of a closing tag, the last '=' of the separator.
-
-        A slash that white space parts from the tag's name closes it for a reader too.
-        """
+    def _tag(self) -> re.Pattern[str]:
+        """The name of a tag that some prompt closes."""
         tags = sorted(
             {
                 tag
@@ -101,10 +118,13 @@ class Prompts:
                 for tag in _CLOSING.findall(file.read_text(encoding="utf-8"))
             }
         )
-        names = "|".join(tags) or r"(?!)"
-        return re.compile(
-            rf"(?<=<)/(?=\s*(?:{names})(?![a-z0-9_-]))|(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE
-        )
+        return re.compile(rf"(?:{'|'.join(tags) or '(?!)'})(?![a-z0-9_-])")
+
+
+def _plain(text: str) -> str:
+    """Letters as a reader takes them: of usual width, small, without signs that nobody sees."""
+    seen = unicodedata.normalize("NFKC", text)
+    return "".join(sign for sign in seen if unicodedata.category(sign) != "Cf").casefold()
 
 
 def _no_folder(folder: Path, overrides: str) -> str:
