@@ -73,7 +73,7 @@ def evidence(
 
 def claim(
     text: str = "Travel time rises by 10 percent.",
-    confidence: float = 0.5,
+    confidence: float | Mapping[str, float] = 0.5,
     *,
     boundary: bool | None = True,
     verbalized: float | None = 0.5,
@@ -81,7 +81,7 @@ def claim(
     updated: str | None = None,
     **more: object,
 ) -> Claim:
-    """One claim, by default of one answer and with the same confidence under every centrality.
+    """One claim of one answer. ``confidence``: by centrality, or the same under each.
 
     ``status`` of its verdict: None, never verified. ``updated`` is its text when contradicted.
     """
@@ -90,7 +90,9 @@ def claim(
     fields: dict[str, object] = {
         "text": text,
         "support": (True,),
-        "confidence": dict.fromkeys(CENTRALITIES, confidence),
+        "confidence": confidence
+        if isinstance(confidence, Mapping)
+        else dict.fromkeys(CENTRALITIES, confidence),
         "verbalized": verbalized,
         "boundary": boundary,
         "verdict": None if status is None else verdict,

@@ -9,12 +9,11 @@ from typing import Any
 from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.records import Answer, Question
+from simulrag.records import Answer
 from simulrag.testing import ScriptedModel
+from tests.making import question
 
-QUESTION = Question(
-    question_id="q", domain="lake", text="What is it like?", reference_answer="", scenario_id="s"
-)
+QUESTION = question(text="What is it like?")
 SETTINGS = MethodSettings(
     samples=3, kappa=0.0, verbalized=False, baselines=False, final_budgets_percent=(20.0, 100.0)
 )

@@ -13,13 +13,12 @@ from simulrag.method.algorithm import (
     draft,
 )
 from simulrag.method.simulation import Simulations
-from simulrag.records import Answer, Question
+from simulrag.records import Answer, Failure
 from simulrag.testing import ScriptedModel
+from tests.making import answer, claim, question
 from tests.unit.method.conftest import PAPER
 
-QUESTION = Question(
-    question_id="q", domain="lake", text="How deep is it?", reference_answer="", scenario_id="s"
-)
+QUESTION = question(text="How deep is it?")
 SETTINGS = PAPER.model_copy(
     update={"samples": 2, "kappa": 0.4, "verbalized": False, "baselines": False}
 )
@@ -102,21 +101,9 @@ async def test_a_draft_holds_all_that_needs_no_other_question(simulations: Simul
 
 def drafted_claims(name: str, failed: bool = False) -> Answer:
     """Three claims of 0.6, 0.4 and 0.4, the last outside the boundary."""
-    claims = [
-        {"text": t, "sources": [[0, 0]], "confidence": {"closeness": c}, "boundary": b}
-        for t, c, b in (("a", 0.6, True), ("b", 0.4, True), ("c", 0.4, False))
-    ]
-    run = {"simulator": "s", "call": {"tool": "t", "arguments": {}}, "seed": 0, "outputs": {}}
-    return Answer.model_validate(
-        {
-            "question_id": name,
-            "domain": "lake",
-            "retrieval": {"status": "retrieved", "evidence": [{**run, "text": "x"}]},
-            "closed_book": ["one", "two"],
-            "claims": claims,
-            "failure": {"step": "merge", "reason": "no reply"} if failed else None,
-        }
-    )
+    claims = [claim("a", 0.6), claim("b", 0.4), claim("c", 0.4, boundary=False)]
+    failure = Failure(step="merge", reason="no reply") if failed else None
+    return answer(name, claims, closed_book=("one", "two"), failure=failure)
 
 
 def test_choices_spend_each_budget_over_all_questions() -> None:

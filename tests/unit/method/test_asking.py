@@ -6,7 +6,7 @@ import pytest
 
 from simulrag.errors import ReplyInvalid
 from simulrag.method.asking import batches
-from simulrag.method.boundary import assess_boundaries, verbalized_confidences
+from simulrag.method.boundary import assess_boundaries
 from simulrag.method.verification import verify_claims
 from simulrag.models.replies import Numbered, in_order
 from simulrag.testing import ScriptedModel
@@ -52,15 +52,6 @@ async def test_replies_go_by_number_and_not_by_place() -> None:
     found = await assess_boundaries("q", ["a", "b", "c"], "h", ask, claims_per_call=2)
     assert [call["claims"] for call in ask.asked] == [["a"], ["b", "c"]]
     assert found == [True, False, True]
-
-
-async def test_stated_confidences_of_a_batch_go_by_number() -> None:
-    ask = ScriptedModel(
-        {"claims": [{"index": 1, "probability": 0.25}, {"index": 0, "probability": 0.75}]}
-    )
-    found = await verbalized_confidences("q", ["a", "b"], ask, claims_per_call=40)
-    assert found == [0.75, 0.25]
-    assert [call["task"] for call in ask.asked] == ["verbalized_batch"]
 
 
 async def test_verdicts_of_a_batch_go_by_number() -> None:

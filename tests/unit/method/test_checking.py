@@ -9,10 +9,11 @@ from simulrag.method.checking import Outputs, Rule, check_claim, check_claims
 from simulrag.method.paper import write
 from simulrag.method.reading import ClaimReading, readable_runs
 from simulrag.method.units import converter
-from simulrag.records import Answer, Claim, Evidence, Line, Retrieval, Selection, ToolCall, Verdict
+from simulrag.records import Selection, Verdict
 from simulrag.report.verdicts import COLUMNS, Case, Judged, page
 from simulrag.testing import ScriptedModel
 from simulrag.testing.verdict_cases import cases
+from tests.making import ALIGNED, answer, claim, corrected, evidence, line
 from tests.unit.method.conftest import PAPER
 
 
@@ -34,20 +35,12 @@ TOOL = Tool(
 
 
 def outputs(*times: tuple[float, float, float], change: float = -8.5) -> Outputs:
-    found = [
-        Evidence(
-            simulator="road",
-            call=ToolCall(tool="run", arguments={"limit": place}),
-            seed=0,
-            outputs={
-                **{"time_s": time, "time_low_s": low, "time_high_s": high},
-                **{"time_change_percent": change, "trend": "up"},
-            },
-            text="The run.",
-        )
-        for place, (time, low, high) in enumerate(times)
-    ]
-    return Outputs(found, readable_runs(found, {"run": TOOL}), {"run": TOOL})
+    runs = []
+    for place, (time, low, high) in enumerate(times):
+        values = {"time_s": time, "time_low_s": low, "time_high_s": high}
+        more = {"time_change_percent": change, "trend": "up"}
+        runs.append(evidence("The run.", {**values, **more}, tool="run", limit=place))
+    return Outputs(runs, readable_runs(runs, {"run": TOOL}), {"run": TOOL})
 
 
 RUNS = outputs((100, 90, 115), (80, 76, 84))
@@ -78,7 +71,7 @@ async def test_forty_claims_get_the_verdicts_expected(by_hand: list[Case]) -> No
 
 
 @pytest.mark.parametrize(
-    ("claim", "reading", "by", "corrected"),
+    ("text", "reading", "by", "shown"),
     [
         ("It takes 130 s.", read(value="130", unit="s"), "range", "It takes 100 (R 90 to 115) s."),
         ("It takes 130 s.", read(value="130", unit="s"), "point", "It takes 100 s."),
@@ -115,13 +108,13 @@ async def test_forty_claims_get_the_verdicts_expected(by_hand: list[Case]) -> No
         ),
     ],
 )
-def test_corrections(claim: str, reading: ClaimReading, by: Rule, corrected: str) -> None:
-    verdict = check_claim(claim, reading, RUNS, by)
-    if "30.9" in corrected:  # inside its range, so nothing is corrected
+def test_corrections(text: str, reading: ClaimReading, by: Rule, shown: str) -> None:
+    verdict = check_claim(text, reading, RUNS, by)
+    if "30.9" in shown:  # inside its range, so nothing is corrected
         assert (verdict.status, verdict.updated_claim) == ("aligned", None)
         return
     assert verdict.status == "contradicted"
-    assert (verdict.updated_claim or "").startswith(corrected.replace("R ", "90 % range "))
+    assert (verdict.updated_claim or "").startswith(shown.replace("R ", "90 % range "))
 
 
 @pytest.mark.parametrize(
@@ -179,22 +172,17 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
     said = [read(value="110"), read(value="130"), read(kind="judgement"), read(kind="other")]
     replies = [{"index": at, **one.model_dump()} for at, one in enumerate(said)]
     verdicts = await check_claims(
-        *("Q?", claims, RUNS.evidence, {"run": TOOL}, ScriptedModel({"claims": replies})),
+        "Q?",
+        claims,
+        RUNS.evidence,
+        {"run": TOOL},
+        ScriptedModel({"claims": replies}),
         by="range",
         claims_per_call=4,
     )
-    answer = Answer(
-        question_id="q",
-        domain="road",
-        retrieval=Retrieval(status="retrieved", evidence=tuple(RUNS.evidence)),
-        closed_book=("A.",),
-        claims=tuple(
-            Claim(text=text, confidence={"closeness": 1.0}, verdict=verdict)
-            for text, verdict in zip(claims, verdicts, strict=True)
-        ),
-    )
-    line = Line(method="simulrag", samples=1, budget_percent=75, kappa=0.0)
-    choice = Selection(line=line, selected=(0, 1, 2))
+    checked = [claim(text, verdict=verdict) for text, verdict in zip(claims, verdicts, strict=True)]
+    unchecked = [claim(text, status=None) for text in claims]
+    choice = Selection(line=line("simulrag", 1, 75, 0.0), selected=(0, 1, 2))
     for by, shown in (
         (
             "range",
@@ -208,8 +196,7 @@ async def test_final_texts_say_value_range_and_what_was_not_checked() -> None:
         ("model", ["It takes 110 s.", "It takes 130 s.", "It is fun.", "It is blue."]),
     ):
         settings, ask = PAPER.model_copy(update={"verify_by": by}), ScriptedModel("Text.")
-        plain = [claim.model_copy(update={"verdict": None}) for claim in answer.claims]
-        given = answer if by == "range" else answer.model_copy(update={"claims": tuple(plain)})
+        given = answer("q", checked if by == "range" else unchecked)
         await write("Q?", given, choice, settings, ask)
         assert ask.asked[0]["claims"] == shown
 
@@ -225,7 +212,7 @@ def test_a_model_s_verdict_is_written_as_before() -> None:
 async def test_the_page_counts_verdicts_and_says_why_a_column_is_empty(
     by_hand: list[Case],
 ) -> None:
-    one, two = Verdict(status="aligned"), Verdict(status="contradicted", updated_claim="B.")
+    one, two = ALIGNED, corrected("B.")
     nothing = {"model": [one, two], "point": [None] * 2, "range": [None] * 2}
     empty = Judged("lake", nothing, requests=1, tokens=1200)
     full = Judged("road", {"model": [one, two], "point": [one, two], "range": [one, one]})

@@ -64,17 +64,6 @@ def test_no_answers_or_no_claims(support: list[list[int]], centrality: str) -> N
     assert claim_confidence(support, centrality) == []
 
 
-@pytest.mark.parametrize("centrality", CENTRALITIES)
-def test_no_support_at_all(centrality: str) -> None:
-    scores = claim_confidence([[0, 0], [0, 0]], centrality)
-    assert scores[0] == scores[1]
-
-
-@pytest.mark.parametrize("centrality", CENTRALITIES)
-def test_the_same_every_time(centrality: str) -> None:
-    assert claim_confidence(SUPPORT, centrality) == claim_confidence(SUPPORT, centrality)
-
-
 def test_unknown_centrality() -> None:
     with pytest.raises(InputError, match="'katz' is unknown: choose one of closeness"):
         claim_confidence(SUPPORT, "katz")

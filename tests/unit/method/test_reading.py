@@ -7,8 +7,9 @@ import pytest
 from simulators.base import Tool, ToolModel
 from simulrag.errors import ReplyInvalid
 from simulrag.method.reading import ClaimReading, read_claims, readable_runs, stated_range
-from simulrag.records import Evidence, ToolCall
+from simulrag.records import Evidence
 from simulrag.testing import ScriptedModel
+from tests.making import evidence
 
 
 class Given(ToolModel):
@@ -26,13 +27,8 @@ TOOL = Tool("run", "Runs.", Given, Returned, "")
 
 
 def run(limit: float) -> Evidence:
-    return Evidence(
-        simulator="road",
-        call=ToolCall(tool="run", arguments={"limit": limit, "seed": None}),
-        seed=0,
-        outputs={"co2_mg": 39079585.18, "idling_s": None, "trend": "rapid growth"},
-        text="",
-    )
+    outputs = {"co2_mg": 39079585.18, "idling_s": None, "trend": "rapid growth"}
+    return evidence("", outputs, tool="run", limit=limit, seed=None)
 
 
 RUNS = readable_runs([run(0.87), run(1.0)], {"run": TOOL})

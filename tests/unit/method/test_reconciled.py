@@ -22,22 +22,13 @@ from simulrag.method.subjects import find_subjects
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
-from simulrag.records import (
-    Answer,
-    Claim,
-    Facet,
-    Line,
-    Selection,
-    Statement,
-    Subject,
-    Verdict,
-    claim_hash,
-)
+from simulrag.records import Answer, Selection, Statement, Verdict, claim_hash
 from simulrag.testing import ScriptedModel
 from studies.reconciliation.synthetic_answers import World, draw
+from tests.making import ALIGNED, SILENT, answer, claim, corrected, facet, line, subject
 from tests.unit.method.planned import QUESTION, SETTINGS, Plan, answered, plan
 
-LINE = Line(method="reconciled", samples=3, budget_percent=100, kappa=0)
+LINE = line("reconciled", 3, 100, 0)
 
 
 @pytest.mark.parametrize("merging", ["joint", "tree"])
@@ -142,50 +133,33 @@ async def test_without_evidence_every_subject_still_has_one_voice(
     )
 
 
-BAD = [
-    ([("number", True, [0, 1]), ("class", True, [1])], "repeated: 1"),
-    ([("number", True, [0])], "missing: 1"),
-    ([("number", True, [0, 1, 2])], "unknown: 2"),
-]
-
-
-def grouped(facets: list[tuple[str, bool, list[int]]]) -> dict[str, object]:
-    named = [{"kind": kind, "exclusive": only, "claims": own} for kind, only, own in facets]
+def grouped(*facets: list[int]) -> dict[str, object]:
+    named = [{"kind": "number", "exclusive": True, "claims": own} for own in facets]
     return {"subjects": [{"about": "depth", "facets": named, "rests_on": []}]}
 
 
-@pytest.mark.parametrize(("facets", "problem"), BAD)
-async def test_a_claim_in_two_facets_or_none_fails_the_question_where_it_is_grouped(
-    simulations: Simulations, facets: list[tuple[str, bool, list[int]]], problem: str
-) -> None:
-    made = plan(answers=[["10 m deep.", "It is deep."]] * 3, replies={"subjects": grouped(facets)})
+async def test_a_grouping_that_is_no_partition_fails_the_question(simulations: Simulations) -> None:
+    made = plan(answers=[["10 m deep.", "It is deep."]] * 3, replies={"subjects": grouped([0])})
     found, _ = await answered(made, simulations, merging="tree")
     assert found.failure is not None
     assert found.failure.step == "group"
-    assert problem in found.failure.reason
+    assert "missing: 1" in found.failure.reason
     assert found.text == ""
 
 
-@pytest.mark.parametrize(("facets", "problem"), BAD)
-async def test_such_a_grouping_is_repaired_once(
-    tmp_path: Path, facets: list[tuple[str, bool, list[int]]], problem: str
-) -> None:
-    good = grouped([("number", True, [0]), ("class", True, [1])])
+async def test_such_a_grouping_is_repaired_once(tmp_path: Path) -> None:
+    bad, good = json.dumps(grouped([0, 1], [1])), json.dumps(grouped([0], [1]))
     settings = ModelSettings(provider="scripted", model="scripted")
     texts = ["10 m deep.", "It is deep."]
     with CallCache(tmp_path, stage="test") as cache:
-        stubborn = ScriptedModel(*[json.dumps(grouped(facets))] * 2)
-        with pytest.raises(ReplyInvalid, match=problem):
-            await find_subjects(
-                "How deep?", texts, Gateway(stubborn, settings, cache, packaged_prompts())
-            )
+        stubborn, docile = ScriptedModel(bad, bad), ScriptedModel(bad, good)
+        gateways = [Gateway(one, settings, cache, packaged_prompts()) for one in (stubborn, docile)]
+        with pytest.raises(ReplyInvalid, match="repeated: 1"):
+            await find_subjects("How deep?", texts, gateways[0])
         assert len(stubborn.sent) == 2
-        assert problem in stubborn.sent[1][-1].content
-        docile = ScriptedModel(json.dumps(grouped(facets)), json.dumps(good))
-        (subject,) = await find_subjects(
-            "How deep?", texts, Gateway(docile, settings, cache, packaged_prompts())
-        )
-        assert [facet.claims for facet in subject.facets] == [(0,), (1,)]
+        assert "repeated: 1" in stubborn.sent[1][-1].content
+        (depth,) = await find_subjects("How deep?", texts, gateways[1])
+    assert [side.claims for side in depth.facets] == [(0,), (1,)]
 
 
 async def test_a_subject_of_forty_claims_is_settled_by_one_verdict(
@@ -325,11 +299,11 @@ KINDS = st.sampled_from(["number", "direction", "class", "judgement", "reason", 
 VERDICTS = st.sampled_from(
     [
         None,
-        Verdict(status="aligned"),
-        Verdict(status="indeterminate"),
+        ALIGNED,
+        SILENT,
         Verdict(status="error", reason="no reply"),
-        Verdict(status="contradicted", updated_claim="It is 1."),
-        Verdict(status="contradicted", updated_claim="It is 2."),
+        corrected("It is 1."),
+        corrected("It is 2."),
     ]
 )
 
@@ -344,15 +318,15 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Selection]:
         for _ in range(draw(st.integers(1, 3))):
             size = draw(st.integers(1, 3))
             claims = tuple(range(start, start + size))
-            facets.append(Facet(kind=draw(KINDS), exclusive=draw(st.booleans()), claims=claims))
+            facets.append(facet(*claims, kind=draw(KINDS), exclusive=draw(st.booleans())))
             start += size
-        subjects.append(Subject(about="drawn", facets=tuple(facets)))
+        subjects.append(subject(*facets))
     rests = draw(st.lists(st.integers(0, len(subjects) - 1), unique=True, max_size=2))
     last = subjects[-1].model_copy(update={"rests_on": tuple(rests)})
     supports = st.lists(st.booleans(), min_size=samples, max_size=samples)
     made = [
-        Claim(
-            text=f"Claim {at} is {draw(st.sampled_from(['1', '1.2', 'big']))}.",
+        claim(
+            f"Claim {at} is {draw(st.sampled_from(['1', '1.2', 'big']))}.",
             support=tuple(draw(supports)),
             confidence={"closeness": 0.5, "votes": draw(st.sampled_from([0.2, 0.8]))},
             boundary=draw(st.booleans()),
@@ -360,16 +334,10 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Selection]:
         )
         for at in range(start)
     ]
-    answer = Answer(
-        question_id="q",
-        domain="d",
-        closed_book=("x",) * samples,
-        claims=tuple(made),
-        subjects=(*subjects[:-1], last),
-    )
+    verified = answer("q", made, closed_book=("x",) * samples, subjects=(*subjects[:-1], last))
     chosen = draw(st.lists(st.integers(0, len(subjects) - 1), unique=True))
-    selected = sorted(claim for at in chosen for claim in answer.subjects[at].claims)
-    return answer, Selection(
+    selected = sorted(claim for at in chosen for claim in verified.subjects[at].claims)
+    return verified, Selection(
         line=LINE.model_copy(update={"kappa": draw(st.sampled_from([0.0, 0.5]))}),
         selected=tuple(selected),
         subjects=tuple(sorted(chosen)),
@@ -379,14 +347,14 @@ def drafts(draw: st.DrawFn) -> tuple[Answer, Selection]:
 @hypothesis.settings(deadline=None)  # a slow machine may be slow
 @given(drafts())
 def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Selection]) -> None:
-    answer, choice = case
-    said = statements_of(answer, choice)
+    verified, choice = case
+    said = statements_of(verified, choice)
     spoken = [item.claim for item in said]
     assert len(set(spoken)) == len(spoken)
     assert len({claim_hash(item.text) for item in said}) == len(said)
-    for facet in itertools.chain.from_iterable(one.facets for one in answer.subjects):
-        if facet.exclusive:
-            assert len(set(facet.claims) & set(spoken)) <= 1
+    for side in itertools.chain.from_iterable(one.facets for one in verified.subjects):
+        if side.exclusive:
+            assert len(set(side.claims) & set(spoken)) <= 1
     for item in said:
         assert item.claim is not None
         if item.standing in ("checked", "corrected"):
@@ -396,23 +364,20 @@ def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Selection]) -> No
 @hypothesis.settings(deadline=None, max_examples=30)
 @given(st.integers(0, 50), st.permutations(range(5)))
 def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -> None:
-    answer = draw(World(subjects=5), seed).answer
-    turned = answer.model_copy(
-        update={
-            "claims": tuple(
-                claim.model_copy(update={"support": tuple(claim.support[at] for at in order)})
-                for claim in answer.claims
-            )
-        }
-    )
+    drawn = draw(World(subjects=5), seed).answer
+    claims = [
+        one.model_copy(update={"support": tuple(one.support[at] for at in order)})
+        for one in drawn.claims
+    ]
+    turned = drawn.model_copy(update={"claims": tuple(claims)})
     budgets = {"final_budgets_percent": (20.0, 40.0, 60.0), "baselines": True}
     settings = SETTINGS.model_copy(update=budgets)
     for before, after in zip(
-        choose([answer], settings)[0], choose([turned], settings)[0], strict=True
+        choose([drawn], settings)[0], choose([turned], settings)[0], strict=True
     ):
         assert before == after
         if before.line.method == "reconciled":
-            assert statements_of(answer, before) == statements_of(turned, after)
+            assert statements_of(drawn, before) == statements_of(turned, after)
 
 
 async def test_a_draft_that_failed_stays_as_it_is(simulations: Simulations) -> None:

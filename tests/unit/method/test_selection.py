@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,8 @@ from simulrag.method.selection import (
     select_by_threshold,
     select_subjects,
 )
-from simulrag.records import Answer, Claim, Evidence, Failure, Retrieval, ToolCall, Verdict
+from simulrag.records import Claim, Failure, Retrieval
+from tests.making import answer, claim
 
 
 def candidates(**changes: object) -> Candidates:
@@ -34,24 +37,8 @@ def candidates(**changes: object) -> Candidates:
     return Candidates(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def claim(confidence: float, status: str | None = None, boundary: bool = True) -> Claim:
-    verdict = None if status is None else Verdict.model_validate({"status": status})
-    return Claim(
-        text=f"claim at {confidence}",
-        confidence={"closeness": confidence},
-        boundary=boundary,
-        verdict=verdict,
-    )
-
-
-def answer(name: str, claims: list[Claim], **changes: object) -> Answer:
-    run = Evidence(
-        simulator="s", call=ToolCall(tool="t", arguments={}), seed=0, outputs={}, text="x"
-    )
-    fields: dict[str, object] = {"retrieval": Retrieval(status="retrieved", evidence=(run,))}
-    return Answer.model_validate(
-        {"question_id": name, "domain": "urban", "claims": claims, **fields, **changes}
-    )
+def at(confidence: float, status: str | None = None, **more: Any) -> Claim:
+    return claim(f"claim at {confidence}", confidence, status=status, **more)
 
 
 @pytest.mark.parametrize(
@@ -133,27 +120,27 @@ def test_kappa_is_a_value_that_occurs() -> None:
 
 def test_keep_takes_decided_claims_and_confident_ones() -> None:
     claims = [
-        claim(0.1, "aligned"),
-        claim(0.1, "contradicted"),
-        claim(0.1, "indeterminate"),
-        claim(0.1, "error"),
-        claim(0.1, "aligned"),
-        claim(0.6, "indeterminate"),
+        at(0.1, "aligned"),
+        at(0.1, "contradicted"),
+        at(0.1, "indeterminate"),
+        at(0.1, "error"),
+        at(0.1, "aligned"),
+        at(0.6, "indeterminate"),
     ]
     assert keep(claims, [0, 1, 2, 3], 0.5) == (0, 1, 5)
 
 
 def test_missing_confidence_names_what_there_is() -> None:
-    with pytest.raises(InputError, match=r"no pagerank confidence \(it has: closeness\)"):
-        keep([claim(0.1)], [], 0.5, "pagerank")
+    with pytest.raises(InputError, match=r"no votes confidence \(it has: betweenness, closeness"):
+        keep([at(0.1)], [], 0.5, "votes")
 
 
 def test_selection_over_answers() -> None:
     answers = [
-        answer("a", [claim(0.4), claim(0.1, boundary=False), claim(0.2)]),
-        answer("b", [claim(0.0)], failure=Failure(step="verify", reason="no reply")),
-        answer("c", [claim(0.05)], retrieval=Retrieval(status="not_applicable")),
-        answer("d", [claim(0.3)]),
+        answer("a", [at(0.4), at(0.1, boundary=False), at(0.2)]),
+        answer("b", [at(0.0)], failure=Failure(step="verify", reason="no reply")),
+        answer("c", [at(0.05)], retrieval=Retrieval(status="not_applicable")),
+        answer("d", [at(0.3)]),
     ]
     pools = [candidates_of([one]) for one in answers]
     assert select_among(pools, budget_percent=40, seed=1) == [(2,), (), (), (0,)]

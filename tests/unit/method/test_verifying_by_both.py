@@ -11,8 +11,9 @@ from simulrag.calls import CallCache
 from simulrag.method.algorithm import Instruments, draft
 from simulrag.method.simulation import Simulations
 from simulrag.records import Verdict
+from tests.making import ALIGNED, SILENT, corrected
 from tests.unit.method.planned import QUESTION, SETTINGS, Plan, answered
-from tests.unit.method.test_by_question import corpus
+from tests.unit.method.test_retrieval import corpus
 
 DEPTHS = ["12 m deep.", "20 m deep.", "12.0 m deep.", "21 m deep.", "It is cold.", "It is old."]
 
@@ -38,11 +39,11 @@ async def test_the_models_verdict_stands_and_a_value_only_where_both_find_it_ali
     found, model = await answered(lake(), simulations, samples=1)
     assert {claim.text: claim.verdict for claim in found.claims} == {
         "12 m deep.": Verdict(status="aligned", found="12 m"),
-        "20 m deep.": Verdict(status="aligned"),  # by arithmetic it is wrong
-        "12.0 m deep.": Verdict(status="contradicted", updated_claim="13 m deep."),
-        "21 m deep.": Verdict(status="indeterminate"),
-        "It is cold.": Verdict(status="aligned"),  # of no output
-        "It is old.": Verdict(status="indeterminate"),
+        "20 m deep.": ALIGNED,  # by arithmetic it is wrong
+        "12.0 m deep.": corrected("13 m deep."),
+        "21 m deep.": SILENT,
+        "It is cold.": ALIGNED,  # of no output
+        "It is old.": SILENT,
     }
     shown = {call["task"]: call["claims"] for call in model.asked if "claims" in call}
     assert shown["read_claims"] == shown["verify_batch"] == DEPTHS
@@ -93,10 +94,7 @@ async def test_where_no_run_has_an_output_to_compare_with_only_the_model_reads(
         use = Instruments(model, Simulations(source, cache))
         found = await draft(QUESTION, use, SETTINGS.model_copy(update={"samples": 2}))
     assert found.evidence
-    assert [claim.verdict for claim in found.claims] == [
-        Verdict(status="aligned"),
-        Verdict(status="indeterminate"),
-    ]
+    assert [claim.verdict for claim in found.claims] == [ALIGNED, SILENT]
     assert "read_claims" not in {call["task"] for call in model.asked}
 
 
