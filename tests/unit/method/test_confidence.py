@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from simulrag.errors import InputError
 from simulrag.method.confidence import claim_confidence
 from simulrag.records import CENTRALITIES
 
@@ -62,13 +61,3 @@ def test_isolated_claims_never_lead(centrality: str) -> None:
 @pytest.mark.parametrize("support", [[], [[]], [[], []]])
 def test_no_answers_or_no_claims(support: list[list[int]], centrality: str) -> None:
     assert claim_confidence(support, centrality) == []
-
-
-def test_unknown_centrality() -> None:
-    with pytest.raises(InputError, match="'katz' is unknown: choose one of closeness"):
-        claim_confidence(SUPPORT, "katz")
-
-
-def test_ragged_support() -> None:
-    with pytest.raises(InputError, match="row 1 has 1 claims, row 0 has 2"):
-        claim_confidence([[1, 0], [1]])

@@ -91,16 +91,6 @@ async def test_only_what_would_speak_is_sent(simulations: Simulations) -> None:
     assert list(verified) == sent  # type: ignore[call-overload]
 
 
-async def test_without_baselines_nothing_of_another_method_stands_beside(
-    simulations: Simulations,
-) -> None:
-    found, model = await answered(plan(), simulations)
-    (smaller,) = found.baselines
-    assert (smaller.line.method, smaller.line.budget_percent) == ("reconciled", 20)
-    written = Counter(str(call["task"]) for call in model.asked)
-    assert (written["final"], written["final_reconciled"]) == (0, 2)
-
-
 async def test_a_question_by_itself_takes_seventeen_calls_and_writes_one_answer(
     simulations: Simulations,
 ) -> None:
@@ -241,17 +231,6 @@ async def test_two_classes_that_are_both_true_are_told(simulations: Simulations)
     assert found.text == "checked: It is deep."  # the other was not sent
     (told,) = statements_of(found, whole(found))
     assert (told.text, told.others) == ("It is deep.", ("It is shallow.",))
-
-
-async def test_of_two_roundings_of_one_number_the_finer_stays(simulations: Simulations) -> None:
-    made = Plan(
-        answers=[["12 m deep."], ["12.3 m deep."], ["12 m deep."]],
-        subjects=[("its depth", [("number", True, ["12 m deep.", "12.3 m deep."])], [])],
-        aligned=["12 m deep.", "12.3 m deep."],
-    )
-    found, _ = await answered(made, simulations)
-    (told,) = statements_of(found, whole(found))
-    assert (told.text, told.others) == ("12.3 m deep.", ())
 
 
 @pytest.mark.parametrize(

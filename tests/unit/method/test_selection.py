@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from simulrag.errors import InputError
 from simulrag.method.selection import (
-    METHODS,
     Candidates,
+    SelectionMethod,
     SubjectCandidates,
     budget_count,
     candidates_of,
@@ -91,7 +91,7 @@ def test_per_question_budget() -> None:
     assert selection == (1, 3, 5)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", get_args(SelectionMethod))
 def test_claims_without_evidence_are_counted_and_not_chosen(method: str) -> None:
     pool = candidates(checkable=[True, True, True, True, False, False])
     selection = select_by_budget(pool, method, 100, seed=1)  # type: ignore[arg-type]
@@ -102,20 +102,11 @@ def test_threshold() -> None:
     assert select_by_threshold(candidates(), 0.3) == (3,)
 
 
-def test_unknown_method() -> None:
-    with pytest.raises(InputError, match="'luck' is unknown"):
-        select_by_budget(candidates(), "luck", 25, seed=1)  # type: ignore[arg-type]
-
-
 def test_kappa_is_a_value_that_occurs() -> None:
     values = [0.1, 0.2, 0.3, 0.4, 0.5]
     assert kappa_from_quantile(values, 0.25) == 0.2
     assert kappa_from_quantile(values, 0.3) == 0.2
     assert kappa_from_quantile(values, 0) == 0.1
-    with pytest.raises(InputError, match="at least one"):
-        kappa_from_quantile([], 0.5)
-    with pytest.raises(InputError, match="quantile 2 is impossible"):
-        kappa_from_quantile(values, 2)
 
 
 def test_keep_takes_decided_claims_and_confident_ones() -> None:
@@ -170,23 +161,6 @@ def test_a_subject_costs_its_claims_and_one_too_dear_is_passed_over(
 ) -> None:
     own = topics([1.0, 0.8, 0.6, 0.4], [2, 3, 1, 1])
     assert select_subjects([own], budget_percent=budget, seed=1) == [chosen]
-
-
-def test_a_subject_that_sends_nothing_is_never_taken() -> None:
-    own = topics([1.0, 0.5], [0, 1])
-    assert select_subjects([own], budget_percent=100, seed=1) == [(1,)]
-
-
-def test_a_subject_beyond_reach_is_never_taken() -> None:
-    own = SubjectCandidates((1.0, 0.5), (False, True), (1, 1), 4)
-    assert select_subjects([own], budget_percent=100, seed=1) == [(1,)]
-
-
-@pytest.mark.parametrize(("budget", "count"), [(25, 3), (15, 2), (14, 1), (4, 0), (5, 1)])
-def test_a_share_of_the_claims_is_rounded_half_up(budget: float, count: int) -> None:
-    own = topics([0.5] * 10, [1] * 10)
-    (chosen,) = select_subjects([own], budget_percent=budget, seed=1)
-    assert len(chosen) == count
 
 
 def test_a_pool_of_all_questions_has_one_purse() -> None:
