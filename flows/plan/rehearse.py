@@ -23,7 +23,7 @@ from flows.running.bench import Bench, located
 from flows.running.runner import At, Work, make_folders
 from flows.running.waiting import Waiting
 from flows.stages import stages
-from flows.watch.tracking import Untracked
+from flows.watch.tracking import Tracker
 from simulators.base import Simulator, validate_call
 from simulators.shapes import plain_values, read_values, schema_of
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
@@ -253,7 +253,7 @@ async def rehearse(
             results = scratch.results
             make_folders(stage, results, item)
             at = Rehearsed(
-                *(stage, scratch, params, item, results, Untracked(), results.benchmark(item)),
+                *(stage, scratch, params, item, results, Tracker(), results.benchmark(item)),
                 cache=cache,
             )
             await stage.make(at)

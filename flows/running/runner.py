@@ -22,7 +22,7 @@ from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.sections import Operations, RoomSection
 from flows.watch.progress import say, shown
-from flows.watch.tracking import Tracker, Untracked, run_stage
+from flows.watch.tracking import Tracker, tracked
 from simulrag.errors import CallsPending, CoverageFailed, InputError
 from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage
@@ -210,16 +210,18 @@ def execute(
         elif outcome is not None and at.bench is not None:
             from flows.watch.artifacts import show_stage
 
-            gateway, counts = at.bench.gateway, outcome.counts
-            await show_stage(tracker, project, gateway, name, outcome.table, counts)
+            await show_stage(tracker, project, at.bench.gateway, name, outcome)
         return outcome
 
     if stage.always:  # watched by nobody: it is to take no longer than what it looks at
-        asyncio.run(body(Untracked()))
+        asyncio.run(body(Tracker()))
         return
     tags = [f"{stage.each}:{item}"] if item else [f"domain:{one}" for one in params.domains]
     tags += [] if stage.role is None else [f"model:{params.model(stage.role).model}"]
-    outcome = run_stage(project, params, stage.name, name, tags, body=body)
+    tags.append(f"params:{params.digest()}")
+    say(name)
+    root = project.root if params.operations.prefect == "auto" else None
+    outcome = asyncio.run(tracked(stage.name, name, tags, body, root))
     if outcome is not None:
         check_coverage(stage, name, outcome, params.operations)
 

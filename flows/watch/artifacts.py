@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 from flows.project import Project
 from flows.watch.progress import say
@@ -12,50 +11,51 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.prices import Price, read_prices
 from simulrag.models.providers.registry import is_local
 from simulrag.records import Usage
+from simulrag.stage import Outcome
 
+COLUMNS = ("count", "of them in this run", "tokens in", "tokens out", "USD", "seconds")
 SHOWN_FAILURES = 200
 REASON_CHARACTERS = 300
 
 
 def cost_rows(
-    counts: Mapping[str, tuple[int, int]],
-    used: Mapping[str, Usage],
-    made: Mapping[str, Usage],
-    price: Price | None,
-    *,
-    seconds: Mapping[str, float],
-    free: bool,
+    gateway: Gateway, counts: Mapping[str, tuple[int, int]], price: Price | None
 ) -> list[dict[str, Cell]]:
     """Coverage (``counts``: how many of how many), then what the calls of each task took.
 
-    ``used`` counts every reply that was used, now paid for or before, and twice where it was used
-    twice; ``made`` what was really asked in this run. Money is what all of ``used`` would cost, in
-    US dollars by the price table; empty for a model without a price. Tokens that nobody counted
-    (replies from a file) are empty, and so is their price. ``seconds`` is how long the
-    calls of a task took one by one, when this machine made them (``Gateway.seconds``).
+    Counts every reply that was used, now paid for or before, and twice where it was used twice;
+    beside it those really asked in this run. Money is what all of the used ones would cost, in US
+    dollars by the price table; empty for a model without a price. Tokens that nobody counted
+    (replies from a file) are empty, and so is their price. Seconds are how long the calls of a task
+    took one by one, when this machine made them.
     """
-    rows = [
-        _row(what, count=f"{done} of {of}{_share(done, of)}") for what, (done, of) in counts.items()
+    free = is_local(gateway.settings.provider)
+    used, made, seconds = gateway.usage, gateway.paid, gateway.seconds
+    rows: list[dict[str, Cell]] = [
+        {"what": what, **dict.fromkeys(COLUMNS), "count": f"{done} of {of}{_share(done, of)}"}
+        for what, (done, of) in counts.items()
     ]
-    rows += (
-        {
-            **_usage_row(task, used.get(task, Usage()), made.get(task, Usage()), price, free),
-            "seconds": round(seconds.get(task, 0.0), 3),
-        }
+    tasks = {
+        task: (used.get(task, Usage()), made.get(task, Usage()), seconds.get(task, 0.0))
         for task in sorted({*used, *made})
-    )
-    total = _usage_row("all calls", _sum(used), _sum(made), price, free)
-    return [*rows, {**total, "seconds": round(sum(seconds.values()), 3)}]
-
-
-def _stage_costs(
-    project: Project, gateway: Gateway, counts: Mapping[str, tuple[int, int]]
-) -> list[dict[str, Cell]]:
-    """``cost_rows`` of a stage's own gateway, by the project's price table."""
-    settings = gateway.settings
-    price = read_prices(project.prices).find(settings.full_name)
-    free = is_local(settings.provider)
-    return cost_rows(counts, gateway.usage, gateway.paid, price, seconds=gateway.seconds, free=free)
+    }
+    whole = (_sum(used), _sum(made), sum(seconds.values()))
+    for what, (replies, asked, took) in {**tasks, "all calls": whole}.items():
+        usd = 0.0 if free else None
+        if not free and price is not None and replies.counted:
+            usd = round(price.cost(replies), 6)
+        rows.append(
+            {
+                "what": what,
+                "count": replies.calls,
+                "of them in this run": asked.calls,
+                "tokens in": replies.input_tokens if replies.counted else None,
+                "tokens out": replies.output_tokens if replies.counted else None,
+                "USD": usd,
+                "seconds": round(took, 3),
+            }
+        )
+    return rows
 
 
 async def show_stage(
@@ -63,17 +63,20 @@ async def show_stage(
     project: Project,
     gateway: Gateway,
     name: str,
-    text: str,
-    counts: Mapping[str, tuple[int, int]],
+    outcome: Outcome,
 ) -> None:
     """What every stage that asks a model ends with: its table, and its coverage and cost.
 
-    Both in the UI where it runs, the table on the terminal too. ``counts``: how many of how many.
+    Both in the UI where it runs, the table on the terminal too.
     """
-    await tracker.markdown(name, text)
-    rows = partial(_stage_costs, project, gateway, counts)
-    await tracker.table(f"{name}-cost", rows, f"Coverage and cost of {name}")
-    say(text)
+
+    def costs() -> list[dict[str, Cell]]:
+        price = read_prices(project.prices).find(gateway.settings.full_name)
+        return cost_rows(gateway, outcome.counts, price)
+
+    await tracker.markdown(name, outcome.table)
+    await tracker.table(f"{name}-cost", costs, f"Coverage and cost of {name}")
+    say(outcome.table)
 
 
 def failure_lines(failures: Iterable[tuple[str, str, str]]) -> list[str]:
@@ -87,28 +90,6 @@ def failure_lines(failures: Iterable[tuple[str, str, str]]) -> list[str]:
     if len(found) > SHOWN_FAILURES:
         lines.append(f"| {len(found) - SHOWN_FAILURES} more | | see the stage's out |")
     return lines
-
-
-def _row(what: str, **cells: Cell) -> dict[str, Cell]:
-    empty: dict[str, Cell] = dict.fromkeys(
-        ("count", "of them in this run", "tokens in", "tokens out", "USD", "seconds"), None
-    )
-    return {"what": what, **empty, **cells}
-
-
-def _usage_row(
-    task: str, used: Usage, made: Usage, price: Price | None, free: bool
-) -> dict[str, Cell]:
-    known = free or (price is not None and used.counted)
-    money = round(price.cost(used), 6) if known and price is not None and not free else 0.0
-    return {
-        "what": task,
-        "count": used.calls,
-        "of them in this run": made.calls,
-        "tokens in": used.input_tokens if used.counted else None,
-        "tokens out": used.output_tokens if used.counted else None,
-        "USD": money if known else None,
-    }
 
 
 def _sum(usage: Mapping[str, Usage]) -> Usage:

@@ -27,7 +27,7 @@ from prefect.events.clients import PrefectEventsClient
 from prefect.events.worker import EventsWorker, emit_events_to_cloud
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from flows.watch.tracking import Rows, Tracker, Untracked, short, warn
+from flows.watch.tracking import Rows, Tracker, short, warn
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -93,11 +93,11 @@ async def run_as_flow(
     except Exception as error:
         if not once.failed():
             warn(f"Prefect is not watching this stage: {short(error)}")
-    result: Result = await (once() if began else body(Untracked()))
+    result: Result = await (once() if began else body(Tracker()))
     return result
 
 
-class PrefectTracker:
+class PrefectTracker(Tracker):
     """Steps as tasks until Prefect fails; from then on plain steps."""
 
     def __init__(self) -> None:

@@ -170,13 +170,13 @@ async def _scored(
     project: Project, params: Params, domain: str | None, given: list[Given]
 ) -> list[Asked]:
     from flows.running.runner import At
-    from flows.watch.tracking import Untracked
+    from flows.watch.tracking import Tracker
     from simulrag.method.asking import together
     from simulrag.rooms.score.desk import open_desk
     from simulrag.rooms.score.stages.score import STAGE
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)
-    at = At(STAGE, project, params, domain or "", project.results, Untracked(), project.root)
+    at = At(STAGE, project, params, domain or "", project.results, Tracker(), project.root)
     async with (
         at.opened(simulator, 0, beside="file") as bench,
         open_desk(at, bench, simulator) as desk,

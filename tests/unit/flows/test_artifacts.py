@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from flows.watch.artifacts import cost_rows
 from simulrag.models.prices import Price
 from simulrag.records import Usage
 
 
+def _gateway(used: dict[str, Usage], made: dict[str, Usage], **seconds: float) -> Any:
+    settings = SimpleNamespace(provider="openai")
+    return SimpleNamespace(settings=settings, usage=used, paid=made, seconds=seconds)
+
+
 def test_a_line_a_task_and_their_sum() -> None:
     used = {"merge": Usage(calls=2, input_tokens=10), "entailment": Usage(calls=3, input_tokens=30)}
-    rows = cost_rows(
-        {"questions": (3, 4)},
-        used,
-        {"merge": Usage(calls=1)},
-        None,
-        seconds={"merge": 1.25, "entailment": 0.5},
-        free=False,
-    )
+    gateway = _gateway(used, {"merge": Usage(calls=1)}, merge=1.25, entailment=0.5)
+    rows = cost_rows(gateway, {"questions": (3, 4)}, None)
     assert rows[0]["what"] == "questions"
     assert rows[0]["count"] == "3 of 4 (75.0 %)"
     assert rows[0]["seconds"] is None
@@ -26,7 +28,6 @@ def test_a_line_a_task_and_their_sum() -> None:
 
 
 def test_tokens_that_nobody_counted_are_empty_and_not_0() -> None:
-    used = {"label": Usage(calls=3)}
     price = Price(provider="p", model="m", input=1, output=2, as_of="2026-11")
-    rows = cost_rows({}, used, {}, price, seconds={}, free=False)
+    rows = cost_rows(_gateway({"label": Usage(calls=3)}, {}), {}, price)
     assert [(row["count"], row["tokens in"], row["USD"]) for row in rows] == [(3, None, None)] * 2
