@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.calls import CachePlace, CallCache, CallResult, StageRun, cache_stats, read_calls
+from simulrag.calls import CachePlace, CallCache, CallResult, StageRun, cache_stats
 from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
 
 REQUEST = {"provider": "p", "endpoint": "e", "model": "m", "messages": [], "sample_index": 0}
@@ -45,18 +45,6 @@ async def test_the_second_request_is_a_hit_in_this_run_and_the_next(
     assert first.call.usage == {"input_tokens": 3}
     assert first.call.model_version == "rules-1"
     assert first.call.time.endswith("+00:00")
-
-
-async def test_samples_are_calls_of_their_own(place: CachePlace, paid: Any) -> None:
-    call = paid()
-    with CallCache(place, stage="answer") as cache:
-        answers = [
-            await cache.get_or_call("model", {**REQUEST, "sample_index": index}, call)
-            for index in (0, 1, 2, 1)
-        ]
-    assert call.made == 3
-    assert [answer.hit for answer in answers] == [False, False, False, True]
-    assert answers[1].call.response == answers[3].call.response
 
 
 async def test_a_hit_and_a_miss_give_the_same_response(place: CachePlace) -> None:
@@ -142,12 +130,6 @@ async def test_what_another_process_did_is_adopted(place: CachePlace, paid: Any)
         cache.adopt(worker.used, StageRun(**worker.counts()))
         assert (cache.used, cache.counts()) == (worker.used, worker.counts())
         assert list(cache.used.values()) == ["verify"]
-
-
-async def test_a_row_is_committed_before_its_answer_is_returned(folder: Path, paid: Any) -> None:
-    with CallCache(folder, stage="a") as cache:
-        await cache.get_or_call("model", REQUEST, paid())
-        assert [call.response for call in read_calls(folder)] == [{"text": "answer 1"}]
 
 
 async def test_of_two_that_called_at_once_the_first_row_stands(folder: Path) -> None:

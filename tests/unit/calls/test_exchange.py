@@ -53,7 +53,7 @@ async def fill(folder: Path, numbers: list[int], export: Path | None = None) -> 
 
 async def test_an_import_replaces_every_call_and_exports_the_same_bytes(tmp_path: Path) -> None:
     one, two = tmp_path / "deep" / "er" / "one.parquet", tmp_path / "two.parquet"
-    await fill(tmp_path / "a", [3, 1, 2, 1], one)
+    await fill(tmp_path / "a", [3, 1, 2, 1], one)  # asked for in another order
     with CallCache(tmp_path / "b", stage="answer") as cache:
         assert cache.import_calls(one) == ImportReport(imported=3)
         assert cache.import_calls(one) == ImportReport(present=3)
@@ -81,21 +81,21 @@ async def test_a_file_of_several_groups_comes_back(
     assert await fill(tmp_path / "b", numbers) == 0
 
 
-async def test_two_clones_export_the_same_bytes(tmp_path: Path) -> None:
-    for name, order in (("a", [1, 2, 3]), ("b", [3, 2, 1])):
-        assert await fill(tmp_path / name, order, tmp_path / f"{name}.parquet") == 3
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-
-
-async def test_an_export_holds_this_runs_calls_without_time(tmp_path: Path) -> None:
+async def test_an_export_holds_this_runs_calls_with_their_tasks_and_without_time(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "x.parquet"
     await fill(tmp_path / "c", [1, 2, 3])
-    await fill(tmp_path / "c", [4, 2], path)  # one miss, one hit
+    await fill(tmp_path / "c", [5, 2], path)  # one miss, one hit
     frame = polars.read_parquet(path)
     columns = ["key", "kind", "request", "response", "usage", "model_version", "task"]
     assert frame.columns == columns
     assert frame["key"].to_list() == sorted(frame["key"])
-    assert {text.partition('"sample_index":')[2][0] for text in frame["request"]} == {"2", "4"}
+    requests = [json.loads(text) for text in frame["request"]]
+    assert {request["sample_index"] for request in requests} == {2, 5}
+    assert all("task" not in request for request in requests)
+    named = dict(zip((r["sample_index"] for r in requests), frame["task"], strict=True))
+    assert named == {2: "final", 5: "verify"}
     assert set(frame["response"]) == {'{"text":"größer","x":1.0}'}
     assert set(frame["usage"]) == {'{"output_tokens":2}'}
 
@@ -145,6 +145,8 @@ async def test_the_whole_cache_moves(tmp_path: Path) -> None:
     assert import_cache(tmp_path / "b", tmp_path / "all.parquet").imported == 510
     assert export_cache(tmp_path / "b", tmp_path / "again.parquet") == 510
     assert (tmp_path / "all.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
+    # A whole cache knows of no task.
+    assert set(polars.read_parquet(tmp_path / "all.parquet")["task"]) == {""}
 
 
 def test_what_is_no_export_is_named(tmp_path: Path) -> None:
@@ -186,16 +188,6 @@ async def test_a_copy_holds_all_and_may_be_repeated(tmp_path: Path) -> None:
         copy_cache(tmp_path / "nowhere", two)
 
 
-async def test_an_export_names_what_each_call_was_for(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    await fill(tmp_path / "a", [3, 1, 2, 4], path)
-    frame = polars.read_parquet(path)
-    assert frame["key"].to_list() == sorted(frame["key"])
-    for text, task in frame.select("request", "task").iter_rows():
-        assert task == ("verify" if json.loads(text)["sample_index"] % 2 else "final")
-        assert "task" not in json.loads(text)
-
-
 async def test_a_call_of_two_tasks_is_one_call_named_by_the_first(tmp_path: Path) -> None:
     path, made = tmp_path / "x.parquet", 0
 
@@ -222,12 +214,6 @@ async def test_a_file_without_tasks_is_imported_all_the_same(tmp_path: Path) -> 
         assert cache.import_calls(tmp_path / "old.parquet") == ImportReport(imported=3)
     assert await fill(tmp_path / "b", [1, 2, 3], again) == 0
     assert again.read_bytes() == path.read_bytes()
-
-
-async def test_a_whole_cache_knows_of_no_task(tmp_path: Path) -> None:
-    await fill(tmp_path / "a", [1, 2])
-    assert export_cache(tmp_path / "a", tmp_path / "all.parquet") == 2
-    assert polars.read_parquet(tmp_path / "all.parquet")["task"].to_list() == ["", ""]
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*-urban.parquet")), ids=lambda p: p.stem)

@@ -73,14 +73,6 @@ async def test_imported_calls_have_no_times(place: CachePlace, paid: Any, tmp_pa
     assert (stats.entries, stats.times) == (1, ())
 
 
-async def test_a_stages_counts_are_those_of_its_last_run(place: CachePlace, paid: Any) -> None:
-    for _ in range(2):
-        with CallCache(place, stage="answer") as cache:
-            await cache.get_or_call("model", {"n": 1}, paid())
-    run = cache_stats(place).stages["answer"]
-    assert (run.hits, run.misses) == (1, 0)
-
-
 def test_no_cache_is_an_empty_one(folder: Path) -> None:
     assert cache_stats(folder) == CacheStats()
     assert verify_cache(folder) == VerifyReport(rows=0, problems=())

@@ -9,13 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CallCache
+from simulrag.calls import CallCache, cache_stats
 from simulrag.errors import CallsPending, ModelUnavailable, NotOffered
 from simulrag.models.base import Message, Request
 from simulrag.models.batched import Batched
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
-from simulrag.models.pending import BatchReply, PendingCalls, PendingStore
+from simulrag.models.pending import (
+    Batch,
+    BatchReply,
+    PendingCalls,
+    PendingStore,
+    Target,
+    copy_pending,
+)
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import BudgetLimits
@@ -23,6 +30,7 @@ from simulrag.records import Usage
 from simulrag.testing import ScriptedModel
 from simulrag.testing.scripted import SETTINGS
 
+TARGET = Target(provider="openai", endpoint="default", model="m")
 BY_BATCH = Usage(input_tokens=1000, output_tokens=100)
 
 
@@ -97,6 +105,7 @@ async def test_a_call_waits_without_a_budget_and_its_reply_is_billed_once(
         answer(place, "good")
         assert [(await gate.complete(ASKED)).cached for _ in range(2)] == [False, True]
     assert (listed(place), tokens(cache)) == (0, 2200)
+    assert cache_stats(place).entries == 1  # the list is no part of the cache itself
     assert (gate.usage["final"].calls, gate.paid, provider.sent) == (4, {}, [])
 
 
@@ -124,3 +133,24 @@ async def test_what_is_measured_never_waits(place: Path, cache: CallCache) -> No
         with pytest.raises(NotOffered):
             await gate.complete(Request("final", ASKED.messages, measure="likelihood"))
     assert listed(place) == 0
+
+
+def test_waiting_calls_move_and_an_answer_is_never_lost(place: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    assert copy_pending(place, target) == 0
+    store = PendingStore(place)
+    for n in range(2):
+        stage = PendingCalls(place, stage="answer", collect=True)
+        with pytest.raises(CallsPending):
+            stage.reply("verbalized", TARGET, {"n": n})
+    store.put_batch(Batch(name="one", target=TARGET, size=1))
+    assert copy_pending(place, target) == 2
+    assert copy_pending(place, target) == 0
+    first, _ = store.calls()
+    answered = first.model_copy(update={"reply": BatchReply(text="yes")})
+    store.put(answered)
+    assert copy_pending(place, target) == 1
+    there = PendingStore(target)
+    assert there.call(first.id) == answered
+    assert [batch.name for batch in there.batches()] == ["one"]
+    assert copy_pending(target, place) == 0

@@ -1,4 +1,4 @@
-"""Every task's reply, as models really spoil it."""
+"""Replies as models really spoil them, and the schemas that they are asked by."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from simulrag.judging.claims import Judgement
 from simulrag.method.boundary import Boundary, Verbalized
@@ -23,52 +23,9 @@ from simulrag.models.parsing import (
     reply_schema,
     valid_reply,
 )
+from simulrag.models.providers.strictness import strict_schema
 from simulrag.questions.open.templates import Templates
-from simulrag.questions.open.writing import BenchmarkQuestion, ReferenceClaims, TaggedClaim
-
-TEMPLATE = {
-    "template_id": "speed-limit",
-    "situation": "The limit falls by {speed_factor} percent.",
-    "placeholders": [
-        {
-            "name": "speed_factor",
-            "argument": "speed_factor",
-            "low": 0.3,
-            "high": 1,
-            "decimals": 2,
-            "wording": "percent_reduction",
-        }
-    ],
-    "choices": [
-        {
-            "name": "region",
-            "options": [
-                {"words": "Ohio", "settings": [{"argument": "states", "value": ["Ohio"]}]},
-                {"words": "here", "settings": [{"argument": "points", "value": [[2.5, 48]]}]},
-            ],
-        }
-    ],
-    "runs": [
-        {
-            "tool": "run_scenario",
-            "words": "the plan",
-            "uses": ["speed_factor", "region"],
-            "fixed": [{"argument": "lanes", "value": 2}, {"argument": "priority", "value": False}],
-        }
-    ],
-    "asks": [
-        {
-            "run": 1,
-            "against": 0,
-            "scale": "value",
-            "answers": [],
-            "output": "travel_time_s",
-            "words": "mean travel time",
-            "classes": [{"name": "small", "from_magnitude": 0}],
-            "better": "lower",
-        }
-    ],
-}
+from simulrag.questions.open.writing import TaggedClaim
 
 VALID: dict[type[BaseModel], dict[str, object]] = {
     ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
@@ -79,9 +36,6 @@ VALID: dict[type[BaseModel], dict[str, object]] = {
     Boundary: {"tool_confidence": 1},
     Verification: {"is_included": True, "should_update": False, "updated_claim": "As is."},
     Judgement: {"label": "undecided", "reason": "The reference is silent."},
-    Templates: {"templates": [TEMPLATE]},
-    BenchmarkQuestion: {"question": "What happens?", "reference_answer": "It rises."},
-    ReferenceClaims: {"claims": [{"claim": "CO2 falls by 3 %.", "kind": "quantitative"}]},
 }
 
 WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
@@ -96,12 +50,6 @@ WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
         {"is_included": True, "should_update": False, "updated_claim": None},
     ],
     Judgement: [{"label": True, "reason": ""}, {"label": "maybe", "reason": ""}],
-    Templates: [
-        {"templates": []},
-        {"templates": [{**TEMPLATE, "template_id": "No Spaces"}]},
-    ],
-    BenchmarkQuestion: [{"question": "", "reference_answer": "It rises."}],
-    ReferenceClaims: [{"claims": [{"claim": "CO2 falls.", "kind": "number"}]}],
 }
 
 SCHEMAS = sorted(VALID, key=lambda schema: schema.__name__)
@@ -250,3 +198,43 @@ def test_the_schema_holds_structure_alone() -> None:
 def test_a_changed_schema_leaves_the_next_one_alone() -> None:
     reply_schema(Described).clear()
     assert reply_schema(Described)["title"] == "Described"
+
+
+class Open(BaseModel):
+    """Takes further keys."""
+
+    claim: str
+
+
+class WithDefault(BaseModel):
+    """A key that may be left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    claim: str
+    reason: str = ""
+
+
+class HoldsOpen(BaseModel):
+    """Closed, with an open object inside."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    claims: list[Open]
+
+
+@pytest.mark.parametrize("schema", [*VALID, Templates, Open, WithDefault, HoldsOpen])
+def test_closed_replies_are_strict_and_open_ones_are_not(schema: type[BaseModel]) -> None:
+    strict = strict_schema(reply_schema(schema))
+    if schema in (ToolCalls, Open, WithDefault, HoldsOpen):
+        assert strict is None
+        return
+    assert strict is not None
+    assert "minLength" not in json.dumps(strict)
+    assert strict["required"] == reply_schema(schema)["required"]
+
+
+def test_limits_that_are_known_stay() -> None:
+    strict = json.dumps(strict_schema(reply_schema(Verbalized)))
+    assert '"maximum": 1' in strict
+    assert '"pattern"' in json.dumps(strict_schema(reply_schema(Templates)))

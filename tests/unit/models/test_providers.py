@@ -1,3 +1,5 @@
+"""Providers by name and by entry point: who is paid, who gets which key."""
+
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, EntryPoints
@@ -5,25 +7,83 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.models.providers import registry as providers
+from simulrag.models.providers import registry
+from simulrag.models.providers.base import is_own_server
+from simulrag.models.providers.credentials import NO_KEY, scrub
+from simulrag.models.providers.registry import is_local, make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import ScriptedModel
 
 
-def settings(provider: str) -> ModelSettings:
-    return ModelSettings(provider=provider, model="m")
+@pytest.mark.parametrize(
+    ("base_url", "paid"),
+    [
+        (None, True),
+        ("https://eu.api.openai.com/v1", True),
+        ("https://openrouter.ai/api/v1", True),
+        ("http://8.8.8.8/v1", True),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("http://localhost:11434/v1", False),
+        ("http://gpu-node-7:8000/v1", False),
+        ("http://192.168.1.20:1234/v1", False),
+        ("http://workstation.local/v1", False),
+    ],
+)
+def test_a_server_elsewhere_costs_money(base_url: str | None, paid: bool) -> None:
+    assert is_own_server(base_url) is not paid
+    settings = ModelSettings(provider="openai", model="m", base_url=base_url)
+    assert make_provider(settings).paid is paid
+    stated = settings.model_copy(update={"paid": not paid})
+    assert make_provider(stated).paid is not paid  # what params.yaml states stands
+    replayed = settings.model_copy(update={"replay": True})
+    assert not make_provider(replayed).paid
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
-async def test_built_in_providers(name: str) -> None:
-    provider = providers.make_provider(settings(name))
-    assert provider.name == name
-    await provider.close()
+@pytest.mark.parametrize(
+    ("provider", "base_url", "variable"),
+    [
+        ("openai", None, "OPENAI_API_KEY"),
+        ("openai", "https://eu.api.openai.com/v1", "OPENAI_API_KEY"),
+        ("openai", "http://api.openai.com/v1", None),
+        ("openai", "https://notopenai.com/v1", None),
+        ("openai", "https://api.openai.com.example.org/v1", None),
+        ("openai", "http://127.0.0.1:8000/v1", None),
+        ("anthropic", None, "ANTHROPIC_API_KEY"),
+        ("anthropic", "http://127.0.0.1:8000/v1", None),
+    ],
+)
+def test_which_key_goes_where(
+    provider: str, base_url: str | None, variable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ModelSettings(provider=provider, model="m", base_url=base_url)
+    assert make_provider(settings).key_variable == variable
+    named = make_provider(settings.model_copy(update={"api_key_env": "LAB_KEY"}))
+    assert named.key_variable == "LAB_KEY"
+    assert not named.key_is_set
+    monkeypatch.setenv("LAB_KEY", "x")
+    assert named.key_is_set
+
+
+def test_who_works_on_this_machine() -> None:
+    assert is_local("local")
+    assert not is_local("openai")
+    assert not is_local("a plug-in that is gone")
+
+
+def test_scrubbing() -> None:
+    assert scrub("bad key sk-0123456789\n (401)", "sk-0123456789") == "bad key *** (401)"
+    assert len(scrub("x" * 5000, "sk-0123456789")) == 300
+    # A key across the cut must not leave its beginning behind.
+    assert "sk-" not in scrub("x" * 295 + "sk-0123456789", "sk-0123456789")
+    # Placeholders of local servers are words.
+    assert scrub("the list is EMPTY", "EMPTY") == "the list is EMPTY"
+    assert scrub(NO_KEY, NO_KEY) == NO_KEY
 
 
 def test_an_unknown_provider_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="'opnai'; known are anthropic, local, openai"):
-        providers.make_provider(settings("opnai"))
+        make_provider(ModelSettings(provider="opnai", model="m"))
 
 
 class Plugged(ScriptedModel):
@@ -36,29 +96,32 @@ class Plugged(ScriptedModel):
 
 
 def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    point = EntryPoint(name=name, value=value, group=providers.ENTRY_POINTS)
-    monkeypatch.setattr(providers, "entry_points", lambda group: EntryPoints([point]))
+    point = EntryPoint(name=name, value=value, group=registry.ENTRY_POINTS)
+    monkeypatch.setattr(registry, "entry_points", lambda group: EntryPoints([point]))
 
 
 def test_a_provider_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "plugged", f"{__name__}:Plugged")
-    provider = providers.make_provider(settings("plugged"))
+    provider = make_provider(ModelSettings(provider="plugged", model="m"))
     assert type(provider).__name__ == "Plugged"
-    assert providers.known_providers() == ["anthropic", "local", "openai", "plugged"]
+    assert registry.known_providers() == ["anthropic", "local", "openai", "plugged"]
 
 
-def test_a_broken_entry_point_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch, "plugged", "no_such_package.models:Provider")
-    with pytest.raises(EnvironmentFault, match=r"'plugged' \(no_such_package"):
-        providers.make_provider(settings("plugged"))
-
-
-def test_an_entry_point_names_a_subclass(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch, "plugged", f"{__name__}:settings")
-    with pytest.raises(EnvironmentFault, match="not a subclass of"):
-        providers.make_provider(settings("plugged"))
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("no_such_package.models:Provider", r"'plugged' \(no_such_package"),
+        (f"{__name__}:register", "not a subclass of"),
+    ],
+)
+def test_an_entry_point_that_is_no_provider_is_named(
+    monkeypatch: pytest.MonkeyPatch, value: str, why: str
+) -> None:
+    register(monkeypatch, "plugged", value)
+    with pytest.raises(EnvironmentFault, match=why):
+        make_provider(ModelSettings(provider="plugged", model="m"))
 
 
 def test_an_entry_point_cannot_take_over_a_built_in_name(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "openai", f"{__name__}:Plugged")
-    assert type(providers.make_provider(settings("openai"))).__name__ == "OpenAIProvider"
+    assert make_provider(ModelSettings(provider="openai", model="m")).name == "openai"
