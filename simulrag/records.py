@@ -189,11 +189,6 @@ class Claim(Record):
     @property
     def after(self) -> str:
         """The text after verification."""
-        return self.updated_text
-
-    @property
-    def updated_text(self) -> str:
-        """The text after verification."""
         if self.verdict is not None and self.verdict.updated_claim is not None:
             return self.verdict.updated_claim
         return self.text
@@ -202,7 +197,7 @@ class Claim(Record):
     def told(self) -> str:
         """The same, with the simulator's value behind a claim that arithmetic found to hold."""
         if self.verdict is None or self.verdict.status != "aligned" or not self.verdict.found:
-            return self.updated_text
+            return self.after
         return f"{self.text} (simulator: {self.verdict.found})"
 
 
@@ -382,6 +377,11 @@ class Answer(Record):
     def evidence(self) -> tuple[Evidence, ...]:
         """The simulator runs that claims were verified against."""
         return self.retrieval.evidence if self.retrieval is not None else ()
+
+    @property
+    def context(self) -> str:
+        """Their text, empty where there are none."""
+        return self.retrieval.context if self.retrieval is not None else ""
 
 
 class Label(Record):

@@ -34,7 +34,7 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
         "statements": [statement.model_dump(mode="json") for statement in final.statements],
         "claims": [
             {
-                "claim": claim.updated_text if i in selected else claim.text,
+                "claim": claim.after if i in selected else claim.text,
                 "before": claim.text,
                 "confidence": claim.confidence,
                 "boundary": claim.boundary,
@@ -97,7 +97,7 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
     for i, claim in enumerate(answer.claims):
         verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
         shown = Text(claim.told if i in selected else claim.text)
-        if i in selected and claim.updated_text != claim.text:
+        if i in selected and claim.after != claim.text:
             shown.append(f"\nwas: {claim.text}", style="dim")
         table.add_row(
             shown,

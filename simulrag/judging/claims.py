@@ -84,7 +84,7 @@ async def _final_claims(
 
 def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str, ...]:
     """Every claim text of a question once: before and after its update, and the final answers'."""
-    texts = [text for claim in answer.claims for text in (claim.text, claim.updated_text)]
+    texts = [text for claim in answer.claims for text in (claim.text, claim.after)]
     texts += [text for final in finals for text in final.claims]
     found: dict[str, str] = {}
     for text in texts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from simulrag.errors import ModelError
 from simulrag.method.answering import synthesize
@@ -25,6 +26,7 @@ INPUT_RAG = Task("input_rag", tokens=190)
 OUTPUT_RAG = Task("output_rag", tokens=240)
 
 Write = Callable[[Asker], Awaitable[str]]
+_Layer = Callable[[str, Answer, int, Asker], Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,29 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
     again and only further calls are made. At m = 1 the closed book is the first sample itself.
     """
     merging: Merging = "tree" if settings.merging == "joint" else settings.merging
-    given = _Given(question, answer, settings.max_claims, merging)
     samples = len(answer.closed_book)
+
+    async def several(layer: _Layer, ask: Asker) -> str:
+        """All samples of one way as one answer: their claims merged, then synthesised."""
+        texts = await together(layer(question, answer, at, ask) for at in range(samples))
+        limit = settings.max_claims
+        sets = await together(decompose(question, text, ask, limit=limit) for text in texts)
+        claims = await merge_claims(tuple(sets), ask, merging)
+        return await synthesize(question, tuple(claim.text for claim in claims), ask)
+
+    async def closed_book(ask: Asker) -> str:
+        """All merged claims as they were before any verification."""
+        return await synthesize(question, tuple(claim.text for claim in answer.claims), ask)
+
     ways: list[tuple[FinalMethod, int, Write]] = [
-        ("input_rag", 1, lambda own: _input_layer(given, 0, own)),
-        ("output_rag", 1, lambda own: _output_layer(given, 0, own)),
+        ("input_rag", 1, partial(_input_layer, question, answer, 0)),
+        ("output_rag", 1, partial(_output_layer, question, answer, 0)),
     ]
     if samples > 1:
         ways += [
-            ("closed_book", samples, lambda own: _closed_book(given, own)),
-            ("input_rag", samples, lambda own: _several(given, _input_layer, own)),
-            ("output_rag", samples, lambda own: _several(given, _output_layer, own)),
+            ("closed_book", samples, closed_book),
+            ("input_rag", samples, partial(several, _input_layer)),
+            ("output_rag", samples, partial(several, _output_layer)),
         ]
     return [
         by_text(FinalText(line=Line(method=method, samples=m)), write) for method, m, write in ways
@@ -81,28 +95,11 @@ def first_sample_way(question: str, answer: Answer, choice: Selection) -> list[F
 
     async def write(ask: Asker) -> str:
         claims = answer.claims
-        texts = (
-            claims[i].updated_text if i in chosen else claims[i].text for i in first_sample(answer)
-        )
+        texts = (claims[i].after if i in chosen else claims[i].text for i in first_sample(answer))
         return await synthesize(question, tuple(dict.fromkeys(texts)), ask)
 
     line = choice.line.model_copy(update={"samples": 1})
     return [by_text(FinalText(line=line, selected=chosen), write)]
-
-
-@dataclass(frozen=True)
-class _Given:
-    question: str
-    answer: Answer
-    limit: int
-    merging: Merging
-
-    @property
-    def context(self) -> str:
-        return self.answer.retrieval.context if self.answer.retrieval is not None else ""
-
-
-_Layer = Callable[[_Given, int, Asker], Awaitable[str]]
 
 
 def first_sample(answer: Answer) -> tuple[int, ...]:
@@ -149,36 +146,20 @@ async def _final_text(way: FinalWay, ask: Asker) -> FinalText:
     return final.model_copy(update={"usage": dict(sorted(own.usage.items()))})
 
 
-async def _input_layer(given: _Given, sample: int, ask: Asker) -> str:
+async def _input_layer(question: str, answer: Answer, sample: int, ask: Asker) -> str:
     """One answer with the evidence in sight; without evidence it is the closed-book one."""
-    if not given.context:
-        return given.answer.closed_book[sample]
+    if not answer.context:
+        return answer.closed_book[sample]
     completion = await ask.ask(
-        INPUT_RAG, sample_index=sample, question=given.question, context=given.context
+        INPUT_RAG, sample_index=sample, question=question, context=answer.context
     )
     return completion.text.strip()
 
 
-async def _output_layer(given: _Given, sample: int, ask: Asker) -> str:
+async def _output_layer(question: str, answer: Answer, sample: int, ask: Asker) -> str:
     """A closed-book answer revised by the evidence; without evidence it stays as it is."""
-    text = given.answer.closed_book[sample]
-    if not given.context:
+    text = answer.closed_book[sample]
+    if not answer.context:
         return text
-    completion = await ask.ask(
-        OUTPUT_RAG, question=given.question, answer=text, context=given.context
-    )
+    completion = await ask.ask(OUTPUT_RAG, question=question, answer=text, context=answer.context)
     return completion.text.strip()
-
-
-async def _several(given: _Given, layer: _Layer, ask: Asker) -> str:
-    """All samples of one way as one answer: their claims merged, then synthesised."""
-    samples = range(len(given.answer.closed_book))
-    texts = await together(layer(given, sample, ask) for sample in samples)
-    sets = await together(decompose(given.question, t, ask, limit=given.limit) for t in texts)
-    merged = await merge_claims(tuple(sets), ask, given.merging)
-    return await synthesize(given.question, tuple(claim.text for claim in merged), ask)
-
-
-async def _closed_book(given: _Given, ask: Asker) -> str:
-    """All merged claims as they were before any verification."""
-    return await synthesize(given.question, tuple(c.text for c in given.answer.claims), ask)

@@ -116,7 +116,7 @@ async def write(
     claims, chosen = answer.claims, set(choice.selected)
     kept = keep(claims, choice.selected, choice.kappa, settings.centrality)
     if settings.verify_by in ("model", "both"):
-        texts = [claims[i].updated_text if i in chosen else claims[i].text for i in kept]
+        texts = [claims[i].after if i in chosen else claims[i].text for i in kept]
     else:  # by arithmetic alone: with the values, and with what was not decided
         sure = {i for i in chosen if (v := claims[i].verdict) and v.status in DECIDED}
         told = [(i, claims[i].told if i in chosen else claims[i].text) for i in kept]

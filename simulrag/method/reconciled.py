@@ -156,11 +156,10 @@ async def write(
     if line.method == "simulrag":
         return await paper.write(question, answer, choice, settings, ask)
     statements = statements_of(answer, choice)
-    context = answer.retrieval.context if answer.retrieval is not None else ""
-    if line.method == "reconciled_complete" and context:
+    if line.method == "reconciled_complete" and answer.context:
         said = [statement.text for statement in statements]
-        found = await uncovered_claims(question, context, said, ask)
-        statements += tuple(Statement(text=text, standing="simulated") for text in found)
+        uncovered = await uncovered_claims(question, answer.context, said, ask)
+        statements += tuple(Statement(text=text, standing="simulated") for text in uncovered)
     text = await write_reconciled(question, statements, ask)
     kept = tuple(sorted(item.claim for item in statements if item.claim is not None))
     return FinalText(

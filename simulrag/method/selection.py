@@ -57,9 +57,7 @@ def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> C
         confidence=[confidence_before(claim, centrality) for _, claim in pool],
         verbalized=[claim.verbalized for _, claim in pool],
         boundary=[claim.boundary for _, claim in pool],
-        checkable=[
-            answer.retrieval is not None and bool(answer.retrieval.evidence) for answer, _ in pool
-        ],
+        checkable=[bool(answer.evidence) for answer, _ in pool],
     )
 
 

@@ -66,11 +66,6 @@ class Work:
         self.answer = answer or Answer(question_id=question.question_id, domain=question.domain)
         self.ask = Counted(use.ask, self.answer.usage)
 
-    @property
-    def context(self) -> str:
-        """The simulator's text, empty where there is none."""
-        return self.answer.retrieval.context if self.answer.retrieval is not None else ""
-
     def note(self, **changes: object) -> None:
         """Replace fields of the answer."""
         self.answer = self.answer.model_copy(update=changes)
@@ -207,7 +202,7 @@ def scored(
 
 async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
     """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence."""
-    if not work.context:
+    if not work.answer.context:
         return
     claims = list(work.answer.claims)
     with step("verify"):
@@ -222,7 +217,7 @@ async def _verdicts(work: Work, texts: Sequence[str], settings: MethodSettings) 
     size, tools = settings.claims_per_call.verify, work.use.simulations.simulator.tools
 
     def by_reading() -> Awaitable[list[Verdict]]:
-        return verify_claims(work.text, texts, work.context, work.ask, claims_per_call=size)
+        return verify_claims(work.text, texts, work.answer.context, work.ask, claims_per_call=size)
 
     def by_arithmetic(rule: Rule) -> Awaitable[list[Verdict]]:
         return check_claims(

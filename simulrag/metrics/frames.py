@@ -102,13 +102,13 @@ def claim_rows(
         in_nats = uncertainty(subject, support)
         subject_of |= {claim: (place, in_nats, claim in voice) for claim in subject.claims}
     for place, claim in enumerate(answer.claims):
-        before, after = claim_hash(claim.text), claim_hash(claim.updated_text)
+        before, after = claim_hash(claim.text), claim_hash(claim.after)
         yield (
             name,
             scenario_id,
             place,
             claim.text,
-            claim.updated_text,
+            claim.after,
             before,
             after,
             *(confidence_before(claim, centrality) for centrality in centralities),

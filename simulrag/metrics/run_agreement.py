@@ -110,11 +110,7 @@ def _kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def _corrections(claims: Sequence[tuple[Claim, Claim]]) -> Agreement:
-    both = [
-        (a.updated_text, b.updated_text)
-        for a, b in claims
-        if _status(a) == _status(b) == "contradicted"
-    ]
+    both = [(a.after, b.after) for a, b in claims if _status(a) == _status(b) == "contradicted"]
     n = len(both)
     same = sum(claim_hash(a) == claim_hash(b) for a, b in both)
     return Agreement("correction_same", same / n if n else None, "share of contradicted", n)

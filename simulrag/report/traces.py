@@ -164,11 +164,9 @@ def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, 
         "kept": index in answer.final.kept,
         "verdict": None if verdict is None else verdict.status,
         "reason": None if verdict is None else verdict.reason,
-        "edit": word_diff(claim.text, claim.updated_text)
-        if claim.updated_text != claim.text
-        else None,
+        "edit": word_diff(claim.text, claim.after) if claim.after != claim.text else None,
         "before": asdict(one.labels.get(claim_hash(claim.text), _NEVER)),
-        "after": asdict(one.labels.get(claim_hash(claim.updated_text), _NEVER)),
+        "after": asdict(one.labels.get(claim_hash(claim.after), _NEVER)),
     }
 
 

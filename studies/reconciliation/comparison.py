@@ -164,7 +164,7 @@ def _spoken(drawn: Drawn, choice: Selection) -> int:
 def _voted(drawn: Drawn, kept: Sequence[int], verified: Sequence[int]) -> int:
     """Claims that read alike after correction are one, and a correction carries its votes."""
     claims, taken = drawn.answer.claims, frozenset(verified)
-    texts = [c.updated_text if at in taken else c.text for at, c in enumerate(claims)]
+    texts = [c.after if at in taken else c.text for at, c in enumerate(claims)]
     first = [texts.index(text) for text in texts]
     support = [[False] * len(claims) for _ in drawn.answer.closed_book]
     for at, claim in enumerate(claims):

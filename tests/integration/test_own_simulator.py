@@ -67,7 +67,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
         assert answer.evidence == question.evidence
         settled = [one for one in answer.claims if one.verdict and one.verdict.status in DECIDED]
         days = str(question.evidence[0].outputs["days_until_empty"])
-        assert any(days in one.updated_text for one in settled)
+        assert any(days in one.after for one in settled)
         assert days in answer.text
     labels = read_table(place.labels("reservoir"), Label)
     assert {"true", "false"} <= {one.label for one in labels}

@@ -74,8 +74,8 @@ def _texts(answer: Answer) -> dict[str, str]:
     found: dict[str, tuple[str, str]] = {}
     for claim in answer.claims:
         found.setdefault(claim_hash(claim.text), (claim.text, _status(claim)))
-        if claim.updated_text != claim.text:
-            updated = claim.updated_text
+        if claim.after != claim.text:
+            updated = claim.after
             found.setdefault(claim_hash(updated), (updated, f"{_status(claim)}, after"))
     return dict(found.values())
 
@@ -85,7 +85,7 @@ def _status(claim: Claim) -> str:
 
 
 def _offer(question: Question, answer: Answer, text: str) -> Offer:
-    runs = question.evidence or (answer.retrieval.evidence if answer.retrieval else ())
+    runs = question.evidence or answer.evidence
     return Offer(
         question_id=question.question_id,
         domain=question.domain,

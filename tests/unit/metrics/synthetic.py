@@ -100,7 +100,7 @@ def _question(
         FinalClaims(
             question_id=name,
             line=line(samples=5),
-            claims=tuple(made[i].updated_text if i in selected else made[i].text for i in kept),
+            claims=tuple(made[i].after if i in selected else made[i].text for i in kept),
         ),
         FinalClaims(
             question_id=name,
