@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flows.cli import ask as cli
+from flows import asking
 from flows.cli.answers import answer_json
 from flows.params import Params, load_params
 from flows.project import Project
@@ -126,10 +126,10 @@ class Desk:
         params = self._params(domain)
         if not question.strip():
             raise InputError("the question is empty")
-        known = cli.find_question(self.project, params, question, domain)
+        known = asking.find_question(self.project, params, question, domain)
         if known is not None:
             text = known.text
-            answer, source = cli.stored_answer(self.project, params, known)
+            answer, source = asking.stored_answer(self.project, params, known)
         else:
             if not self.allowed:
                 raise InputError(
@@ -138,9 +138,9 @@ class Desk:
                 )
             if domain is None:
                 raise InputError(f"name a domain: {', '.join(params.domains)}")
-            params, source = cli.with_model(self.project, params, self.model, None)
+            params, source = asking.with_model(self.project, params, self.model, None)
             text = question.strip()
-            answer, stored_calls = cli.answer_anew(self.project, params, text, domain)
+            answer, stored_calls = asking.answer_anew(self.project, params, text, domain)
             source += stored_calls
         verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
         fields = {"source": source, **answer_json(text, answer)}
@@ -154,9 +154,9 @@ class Desk:
         seed: int | None = None,
     ) -> Said:
         """One run, through the call cache."""
-        simulator = self._simulator(domain, tool)
-        evidence, hit = cli.simulate_tool(
-            domain, tool, arguments or {}, seed, project=self.project, simulator=simulator
+        params, simulator = self._params(domain), self._simulator(domain, tool)
+        evidence, hit = asking.simulate_tool(
+            self.project, params, domain, simulator, tool, arguments or {}, seed
         )
         fields = evidence.model_dump(mode="json") | {"from_cache": hit}
         return Said(evidence.text, fields)
@@ -168,7 +168,7 @@ class Desk:
 
     def questions(self, domain: str | None = None) -> Said:
         """The benchmark's questions."""
-        found = cli.benchmark_questions(self.project, self._params(domain), domain)
+        found = asking.benchmark_questions(self.project, self._params(domain), domain)
         listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
         words = "\n".join(f"{one['id']}: {one['text']}" for one in listed)
         return Said(words or "There is no benchmark yet.", {"questions": listed})

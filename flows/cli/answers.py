@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-    from simulrag.records import Answer, Claim, Statement, Subject
+from simulrag.records import VOTES, Answer, Claim, Statement, Subject
 
 STANDINGS = {
     "checked": ("checked", "green"),
@@ -53,23 +52,11 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
     }
 
 
-def stored_words(days: Mapping[str, int]) -> str:
-    """Words on the model calls that were there already, by the day on which they were stored."""
-    if not days:
-        return ""
-    first, last = min(days), max(days)
-    when = first if first == last else f"{first} to {last}"
-    return f"; {sum(days.values())} of its replies were stored ({when})"
-
-
 def show(question: str, answer: Answer, source: str, centrality: str) -> None:
     """The answer and why each claim is in it, for people.
 
     Where the claims were grouped: each subject with what stands of it, and what was said.
     """
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(highlight=False)
     console.print(Text(f"\n{question}\n", style="bold"))
     console.print(Text(answer.text))
@@ -89,9 +76,6 @@ def show(question: str, answer: Answer, source: str, centrality: str) -> None:
 
 
 def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table("claim", "confidence", "in reach", "verdict", "kept", title="Claims")
     selected, kept = set(answer.final.selected), set(answer.final.kept)
     for i, claim in enumerate(answer.claims):
@@ -110,8 +94,6 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
 
 
 def _show_subjects(console: Console, answer: Answer) -> None:
-    from rich.text import Text
-
     console.print(Text("\nSubjects", style="bold"))
     for at, subject in enumerate(answer.subjects):
         console.print(
@@ -138,18 +120,12 @@ def _checks(answer: Answer, subject: Subject) -> str:
 
 
 def _stands(item: Statement) -> Text:
-    from rich.text import Text
-
     words, colour = STANDINGS[item.standing]
     return Text.assemble("  = ", item.text, (f"  [{words}]", colour))
 
 
 def _said(claim: Claim) -> Text:
     """A sampled answer's words with their share of the votes."""
-    from rich.text import Text
-
-    from simulrag.records import VOTES
-
     share = claim.confidence.get(VOTES)
     votes = "" if share is None else f"  {share:.0%} of the votes"
     return Text(f"    said: {claim.text}{votes}", style="dim")

@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import agreement, ask, imports, mcp, record, run, schedule, settings
+from flows.cli import ask, imports, mcp, run, schedule, settings, verdicts
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
-from flows.cli.library import library_app
-from flows.cli.models import models_app
 from flows.cli.reference import docs_app
 from flows.cli.simulators import simulators_app
 from flows.cli.stage import stage
-from flows.cli.verdicts import verdicts_app
 from simulrag import registry
 
 app = typer.Typer(
@@ -64,18 +61,18 @@ app.command(epilog="Example: simulrag use openai:gpt-5-mini")(settings.use)
 app.command()(settings.plan)
 app.command()(settings.params)
 app.command("import-official")(imports.import_official)
-app.command()(agreement.agreement)
-app.command()(record.record)
+app.command()(verdicts.agreement)
+app.command()(run.record)
 app.command()(schedule.refresh)
 app.command()(schedule.serve)
 app.command()(schedule.ui)
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
-app.add_typer(models_app, name="models")
+app.add_typer(settings.models_app, name="models")
 app.add_typer(label_app, name="label")
 app.add_typer(simulators_app, name="simulators")
-app.add_typer(library_app, name="library")
-app.add_typer(verdicts_app, name="verdicts")
+app.add_typer(imports.library_app, name="library")
+app.add_typer(verdicts.verdicts_app, name="verdicts")
 app.add_typer(docs_app, name="docs")
 for room in registry.each("commands"):
     if hasattr(room, "register"):

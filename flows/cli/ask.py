@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from flows.cli.output import DomainArgument, Endpoint, Json, json_object, print_json
 
 AUTO = "auto"
-
-if TYPE_CHECKING:
-    from flows.params import Params
-    from flows.project import Project
-    from simulators.base import Simulator
-    from simulrag.records import Answer, Evidence, Question
-
 Domain = Annotated[
     str | None,
     typer.Option("--domain", "-d", help="A domain of params.yaml (default: the question's own)."),
@@ -64,6 +57,7 @@ def ask(
     A question of the benchmark has one (`simulrag questions`), of each --method and --budget that
     the run wrote; any other needs --model.
     """
+    from flows.asking import answer_anew, answer_by, find_question, stored_answer, with_model
     from flows.cli.answers import answer_json, show
     from flows.params import open_project
     from simulrag.errors import InputError
@@ -118,36 +112,9 @@ def offered(name: str, option: str) -> Callable[..., Any]:
     raise InputError(f"{option}: the room that does it is not in this project")
 
 
-def answer_by(
-    answer: Answer, method: Literal["paper", "reconciled"] | None, budget_percent: float | None
-) -> Answer | None:
-    """The answer with the final text of a method and budget, by default its own; None: not there.
-
-    At the largest budget of the method where none is given.
-    """
-    if method is None and budget_percent is None:
-        return answer
-    own = answer.final.line
-    published = own.method == "simulrag" if method is None else method == "paper"
-    names = ("simulrag",) if published else ("reconciled_complete", "reconciled")
-    fitting = [
-        final
-        for name in names
-        for final in answer.finals
-        if final.line.method == name
-        and final.line.samples == own.samples
-        and final.failure is None
-        and budget_percent in (None, final.line.budget_percent)
-    ]
-    if not fitting:
-        return None
-    final = max(fitting, key=lambda one: one.line.size)
-    subjects = () if published else answer.subjects
-    return answer.model_copy(update={"final": final, "subjects": subjects})
-
-
 def questions(domain: Domain = None, as_json: Json = False) -> None:
     """List the questions of the benchmark, to ask."""
+    from flows.asking import benchmark_questions
     from flows.params import open_project
     from simulrag.errors import InputError
 
@@ -172,8 +139,13 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
 ) -> None:
     """Run one tool of a domain's simulator (through the call cache)."""
+    from flows.asking import simulate_tool
+    from flows.params import open_project
+
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
-    evidence, hit = simulate_tool(domain, tool, given, seed)
+    project, params = open_project()
+    simulator = params.load_simulator(domain, project.root)
+    evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
     if as_json:
         print_json(evidence.model_dump(mode="json") | {"from_cache": hit})
     else:
@@ -186,149 +158,3 @@ def handbook(domain: DomainArgument) -> None:
 
     project, params = open_project()
     typer.echo(params.load_simulator(domain, project.root).handbook())
-
-
-def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
-    """The questions that are there, of one domain or of all."""
-    from simulrag.questions.published import read_questions
-
-    names = params.domains if domain is None else [domain]
-    files = [project.results.benchmark(name) for name in names]
-    return [question for file in files if file.is_file() for question in read_questions(file)]
-
-
-def find_question(
-    project: Project, params: Params, text: str, domain: str | None
-) -> Question | None:
-    """The question of the benchmark with this text (white space and case aside) or this id."""
-
-    def plain(words: str) -> str:
-        return " ".join(words.split()).casefold()
-
-    for question in benchmark_questions(project, params, domain):
-        if plain(text) in (plain(question.text), plain(question.question_id)):
-            return question
-    return None
-
-
-def stored_answer(project: Project, params: Params, question: Question) -> tuple[Answer, str]:
-    """A benchmark question's answer of the last run, and words on who gave it."""
-    from flows.files import record_lines
-    from simulrag.errors import InputError, ModelError
-    from simulrag.records import Answer
-
-    path = project.results.answers(question.domain)
-    known = record_lines(path, Answer) if path.is_file() else iter(())
-    answer = next((one for one in known if one.question_id == question.question_id), None)
-    if answer is None:
-        raise InputError(
-            f"question {question.question_id} has no stored answer; run `simulrag run`, or answer "
-            "it anew with --model openai:gpt-5-mini"
-        )
-    if answer.failure is not None:
-        raise ModelError(
-            f"question {question.question_id} failed in the last run, at {answer.failure.step}: "
-            f"{answer.failure.reason}; answer it anew with --model openai:gpt-5-mini"
-        )
-    model = params.model("answer")
-    kind = "recorded answer" if model.replay else "stored answer of the last run"
-    return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
-
-
-def answer_anew(
-    project: Project,
-    params: Params,
-    text: str,
-    domain: str | None,
-    budget_percent: float | None = None,
-) -> tuple[Answer, str]:
-    """Answer one question by itself, with words on the calls that were stored.
-
-    Verified is what the budget buys, or all within reach. Without a domain nothing is run: the
-    answer is closed-book and unverified.
-    """
-    import asyncio
-
-    from flows.cli.answers import stored_words
-    from flows.running.bench import open_bench
-    from simulrag.errors import InputError
-    from simulrag.library import ask_for, succeeded
-    from simulrag.method.algorithm import answer_question
-    from simulrag.method.simulation import NoSource
-
-    simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
-    question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
-    method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
-    seed = 0 if domain is None else params.simulator(domain).seed
-
-    async def answer() -> tuple[Answer, dict[str, int]]:
-        async with open_bench(
-            project, params, "ask", "answer", simulator=simulator, seed=seed
-        ) as bench:
-            answered = await answer_question(question, bench.instruments, method)
-            return answered, bench.cache.stored_days
-
-    result, days = asyncio.run(answer())
-    if simulator.oracle and result.failure is not None and result.failure.step == "retrieve":
-        raise InputError(result.failure.reason)
-    return succeeded(result), stored_words(days)
-
-
-def simulate_tool(
-    domain: str,
-    tool: str,
-    arguments: dict[str, Any],
-    seed: int | None,
-    *,
-    project: Project | None = None,
-    simulator: Simulator | None = None,
-) -> tuple[Evidence, bool]:
-    """One simulator run, and whether it came from the cache."""
-    import asyncio
-
-    from flows.params import load_params
-    from flows.project import find_project
-    from simulrag.calls import CallCache
-    from simulrag.method.simulation import Simulations
-
-    project = project or find_project()
-    params = load_params(project.params)
-    simulator = simulator or params.load_simulator(domain, project.root)
-    if seed is None:
-        seed = params.simulator(domain).seed
-    place = params.operations.place(project.root)
-    with CallCache(place, stage="simulate", mode=params.operations.mode) as cache:
-        simulations = Simulations(simulator, cache)
-        evidence = asyncio.run(simulations.run(tool, arguments, seed))
-        return evidence, simulations.runs == 0
-
-
-def with_model(
-    project: Project,
-    params: Params,
-    model: str | None,
-    known: Question | None,
-    endpoint: str | None = None,
-) -> tuple[Params, str]:
-    """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
-    from simulrag.errors import InputError
-
-    if model is not None:
-        from simulrag.models.specification import model_settings
-
-        chosen = model_settings(model, endpoint)
-        llm = params.llm.model_copy(update={"answer": chosen})
-        params = params.model_copy(update={"llm": llm})
-    elif params.model("answer").replay and known is None:
-        why = (
-            "this is not a question of the benchmark (`simulrag questions` lists them)"
-            if any(project.results.benchmark(name).is_file() for name in params.domains)
-            else "there is no benchmark yet (`simulrag run` makes it, without a call)"
-        )
-        raise InputError(
-            f"{why}, and params.yaml only replays recorded answers. Name a model: --model "
-            "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or "
-            "local:FILE.gguf; `simulrag use` puts one into params.yaml"
-        )
-    settings = params.model("answer")
-    return params, f"answered now by {settings.provider}: {settings.model}"

@@ -7,11 +7,6 @@ import typer
 docs_app = typer.Typer(no_args_is_help=True, help="Pages of the documentation made from the code.")
 
 
-@docs_app.callback()
-def _docs() -> None:
-    """Without this a single command would lose its name."""
-
-
 @docs_app.command("reference")
 def write_reference() -> None:
     """Write docs/reference.md; a test compares."""

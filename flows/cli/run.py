@@ -1,4 +1,4 @@
-"""``simulrag run`` and ``simulrag retry``: thin words around ``dvc repro``; ``simulrag table``."""
+"""``simulrag run`` and ``retry``, thin words around ``dvc repro``; what is made of a run then."""
 
 from __future__ import annotations
 
@@ -42,6 +42,33 @@ def retry() -> None:
     else:
         sys.stderr.write("no stage holds a failure\n")
     raise typer.Exit(run_pipeline(project, []))
+
+
+def record(
+    simulators: Annotated[
+        bool,
+        typer.Option(
+            "--simulators",
+            help="Make the recorded simulator runs again, after their code changed; "
+            "model calls stay as they are.",
+        ),
+    ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option("--accept", help="With --simulators: take outputs that differ from the old."),
+    ] = False,
+) -> None:
+    """Keep the calls of the last run in data/recorded, where the default replays them from."""
+    from flows.params import open_project
+    from flows.recording import record_calls, record_runs
+    from simulrag.errors import InputError
+
+    if accept and not simulators:
+        raise InputError("--accept goes with --simulators")
+    project, params = open_project()
+    lines = record_runs(project, params, accept) if simulators else record_calls(project, params)
+    for line in lines:
+        typer.echo(line)
 
 
 def table(

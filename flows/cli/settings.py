@@ -1,4 +1,4 @@
-"""What params.yaml says, what it will cost, and a model of one's own in it."""
+"""What params.yaml says, what it will cost, and its models: do they answer, or one's own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.output import Endpoint, Json, print_json
+
+models_app = typer.Typer(
+    no_args_is_help=True,
+    help="The models that params.yaml names.",
+    callback=lambda: None,  # without it an only command goes by no name
+)
 
 
 def use(
@@ -80,3 +86,18 @@ def params(as_json: Json = False) -> None:
     for row in rows:
         typer.echo(f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}")
         typer.echo(f"    {row['meaning']}")
+
+
+@models_app.command("check")
+def check(as_json: Json = False) -> None:
+    """Two tiny calls to each model and sampling, and what works; exit 1 where one does not."""
+    from flows.cli.model_check import check_models, checked_text
+    from flows.project import find_project
+
+    checked = check_models(find_project())
+    if as_json:
+        print_json([item.model_dump(mode="json") for item in checked])
+    else:
+        typer.echo("\n".join(checked_text(item) for item in checked))
+    if not all(item.works for item in checked):
+        raise typer.Exit(1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -66,6 +65,7 @@ def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
 def verify() -> None:
     """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
     from flows.params import open_project
+    from flows.recording import stored_runs
     from simulators.base import SimulatorError
     from simulators.registry import load
     from simulrag.errors import SimulRAGError
@@ -73,7 +73,7 @@ def verify() -> None:
     project, params = open_project()
     agreed = True
     for domain in params.domains:
-        runs = recorded_runs(project.root / "data" / "recorded" / f"answer-{domain}.parquet")
+        runs = stored_runs(project.root / "data" / "recorded" / f"answer-{domain}.parquet")
         name, settings = params.chosen(domain, project.root)
         if not runs or name == "replay":
             typer.echo(f"{domain}: no recorded run to repeat")
@@ -87,25 +87,7 @@ def verify() -> None:
         raise SimulRAGError("this machine's engines differ from those of the recording (see above)")
 
 
-def recorded_runs(path: Path) -> list[RecordedRun]:
-    """The simulator runs of an export of calls; none where there is no file."""
-    import polars as pl
-
-    from simulators.conformance.verification import RecordedRun
-
-    if not path.is_file():
-        return []
-    rows = pl.scan_parquet(path).filter(pl.col("kind") == "simulator")
-    kept = rows.select("request", "response").collect()
-    found = []
-    for request, response in kept.iter_rows():
-        run = json.loads(request)
-        outputs = json.loads(response)
-        found.append(RecordedRun(run["tool"], run["arguments"], run["seed"], outputs))
-    return found
-
-
-def _verify(domain: str, simulator: Simulator, runs: list[RecordedRun]) -> bool:
+def _verify(domain: str, simulator: Simulator, runs: Sequence[RecordedRun]) -> bool:
     from simulators.conformance.verification import some_of, verify
 
     some = some_of(runs)

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.cli.record import record_calls, record_runs
 from flows.params import Params, load_params
 from flows.project import Project
+from flows.recording import record_calls, record_runs
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import InputError
 from tests.integration.projects import change_params

@@ -29,7 +29,7 @@ def route(
     as_json: Json = False,
 ) -> None:
     """Say which of the configured sources can answer a question; nothing is run."""
-    from flows.cli.ask import with_model
+    from flows.asking import with_model
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError

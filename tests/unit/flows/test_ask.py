@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
+from flows.asking import answer_by
 from flows.cli.answers import answer_json, show
-from flows.cli.ask import answer_by
 from simulrag.records import Answer, Claim, Facet, FinalText, Line, Statement, Subject, Verdict
 
 LINE = Line(method="reconciled_complete", samples=2, budget_percent=100)

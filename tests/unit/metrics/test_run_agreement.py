@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.agreement import agreement as command
+from flows.cli.verdicts import agreement as command
 from simulrag.errors import InputError
 from simulrag.metrics.run_agreement import agreements, partition_agreement
 from simulrag.records import Answer, Claim

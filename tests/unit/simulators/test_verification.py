@@ -63,9 +63,11 @@ def _project(folder: Path, monkeypatch: pytest.MonkeyPatch, warmer_degc: float) 
     outputs = {"latitude": 0.0, "longitude": 10.0, "place": None}
     shown = {"temperature": 24.76, "temperature_low": 24.72, "temperature_high": 24.81}
     outputs |= {f"{name}_degc": value + warmer_degc for name, value in shown.items()}
-    rows = {"kind": "simulator", "request": json.dumps(request), "response": json.dumps(outputs)}
+    run = {"request": json.dumps(request), "response": json.dumps(outputs)}
     (folder / "data" / "recorded").mkdir(parents=True)
-    pl.DataFrame([rows]).write_parquet(folder / "data" / "recorded" / "answer-climate.parquet")
+    pl.DataFrame([{"key": "", "kind": "simulator", **run}]).write_parquet(
+        folder / "data" / "recorded" / "answer-climate.parquet"
+    )
     monkeypatch.chdir(folder)
 
 

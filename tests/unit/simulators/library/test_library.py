@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.library import library_app
+from flows.cli.imports import library_app
 from simulators.base import ArgumentError, Consulted, Simulator, validate_call
 from simulators.conformance import check
 from simulators.library import LibrarySimulator, builder

@@ -1,55 +1,35 @@
-"""``simulrag record``: what the default run replays, made from the last run of one's own.
+"""What the default run replays, made from the last run of one's own: ``data/recorded``.
 
-The files in ``data/recorded`` are exports (``simulrag.calls.exchange``), packed smaller and with
-equal bytes for equal calls: what is still used stays as it was recorded.
+The files there are exports (``simulrag.calls.exchange``), packed smaller and with equal bytes for
+equal calls: what is still used stays as it was recorded.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Any
 
-import typer
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from flows.params import Params
-    from flows.project import Project
-    from simulators.base import Simulator
+from flows.files import write_bytes
+from flows.params import Params
+from flows.project import Project
+from flows.stages import exports, stages
+from simulators.base import Simulator
+from simulators.conformance.verification import RecordedRun
+from simulrag.calls import CallCache, call_key, import_cache
+from simulrag.errors import InputError
+from simulrag.method.asking import together
+from simulrag.method.simulation import Simulations
 
 ZSTD_LEVEL = 19
 SHOWN_DIFFERENCES = 20
-
-
-def record(
-    simulators: Annotated[
-        bool,
-        typer.Option(
-            "--simulators",
-            help="Make the recorded simulator runs again, after their code changed; "
-            "model calls stay as they are.",
-        ),
-    ] = False,
-    accept: Annotated[
-        bool,
-        typer.Option("--accept", help="With --simulators: take outputs that differ from the old."),
-    ] = False,
-) -> None:
-    """Keep the calls of the last run in data/recorded, where the default replays them from."""
-    from flows.params import open_project
-    from simulrag.errors import InputError
-
-    if accept and not simulators:
-        raise InputError("--accept goes with --simulators")
-    project, params = open_project()
-    lines = record_runs(project, params, accept) if simulators else record_calls(project, params)
-    for line in lines:
-        typer.echo(line)
 
 
 def record_calls(project: Project, params: Params) -> Iterator[str]:
@@ -59,11 +39,6 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
     tells; one that the run did not use leaves. Raises InputError where no stage has run, and for an
     export that does not match its keys.
     """
-    import polars as pl
-
-    from flows.stages import exports
-    from simulrag.errors import InputError
-
     names = exports(params)
     exported = [path for name in names if (path := project.results.calls(name)).is_file()]
     if not exported:
@@ -96,15 +71,11 @@ def record_runs(project: Project, params: Params, accept: bool = False) -> Itera
     Rows of model calls stay byte for byte. Raises InputError, before anything is written, where an
     output differs from the recorded one and ``accept`` is not set.
     """
-    import asyncio
-
-    from simulrag.errors import InputError
-
-    again: dict[str, dict[str, _Run]] = {}
+    again: dict[str, dict[str, StoredRun]] = {}
     differences: list[str] = []
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
-        old = {run.key: run for path in _files(project, domain) for run in _runs(path)}
+        old = {run.key: run for path in _files(project, domain) for run in stored_runs(path)}
         again[domain] = asyncio.run(_made_again(simulator, list(old.values())))
         differences += [
             f"{domain}: {line}"
@@ -127,23 +98,28 @@ def record_runs(project: Project, params: Params, accept: bool = False) -> Itera
         yield f"taken over: {line}"
 
 
-class _Run(NamedTuple):
-    """A simulator run as its row says it; ``row`` holds the texts of the export's columns."""
+@dataclass(frozen=True)
+class StoredRun(RecordedRun):
+    """A simulator run of an export; ``row`` holds the texts of the export's columns."""
 
     key: str
-    tool: str
-    arguments: dict[str, Any]
-    seed: int
-    outputs: Any
     row: dict[str, str]
 
 
-async def _made_again(simulator: Simulator, runs: list[_Run]) -> dict[str, _Run]:
-    """The new run by the old one's key. They go through a cache of their own, which keys them."""
-    from simulrag.calls import CallCache
-    from simulrag.method.asking import together
-    from simulrag.method.simulation import Simulations
+def stored_runs(export: Path) -> list[StoredRun]:
+    """The simulator runs of an export of calls; none where there is no file."""
+    if not export.is_file():
+        return []
+    found = []
+    for row in pl.read_parquet(export).filter(pl.col("kind") == "simulator").iter_rows(named=True):
+        request, outputs = json.loads(row["request"]), json.loads(row["response"])
+        called = {name: request[name] for name in ("tool", "arguments", "seed")}
+        found.append(StoredRun(**called, outputs=outputs, key=row["key"], row=row))
+    return found
 
+
+async def _made_again(simulator: Simulator, runs: list[StoredRun]) -> dict[str, StoredRun]:
+    """The new run by the old one's key. They go through a cache of their own, which keys them."""
     with tempfile.TemporaryDirectory() as folder:
         place, export = Path(folder) / "cache", Path(folder) / "runs.parquet"
         with CallCache(place, stage=None) as cache:
@@ -152,7 +128,7 @@ async def _made_again(simulator: Simulator, runs: list[_Run]) -> dict[str, _Run]
                 simulations.run(run.tool, run.arguments, run.seed) for run in runs
             )
             cache.export(export)
-        by_call = {_call(r.tool, r.arguments, r.seed): r for r in _runs(export)}
+        by_call = {_call(r.tool, dict(r.arguments), r.seed): r for r in stored_runs(export)}
     return {
         run.key: by_call[_call(new.call.tool, new.call.arguments, new.seed)]
         for run, new in zip(runs, made, strict=True)
@@ -161,12 +137,10 @@ async def _made_again(simulator: Simulator, runs: list[_Run]) -> dict[str, _Run]
 
 def _call(tool: str, arguments: dict[str, Any], seed: int) -> str:
     """What tells one run of a simulator from another; 1.0 and 1 are one number, as in keys."""
-    from simulrag.calls import call_key
-
     return call_key("simulator", {"tool": tool, "arguments": arguments, "seed": seed})
 
 
-def _differences(old: _Run, new: _Run) -> Iterator[str]:
+def _differences(old: StoredRun, new: StoredRun) -> Iterator[str]:
     """Each output that is not exactly the recorded one."""
     if old.outputs == new.outputs:
         return
@@ -177,26 +151,8 @@ def _differences(old: _Run, new: _Run) -> Iterator[str]:
             yield f"{new.tool} {new.arguments}, seed {new.seed}: {name} {before} -> {after}"
 
 
-def _runs(path: Path) -> Iterator[_Run]:
-    """The simulator runs of an export."""
-    import polars as pl
-
-    for row in pl.read_parquet(path).filter(pl.col("kind") == "simulator").iter_rows(named=True):
-        request = json.loads(row["request"])
-        yield _Run(
-            key=row["key"],
-            tool=request["tool"],
-            arguments=request["arguments"],
-            seed=request["seed"],
-            outputs=json.loads(row["response"]),
-            row=row,
-        )
-
-
-def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
+def _rewrite(path: Path, runs: dict[str, StoredRun]) -> None:
     """The file with its simulator rows replaced by the new ones."""
-    import polars as pl
-
     old = pl.read_parquet(path)
     models = old.filter(pl.col("kind") != "simulator")
     wanted = old.filter(pl.col("kind") == "simulator")["key"].to_list()
@@ -205,8 +161,6 @@ def _rewrite(path: Path, runs: dict[str, _Run]) -> None:
 
 
 def _files(project: Project, domain: str) -> list[Path]:
-    from flows.stages import stages
-
     asking = (stage for stage in stages() if stage.role is not None)
     paths = (project.recorded / f"{stage.named(domain)}.parquet" for stage in asking)
     return [path for path in paths if path.is_file()]
@@ -214,9 +168,6 @@ def _files(project: Project, domain: str) -> list[Path]:
 
 def _check_keys(path: Path) -> None:
     """Raise InputError for a row whose key does not belong to its request."""
-    from simulrag.calls import import_cache
-    from simulrag.errors import InputError
-
     with tempfile.TemporaryDirectory() as folder:
         refused = import_cache(Path(folder), path).refused
     if refused:
@@ -228,8 +179,6 @@ def _check_keys(path: Path) -> None:
 
 def _write(path: Path, rows: pl.DataFrame) -> None:
     """Replace the file, where its rows are not these already."""
-    from flows.files import write_bytes
-
     buffer = io.BytesIO()
     rows.sort("key").write_parquet(buffer, compression="zstd", compression_level=ZSTD_LEVEL)
     if not path.is_file() or path.read_bytes() != buffer.getvalue():

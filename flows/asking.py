@@ -1,0 +1,179 @@
+"""A question's stored answer or a new one, and one run of a simulator: outside of the pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from flows.files import record_lines
+from flows.params import Params
+from flows.project import Project
+from simulators.base import Simulator
+from simulrag.calls import CallCache
+from simulrag.errors import InputError, ModelError
+from simulrag.library import ask_for, succeeded
+from simulrag.method.simulation import NoSource, Simulations
+from simulrag.models.specification import model_settings
+from simulrag.questions.published import read_questions
+from simulrag.records import Answer, Evidence, Question
+
+
+def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
+    """The questions that are there, of one domain or of all."""
+    names = params.domains if domain is None else [domain]
+    files = [project.results.benchmark(name) for name in names]
+    return [question for file in files if file.is_file() for question in read_questions(file)]
+
+
+def find_question(
+    project: Project, params: Params, text: str, domain: str | None
+) -> Question | None:
+    """The question of the benchmark with this text (white space and case aside) or this id."""
+
+    def plain(words: str) -> str:
+        return " ".join(words.split()).casefold()
+
+    for question in benchmark_questions(project, params, domain):
+        if plain(text) in (plain(question.text), plain(question.question_id)):
+            return question
+    return None
+
+
+def stored_answer(project: Project, params: Params, question: Question) -> tuple[Answer, str]:
+    """A benchmark question's answer of the last run, and words on who gave it."""
+    path = project.results.answers(question.domain)
+    known = record_lines(path, Answer) if path.is_file() else iter(())
+    answer = next((one for one in known if one.question_id == question.question_id), None)
+    if answer is None:
+        raise InputError(
+            f"question {question.question_id} has no stored answer; run `simulrag run`, or answer "
+            "it anew with --model openai:gpt-5-mini"
+        )
+    if answer.failure is not None:
+        raise ModelError(
+            f"question {question.question_id} failed in the last run, at {answer.failure.step}: "
+            f"{answer.failure.reason}; answer it anew with --model openai:gpt-5-mini"
+        )
+    model = params.model("answer")
+    kind = "recorded answer" if model.replay else "stored answer of the last run"
+    return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
+
+
+def answer_by(
+    answer: Answer, method: Literal["paper", "reconciled"] | None, budget_percent: float | None
+) -> Answer | None:
+    """The answer with the final text of a method and budget, by default its own; None: not there.
+
+    At the largest budget of the method where none is given.
+    """
+    if method is None and budget_percent is None:
+        return answer
+    own = answer.final.line
+    published = own.method == "simulrag" if method is None else method == "paper"
+    names = ("simulrag",) if published else ("reconciled_complete", "reconciled")
+    fitting = [
+        final
+        for name in names
+        for final in answer.finals
+        if final.line.method == name
+        and final.line.samples == own.samples
+        and final.failure is None
+        and budget_percent in (None, final.line.budget_percent)
+    ]
+    if not fitting:
+        return None
+    final = max(fitting, key=lambda one: one.line.size)
+    subjects = () if published else answer.subjects
+    return answer.model_copy(update={"final": final, "subjects": subjects})
+
+
+def answer_anew(
+    project: Project,
+    params: Params,
+    text: str,
+    domain: str | None,
+    budget_percent: float | None = None,
+) -> tuple[Answer, str]:
+    """Answer one question by itself, with words on the calls that were stored.
+
+    Verified is what the budget buys, or all within reach. Without a domain nothing is run: the
+    answer is closed-book and unverified.
+    """
+    # Late: a stored answer is shown without loading the method.
+    from flows.running.bench import open_bench
+    from simulrag.method.algorithm import answer_question
+
+    simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
+    question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
+    method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
+    seed = 0 if domain is None else params.simulator(domain).seed
+
+    async def answer() -> tuple[Answer, dict[str, int]]:
+        async with open_bench(
+            project, params, "ask", "answer", simulator=simulator, seed=seed
+        ) as bench:
+            answered = await answer_question(question, bench.instruments, method)
+            return answered, bench.cache.stored_days
+
+    result, days = asyncio.run(answer())
+    if simulator.oracle and result.failure is not None and result.failure.step == "retrieve":
+        raise InputError(result.failure.reason)
+    return succeeded(result), stored_words(days)
+
+
+def stored_words(days: Mapping[str, int]) -> str:
+    """Words on the model calls that were there already, by the day on which they were stored."""
+    if not days:
+        return ""
+    first, last = min(days), max(days)
+    when = first if first == last else f"{first} to {last}"
+    return f"; {sum(days.values())} of its replies were stored ({when})"
+
+
+def simulate_tool(
+    project: Project,
+    params: Params,
+    domain: str,
+    simulator: Simulator,
+    tool: str,
+    arguments: dict[str, Any],
+    seed: int | None,
+) -> tuple[Evidence, bool]:
+    """One run of a domain's simulator, and whether it came from the cache.
+
+    Without a ``seed`` it is the domain's own.
+    """
+    seed = params.simulator(domain).seed if seed is None else seed
+    place = params.operations.place(project.root)
+    with CallCache(place, stage="simulate", mode=params.operations.mode) as cache:
+        simulations = Simulations(simulator, cache)
+        evidence = asyncio.run(simulations.run(tool, arguments, seed))
+        return evidence, simulations.runs == 0
+
+
+def with_model(
+    project: Project,
+    params: Params,
+    model: str | None,
+    known: Question | None,
+    endpoint: str | None = None,
+) -> tuple[Params, str]:
+    """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
+    if model is not None:
+        chosen = model_settings(model, endpoint)
+        llm = params.llm.model_copy(update={"answer": chosen})
+        params = params.model_copy(update={"llm": llm})
+    elif params.model("answer").replay and known is None:
+        why = (
+            "this is not a question of the benchmark (`simulrag questions` lists them)"
+            if any(project.results.benchmark(name).is_file() for name in params.domains)
+            else "there is no benchmark yet (`simulrag run` makes it, without a call)"
+        )
+        raise InputError(
+            f"{why}, and params.yaml only replays recorded answers. Name a model: --model "
+            "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or "
+            "local:FILE.gguf; `simulrag use` puts one into params.yaml"
+        )
+    settings = params.model("answer")
+    return params, f"answered now by {settings.provider}: {settings.model}"
