@@ -52,7 +52,7 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
     }
 
 
-def show(question: str, answer: Answer, source: str, centrality: str) -> None:
+def show_answer(question: str, answer: Answer, source: str, centrality: str) -> None:
     """The answer and why each claim is in it, for people.
 
     Where the claims were grouped: each subject with what stands of it, and what was said.

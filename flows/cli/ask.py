@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from flows.cli.output import DomainArgument, Endpoint, Json, json_object, print_json
+from flows.cli.output import DomainArgument, Endpoint, Json, json_object, print_json, show
 
 AUTO = "auto"
 Domain = Annotated[
@@ -58,7 +58,7 @@ def ask(
     the run wrote; any other needs --model.
     """
     from flows.asking import answer_anew, answer_by, find_question, stored_answer, with_model
-    from flows.cli.answers import answer_json, show
+    from flows.cli.answers import answer_json, show_answer
     from flows.params import open_project
     from simulrag.errors import InputError
 
@@ -95,7 +95,7 @@ def ask(
         reasons = {"why": found.as_json()} if found else {}
         print_json({"source": source, **answer_json(text, answer), **reasons})
         return
-    show(text, answer, source, params.answer.centrality)
+    show_answer(text, answer, source, params.answer.centrality)
     if found:
         found.show()
 
@@ -124,11 +124,8 @@ def questions(domain: Domain = None, as_json: Json = False) -> None:
     found = benchmark_questions(project, params, domain)
     if not found:
         raise InputError("there is no benchmark yet; `simulrag run` makes it, without a call")
-    if as_json:
-        print_json([{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found])
-        return
-    for item in found:
-        typer.echo(f"{item.question_id}\n    {item.text}")
+    listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
+    show(as_json, listed, *(f"{q.question_id}\n    {q.text}" for q in found))
 
 
 def simulate(
@@ -146,10 +143,7 @@ def simulate(
     project, params = open_project()
     simulator = params.load_simulator(domain, project.root)
     evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
-    if as_json:
-        print_json(evidence.model_dump(mode="json") | {"from_cache": hit})
-    else:
-        typer.echo(evidence.text)
+    show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, evidence.text)
 
 
 def handbook(domain: DomainArgument) -> None:

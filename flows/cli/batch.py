@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.output import Json, print_json
+from flows.cli.output import Json, show
 
 if TYPE_CHECKING:
     from simulrag.models.batch.rounds import BatchProgress
@@ -21,6 +21,7 @@ batch_app = typer.Typer(
 )
 
 SHOWN_REFUSALS = 10
+NOTHING = "no call waits to be sent"
 
 
 @batch_app.command("export")
@@ -41,16 +42,11 @@ def batch_export(
     with _store() as (store, batches):
         if plain is not None:
             count = export_plain(store, plain)
-            print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {plain}")
+            show(as_json, {"exported": count}, f"{count} calls -> {plain}")
             return
         written = export(store, out or batches)
-    if as_json:
-        print_json([item.model_dump() for item in written])
-        return
-    for item in written:
-        typer.echo(f"{item.requests} calls, {item.size_bytes / 1e6:.1f} MB -> {item.path}")
-    if not written:
-        typer.echo("no call waits to be sent")
+    lines = [f"{at.requests} calls, {at.size_bytes / 1e6:.1f} MB -> {at.path}" for at in written]
+    show(as_json, [file.model_dump() for file in written], *(lines or [NOTHING]))
 
 
 @batch_app.command("submit")
@@ -69,10 +65,8 @@ def batch_submit(
             sent.append(item.model_dump())
             if not as_json:
                 typer.echo(f"{item.requests} calls sent as {item.provider_id} ({item.name})")
-    if as_json:
-        print_json(sent)
-    elif not sent:
-        typer.echo("no call waits to be sent")
+    if as_json or not sent:
+        show(as_json, sent, NOTHING)
 
 
 @batch_app.command("status")
@@ -83,11 +77,9 @@ def batch_status(as_json: Json = False) -> None:
     with _store() as (store, _):
         batches = status(store)
         found = counts(store.calls())
-    if as_json:
-        print_json({"calls": found, "batches": [item.model_dump() for item in batches]})
-        return
-    typer.echo(", ".join(f"{n} {state}" for state, n in found.items()))
-    _show(batches)
+    told = {"calls": found, "batches": [item.model_dump() for item in batches]}
+    counted = ", ".join(f"{n} {state}" for state, n in found.items())
+    show(as_json, told, counted, *map(_progress, batches))
 
 
 @batch_app.command("import")
@@ -104,16 +96,13 @@ def batch_import(
 
     with _store() as (store, _):
         report, batches = (read_files(store, files), []) if files else fetch(store)
-    if as_json:
-        print_json(report.model_dump())
-    else:
-        failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
-        typer.echo(f"{report.answered} calls answered{failed}, {report.present} were before")
-        if report.again:
-            typer.echo(f"{report.again} calls without a reply wait to be sent again")
-        for line in report.refused[:SHOWN_REFUSALS]:
-            typer.echo(f"  refused: {line}")
-        _show([item for item in batches if item.state is None or not item.state.ended])
+    failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
+    lines = [f"{report.answered} calls answered{failed}, {report.present} were before"]
+    if report.again:
+        lines.append(f"{report.again} calls without a reply wait to be sent again")
+    lines += [f"  refused: {line}" for line in report.refused[:SHOWN_REFUSALS]]
+    going = [item for item in batches if item.state is None or not item.state.ended]
+    show(as_json, report.model_dump(), *lines, *map(_progress, going))
     if report.refused:
         raise InputError(
             f"{len(report.refused)} replies belong to no pending call and were refused (the first: "
@@ -121,15 +110,13 @@ def batch_import(
         )
 
 
-def _show(batches: list[BatchProgress]) -> None:
-    for item in batches:
-        batch, state = item.batch, item.state
-        if state is None:
-            typer.echo(f"  {batch.name}: submission was interrupted, see `simulrag batch submit`")
-            continue
-        problem = f": {state.problem}" if state.problem else ""
-        done = f"{state.status}, {state.done} of {state.total or batch.size}{problem}"
-        typer.echo(f"  {batch.name} ({batch.provider_id}): {done}")
+def _progress(item: BatchProgress) -> str:
+    batch, state = item.batch, item.state
+    if state is None:
+        return f"  {batch.name}: submission was interrupted, see `simulrag batch submit`"
+    problem = f": {state.problem}" if state.problem else ""
+    done = f"{state.status}, {state.done} of {state.total or batch.size}{problem}"
+    return f"  {batch.name} ({batch.provider_id}): {done}"
 
 
 @contextmanager

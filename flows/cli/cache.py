@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.output import Json, print_json
+from flows.cli.output import Json, show
 
 if TYPE_CHECKING:
     from simulrag.calls import CachePlace
@@ -25,19 +25,17 @@ def cache_stats_command(as_json: Json = False) -> None:
     """Entries, hits and misses of each stage's last run, and how long calls took."""
     from simulrag.calls import cache_stats
 
-    stats = cache_stats(_cache()).model_dump(mode="json")
-    if as_json:
-        print_json(stats)
-        return
-    typer.echo(f"{stats['entries']} entries, {stats['size_bytes'] / 1e6:.1f} MB")
-    for name, stage in sorted(stats["stages"].items()):
-        counts = f"{stage['hits']} hits, {stage['misses']} misses, {stage['missing']} missing"
-        typer.echo(f"  {name}: {counts} in its last run")
-    for row in stats["times"]:
-        typer.echo(
-            f"  {row['name']}: {row['calls']} calls made here took {row['total_s']:.1f} s one by "
-            f"one, {row['median_s']:.3f} s the median, {row['slowest_s']:.3f} s the slowest"
+    stats = cache_stats(_cache())
+    lines = [f"{stats.entries} entries, {stats.size_bytes / 1e6:.1f} MB"]
+    for name, stage in sorted(stats.stages.items()):
+        counts = f"{stage.hits} hits, {stage.misses} misses, {stage.missing} missing"
+        lines.append(f"  {name}: {counts} in its last run")
+    for row in stats.times:
+        lines.append(
+            f"  {row.name}: {row.calls} calls made here took {row.total_s:.1f} s one by "
+            f"one, {row.median_s:.3f} s the median, {row.slowest_s:.3f} s the slowest"
         )
+    show(as_json, stats.model_dump(mode="json"), *lines)
 
 
 @cache_app.command("verify")
@@ -46,12 +44,9 @@ def cache_verify(as_json: Json = False) -> None:
     from simulrag.calls import verify_cache
 
     report = verify_cache(_cache())
-    if as_json:
-        print_json(report.model_dump(mode="json"))
-    else:
-        typer.echo(f"{report.rows} rows checked, {len(report.problems)} problems")
-        for problem in report.problems:
-            typer.echo(f"  {problem.key}: {problem.what}")
+    problems = [f"  {problem.key}: {problem.what}" for problem in report.problems]
+    said = f"{report.rows} rows checked, {len(problems)} problems"
+    show(as_json, report.model_dump(mode="json"), said, *problems)
     if report.problems:
         raise typer.Exit(1)
 
@@ -62,7 +57,7 @@ def cache_export(file: CacheFile, as_json: Json = False) -> None:
     from simulrag.calls import export_cache
 
     count = export_cache(_cache(), file)
-    print_json({"exported": count}) if as_json else typer.echo(f"{count} calls -> {file}")
+    show(as_json, {"exported": count}, f"{count} calls -> {file}")
 
 
 @cache_app.command("import")
@@ -72,10 +67,8 @@ def cache_import(file: CacheFile, as_json: Json = False) -> None:
     from simulrag.errors import InputError
 
     report = import_cache(_cache(), file)
-    if as_json:
-        print_json(report.model_dump(mode="json"))
-    else:
-        typer.echo(f"{report.imported} imported, {report.present} were there")
+    said = f"{report.imported} imported, {report.present} were there"
+    show(as_json, report.model_dump(mode="json"), said)
     if report.refused:
         raise InputError(f"{len(report.refused)} rows do not match their keys and were refused")
 
@@ -90,13 +83,11 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
     places = parse_place(source), parse_place(target)
     report = copy_cache(*places)
     waiting = copy_pending(*places)
-    if as_json:
-        print_json(report.model_dump(mode="json") | {"pending": waiting})
-    else:
-        typer.echo(
-            f"{report.imported} rows copied, {report.present} were there; "
-            f"{waiting} calls that wait for a batch copied"
-        )
+    said = (
+        f"{report.imported} rows copied, {report.present} were there; "
+        f"{waiting} calls that wait for a batch copied"
+    )
+    show(as_json, report.model_dump(mode="json") | {"pending": waiting}, said)
     if report.refused:
         raise InputError(
             f"{len(report.refused)} rows cannot be trusted and were refused (the first: "

@@ -23,6 +23,15 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def show(as_json: bool, value: object, *lines: str) -> None:
+    """The value as JSON for programs, or the lines for people."""
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        typer.echo(line)
+
+
 def json_object(text: str, what: str, example: str) -> dict[str, Any]:
     """An option's JSON object. Raises InputError, which names the option and gives an example."""
     from simulrag.errors import InputError

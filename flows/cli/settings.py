@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.output import Endpoint, Json, print_json
+from flows.cli.output import Endpoint, Json, show
 
 models_app = typer.Typer(
     no_args_is_help=True,
@@ -80,12 +80,11 @@ def params(as_json: Json = False) -> None:
         for part in name.split("."):
             value = value[part]
         rows.append({"name": name, "value": value, "meaning": meaning})
-    if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        typer.echo(f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}")
-        typer.echo(f"    {row['meaning']}")
+    lines = (
+        f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}\n    {row['meaning']}"
+        for row in rows
+    )
+    show(as_json, rows, *lines)
 
 
 @models_app.command("check")
@@ -95,9 +94,6 @@ def check(as_json: Json = False) -> None:
     from flows.project import find_project
 
     checked = check_models(find_project())
-    if as_json:
-        print_json([item.model_dump(mode="json") for item in checked])
-    else:
-        typer.echo("\n".join(checked_text(item) for item in checked))
+    show(as_json, [item.model_dump(mode="json") for item in checked], *map(checked_text, checked))
     if not all(item.works for item in checked):
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from flows.asking import answer_by
-from flows.cli.answers import answer_json, show
+from flows.cli.answers import answer_json, show_answer
 from simulrag.records import Answer, Claim, Facet, FinalText, Line, Statement, Subject, Verdict
 
 LINE = Line(method="reconciled_complete", samples=2, budget_percent=100)
@@ -25,7 +25,7 @@ def test_a_corrected_claim_is_shown_with_what_it_was(
     )
     final = FinalText(line=LINE, text="So.", selected=(0,), kept=(0, 1))
     answer = Answer(question_id="ask", domain="urban", claims=claims, final=final)
-    show("How much?", answer, "recorded answer", "closeness")
+    show_answer("How much?", answer, "recorded answer", "closeness")
     lines = capsys.readouterr().out.splitlines()
     (row,) = (i for i, line in enumerate(lines) if "It falls by 3 %." in line)
     assert "contradicted" in lines[row]
@@ -66,7 +66,7 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
         ),
         verified=True,
     )
-    show("How many?", answer, "answered now", "closeness")
+    show_answer("How many?", answer, "answered now", "closeness")
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     start = lines.index("the peak (1 of 2 claims sent to the simulator's evidence)")
     assert lines[start + 1 : start + 4] == [
