@@ -8,13 +8,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from flows.files import read_records, write_records_async
+from flows.files import read_records, write_records
 from flows.params import load_params
 from simulators.registry import load
 from simulrag.calls import CallCache
@@ -111,7 +111,7 @@ async def write_answers(
             watch or provider, chosen, cache, packaged_prompts(), concurrency=IN_FLIGHT
         )
         use = Instruments(gateway, Simulations(load("urban"), cache))
-        await write_records_async(out, _answers([_record(n) for n in range(count)], use, params))
+        write_records(out, await _answers([_record(n) for n in range(count)], use, params))
         await gateway.close()
         cache.export(folder / "calls.parquet")
     return watch
@@ -119,21 +119,21 @@ async def write_answers(
 
 async def _answers(
     questions: Sequence[Question], use: Instruments, params: MethodSettings
-) -> AsyncIterator[Answer]:
-    drafts: list[bytes] = []
+) -> list[Answer]:
+    drafts: list[Answer] = []
     for start in range(0, len(questions), CHUNK):
-        part = await together(draft(q, use, params) for q in questions[start : start + CHUNK])
-        drafts += [item.model_dump_json().encode() for item in part]
-    choices = choose(map(Answer.model_validate_json, drafts), params)
-    rows = list(zip(questions, drafts, choices, strict=True))
+        drafts += await together(draft(q, use, params) for q in questions[start : start + CHUNK])
+    rows = list(zip(questions, drafts, choose(drafts, params), strict=True))
+    answers: list[Answer] = []
     for start in range(0, len(rows), CHUNK):
-        for done in await together(
-            conclude(q, Answer.model_validate_json(text), chosen, use, params)
-            for q, text, chosen in rows[start : start + CHUNK]
-        ):
-            if done.failure is not None:
-                raise RuntimeError(f"a stub question failed: {done.failure}")
-            yield done
+        answers += await together(
+            conclude(question, drafted, chosen, use, params)
+            for question, drafted, chosen in rows[start : start + CHUNK]
+        )
+    for answer in answers:
+        if answer.failure is not None:
+            raise RuntimeError(f"a stub question failed: {answer.failure}")
+    return answers
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -29,16 +29,6 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     with _replaced(path) as write:
         for record in records:
             write(record.model_dump_json().encode() + b"\n")
-
-
-async def write_records_async(
-    path: Path, records: AsyncIterator[Record], check: Callable[[], None] = lambda: None
-) -> None:
-    """``write_records`` from work that goes on; ``check`` may refuse before the file appears."""
-    with _replaced(path) as write:
-        async for record in records:
-            write(record.model_dump_json().encode() + b"\n")
-        check()
 
 
 def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
@@ -165,14 +155,24 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
-    """The records of a Parquet table."""
+def read_frame(path: Path, what: str, columns: list[str] | None = None) -> pl.DataFrame:
+    """A Parquet table of ``what``, or some of its columns. Raises InputError."""
     import polars as pl
 
     if not path.is_file():
         raise InputError(f"{path} is not there; run `dvc repro` to make it")
     try:
-        return [kind.model_validate(row) for row in pl.read_parquet(path).iter_rows(named=True)]
-    except (pl.exceptions.PolarsError, ValidationError) as error:
+        return pl.read_parquet(path, columns=columns)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} is not a table of {what} ({first}); make it again") from None
+
+
+def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
+    """The records of a Parquet table. Raises InputError."""
+    frame = read_frame(path, kind.__name__)
+    try:
+        return [kind.model_validate(row) for row in frame.iter_rows(named=True)]
+    except ValidationError as error:
         text = " ".join(str(error).split())[:200]
         raise InputError(f"{path} is not a table of {kind.__name__}: {text}") from None

@@ -28,7 +28,7 @@ def child_environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
 
 
-class Outcome(Record):
+class StageEnd(Record):
     """A stage's exit code (None: it began), with the class and the line of its error."""
 
     stage: str
@@ -38,18 +38,18 @@ class Outcome(Record):
 
 
 def note(stage: str, code: int | None = None, error: BaseException | None = None) -> None:
-    """Add a line, if somebody wants to know."""
+    """Append a line where ``OUTCOMES`` names a file."""
     place = os.environ.get(OUTCOMES)
     if place is None:
         return
-    outcome = Outcome(
+    end = StageEnd(
         stage=stage,
         code=code,
         error=type(error).__name__ if error else "",
         text=" ".join(str(error).split()) if error else "",
     )
     with Path(place).open("a", encoding="utf-8") as file:
-        file.write(outcome.model_dump_json() + "\n")
+        file.write(end.model_dump_json() + "\n")
 
 
 class Gathered:
@@ -58,21 +58,21 @@ class Gathered:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def all(self) -> list[Outcome]:
+    def all(self) -> list[StageEnd]:
         """Every whole line, in order; a stage that was killed may have left half of one."""
         found = []
         for line in self._file.read_bytes().splitlines():
             with suppress(ValidationError):
-                found.append(Outcome.model_validate_json(line))
+                found.append(StageEnd.model_validate_json(line))
         return found
 
-    def errors(self) -> list[Outcome]:
+    def errors(self) -> list[StageEnd]:
         """The ends with an error."""
-        return [outcome for outcome in self.all() if outcome.error]
+        return [end for end in self.all() if end.error]
 
     def only_pending(self) -> bool:
         """Some stage waits for a batch, and every stage that began either waits or came through."""
-        codes = [outcome.code for outcome in self.all()]
+        codes = [end.code for end in self.all()]
         ended = [code for code in codes if code is not None]
         return (
             CallsPending.exit_code in ended

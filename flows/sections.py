@@ -10,9 +10,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from flows.refresh.params import RefreshParams
 from simulrag.models.settings import BudgetLimits, ModelSettings
 
 if TYPE_CHECKING:
@@ -118,6 +117,41 @@ class ClusterParams(Section):
     address: str | None = Field(
         default=None, description="a Dask scheduler that runs, as tcp://host:8786"
     )
+
+
+class RefreshBudget(Section):
+    """What one refresh may cost, whatever was spent before its day."""
+
+    usd: float | None = Field(default=None, ge=0, description="most money in US dollars")
+    tokens: int | None = Field(default=None, ge=0, description="most tokens, both ways together")
+
+
+class RefreshParams(Section):
+    """Scheduled refreshes; see docs/schedule.md."""
+
+    cron: str = Field(default="0 3 * * 1", description="when a period begins, as five cron fields")
+    timezone: str = Field(default="UTC", description="the time zone of cron, by its IANA name")
+    missed: Literal["latest", "all", "skip"] = Field(
+        default="latest",
+        description="periods that nobody was there for: make up the latest, all, or skip them",
+    )
+    branch: str = Field(
+        default="refresh", pattern=r"^[\w./-]+$", description="git branch of the results"
+    )
+    alpha: float = Field(
+        default=0.05, gt=0, lt=1, description="a drop counts below this p, Holm-adjusted"
+    )
+    budget: RefreshBudget = Field(
+        default=RefreshBudget(),
+        description="limits of one refresh in place of operations.budget, counted from its day",
+    )
+
+    @field_validator("cron")
+    @classmethod
+    def _five_fields(cls, value: str) -> str:
+        if len(value.split()) != 5:
+            raise ValueError("cron has five fields: minute, hour, day, month, weekday")
+        return value
 
 
 class Operations(Section):

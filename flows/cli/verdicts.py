@@ -64,7 +64,7 @@ async def _all(project: Project) -> list[Judged]:
     from flows.files import record_lines
     from flows.params import load_params
     from flows.plan.plan import exports
-    from flows.plan.rehearse import Stored, StoredCalls
+    from flows.plan.rehearse import StoredCalls, StoredGateway
     from flows.running.bench import located
     from simulrag.errors import CallsPending, InputError
     from simulrag.method.checking import check_claims
@@ -87,7 +87,7 @@ async def _all(project: Project) -> list[Judged]:
             cache.import_calls(path)
         for domain in params.domains:
             tools = params.load_simulator(domain, project.root).tools
-            judged, gate = Judged(domain), Stored(settings, cache, prompts)
+            judged, gate = Judged(domain), StoredGateway(settings, cache, prompts)
             answers = list(record_lines(project.results.answers(domain), Answer))
             benchmark = read_questions(project.results.benchmark(domain))
             questions = {question.question_id: question for question in benchmark}

@@ -74,7 +74,7 @@ class StoredCalls(CallCache):
         return await super().get_or_call(kind, request, None, task=task)
 
 
-class Stored(Gateway):
+class StoredGateway(Gateway):
     """A gateway that answers from what is stored and notes what it was asked for.
 
     ``stored``: the lengths of the calls that are there, by task and key; ``missing``: of those that
@@ -111,7 +111,7 @@ class Stored(Gateway):
         return completion
 
 
-class Rehearsal(Stored):
+class Rehearsal(StoredGateway):
     """The same, with a stand-in for each reply that is not stored.
 
     ``unfit``: tasks whose stand-in the step refuses, so that what follows it is not counted.

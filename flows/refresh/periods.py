@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from datetime import UTC, datetime, timedelta
 
-from flows.refresh.params import RefreshParams
+from flows.sections import RefreshParams
 from simulrag.errors import InputError
 
 _LOOK_BACK = (

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 
 from flows.params import load_params
 from flows.project import Project
-from flows.refresh.params import RefreshParams
 from flows.refresh.periods import last_fire, owed
 from flows.refresh.refresh import check_models, pasts, unfinished
+from flows.sections import RefreshParams
 from flows.watch import server
 
 NAME = "refresh"

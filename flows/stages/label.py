@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import NamedTuple
 
 from flows.files import read_table, record_lines, write_records, write_table
 from flows.project import Results, out
@@ -18,34 +17,18 @@ from simulrag.records import Answer, FinalClaims, Label, Question
 from simulrag.stage import Outcome, Stage
 
 
-class Answered(NamedTuple):
-    """A question and its answer."""
-
-    question: Question
-    answer: Answer
-
-
-class Labelled(NamedTuple):
-    """What was made of one answer."""
-
-    finals: tuple[FinalClaims, ...]
-    labels: tuple[Label, ...]
-
-
 async def make(at: At) -> Outcome:
     """Label the answers that are complete; failed questions have nothing to label."""
     place, path = at.place, at.place.answers(at.item)
     questions = {q.question_id: q for q in read_questions(at.benchmark)}
-    answers = [
-        Answered(question_of(questions, answer, path), answer)
-        for answer in record_lines(path, Answer)
-    ]
-    pairs = [pair for pair in answers if pair.answer.failure is None]
+    answers = list(record_lines(path, Answer))
+    pairs = [(question_of(questions, answer, path), answer) for answer in answers]
+    pairs = [(question, answer) for question, answer in pairs if answer.failure is None]
     at.tracker.expect(len(pairs))
     async with at.asking() as bench:
         made = await at.over("label", pairs, partial(_label, settings=at.params.label), bench)
-        finals = [final for one in made for final in one.finals]
-        labels = [label for one in made for label in one.labels]
+        finals = [final for of_answer, _ in made for final in of_answer]
+        labels = [label for _, of_answer in made for label in of_answer]
         write_records(place.final_claims(at.item), finals)
         write_table(place.labels(at.item), labels, Label)
     results: list[Label | FinalClaims] = [*labels, *finals]
@@ -62,18 +45,19 @@ async def make(at: At) -> Outcome:
     )
 
 
-async def _label(bench: Bench, pair: Answered, settings: LabelParams) -> Labelled:
-    finals = await final_claims(
-        pair.question, pair.answer, bench.gateway, subjects=settings.subjects
-    )
+async def _label(
+    bench: Bench, pair: tuple[Question, Answer], settings: LabelParams
+) -> tuple[tuple[FinalClaims, ...], tuple[Label, ...]]:
+    question, answer = pair
+    finals = await final_claims(question, answer, bench.gateway, subjects=settings.subjects)
     labels = await label_claims(
-        pair.question,
-        texts_to_label(pair.answer, finals),
+        question,
+        texts_to_label(answer, finals),
         bench.gateway,
         settings.tolerance,
         claims_per_call=settings.claims_per_call,
     )
-    return Labelled(finals, labels)
+    return finals, labels
 
 
 def _failure(item: Label | FinalClaims) -> str | None:

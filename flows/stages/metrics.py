@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-from flows.files import read_records, record_lines, write_bytes, write_frame, write_text
+from flows.files import (
+    read_frame,
+    read_records,
+    record_lines,
+    write_bytes,
+    write_frame,
+    write_text,
+)
 from flows.project import Results, out
 from flows.running.runner import At
 from simulrag.errors import InputError
@@ -17,7 +23,7 @@ from simulrag.metrics.exports import read_export
 from simulrag.metrics.gather import collect
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
-from simulrag.metrics.pool import LabelRow, labels_by_question
+from simulrag.metrics.pool import labels_by_question
 from simulrag.metrics.recipes import csv_of_recipes, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
@@ -45,7 +51,9 @@ def read_domain(
     are read.
     """
     human = place.human_labels
-
+    # Texts and reasons stay on disk.
+    columns = ["question_id", "claim_hash", "label"]
+    judged = read_frame(place.labels(domain), "labels", columns)
     # A run outside DVC has made no benchmark.
     paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING}
     return collect(
@@ -54,7 +62,7 @@ def read_domain(
         questions=record_lines(benchmark or place.benchmark(domain), Question),
         answers=record_lines(place.answers(domain), Answer),
         finals=record_lines(place.final_claims(domain), FinalClaims),
-        judge=labels_by_question(_labels(place.labels(domain))),
+        judge=labels_by_question(judged.iter_rows()),
         templates=read_templates(place.templates(domain)),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
         exported={stage: read_export(path) for stage, path in paths.items() if path.is_file()},
@@ -81,20 +89,6 @@ def read_templates(path: Path) -> dict[str, Template]:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} is not a file of templates: {first}") from None
     return {template.template_id: template for template in found}
-
-
-def _labels(path: Path) -> Iterator[LabelRow]:
-    """Question, claim and label: texts and reasons stay on disk."""
-    import polars as pl
-
-    if not path.is_file():
-        raise InputError(f"{path} is not there; run `dvc repro` to make it")
-    try:
-        frame = pl.read_parquet(path, columns=["question_id", "claim_hash", "label"])
-    except (OSError, pl.exceptions.PolarsError) as error:
-        first = str(error).partition("\n")[0]
-        raise InputError(f"{path} is not a table of labels: {first}") from None
-    yield from frame.iter_rows()
 
 
 async def make(at: At) -> None:

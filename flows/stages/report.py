@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.files import check_folder, read_records, record_lines
+from flows.files import check_folder, read_frame, read_records, record_lines
 from flows.outs import Labels, Outs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.running.runner import At
 from simulrag import registry
-from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.metrics.published import (
     PAPER_METRICS,
@@ -71,7 +70,7 @@ def write(
     questions = {name: _questions(file) for name, file in files.items()}
     path = place.human_labels
     settled = settle(read_records(path, HumanLabel)) if path.is_file() else {}
-    labels = {name: LabelTable(_judged(place.labels(name)), settled) for name in files}
+    labels = {name: LabelTable(read_frame(place.labels(name), "labels"), settled) for name in files}
     # Questions of a file were written by no model of this run.
     asked = ROLES if place == project.results else ROLES[1:]
     outs = Outs(project, params, place, list(files), labels, questions)
@@ -94,18 +93,6 @@ def _questions(path: Path) -> dict[str, Question]:
     """The questions without what the page does not show: evidence is the longest part of one."""
     less = {"evidence": (), "calls": (), "reference_claims": ()}
     return {one.question_id: one.model_copy(update=less) for one in read_questions(path)}
-
-
-def _judged(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    if not path.is_file():
-        raise InputError(f"{path} is not there; run `dvc repro` to make it")
-    try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        first = str(error).partition("\n")[0]
-        raise InputError(f"{path} is not a table of labels ({first}); make it again") from None
 
 
 def _traced(

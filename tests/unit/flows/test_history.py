@@ -12,8 +12,8 @@ import pytest
 from flows.params import load_params
 from flows.project import find_project
 from flows.refresh.history import RefreshRecord, page, reasons_of, with_rows
-from flows.refresh.params import RefreshBudget
 from flows.refresh.refresh import experiment_params
+from flows.sections import RefreshBudget
 from simulrag.errors import InputError
 from simulrag.metrics.drift import Change
 

@@ -8,9 +8,9 @@ import pytest
 
 from flows.params import load_params
 from flows.project import find_project
-from flows.refresh.params import RefreshParams
 from flows.refresh.periods import fires, last_fire, moment_of, name_of, owed, seed_of
 from flows.refresh.serve import prefect_yaml
+from flows.sections import RefreshParams
 from simulrag.errors import InputError
 
 WEEKLY = RefreshParams(cron="0 3 * * 1")
