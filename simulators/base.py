@@ -340,11 +340,9 @@ def engine_version(package: str) -> str:
 
 
 def _show(value: object) -> str:
-    return (
-        {None: "none", True: "true", False: "false"}.get(value, str(value))
-        if isinstance(value, bool | None)
-        else str(value)
-    )
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _meaning(field: Described) -> str:

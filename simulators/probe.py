@@ -1,7 +1,7 @@
 """A simulator in a fresh process: which files its fingerprint reads, and which its runs need.
 
-``python -m simulators.probe`` reads a ``Task`` from its input and prints a ``Probed``, as JSON.
-Files are seen by Python's own audit of what is opened, so nothing is asked of the simulator.
+``python -m simulators.probe`` reads a ``ProbeTask`` from its input and prints a ``Probed``, both as
+JSON. Files are seen by Python's own audit of what is opened, so nothing is asked of the simulator.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HOUSE = "simulators"
 
 
 @dataclass(frozen=True)
-class Task:
+class ProbeTask:
     """A simulator, and calls by tool that it accepts."""
 
     name: str
@@ -57,7 +57,7 @@ class Opened:
         return {Path(path).resolve() for path in taken}
 
 
-def probe(task: Task) -> Probed:
+def probe(task: ProbeTask) -> Probed:
     """What was seen. Raises SimulatorError."""
     opened = Opened()
     simulator = load(task.name, task.settings)
@@ -102,7 +102,7 @@ def _short(path: Path, root: Path) -> str:
 def main() -> int:
     """Command line; 1 where the simulator refuses or fails."""
     try:
-        print(json.dumps(asdict(probe(Task(**json.load(sys.stdin))))))
+        print(json.dumps(asdict(probe(ProbeTask(**json.load(sys.stdin))))))
     except SimulatorError as error:
         print(error, file=sys.stderr)
         return 1

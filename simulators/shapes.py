@@ -65,13 +65,19 @@ class JsonShape:
             Draft202012Validator.check_schema(self.schema)
         except SchemaError as error:
             raise ValueError(f"it is not a JSON schema: {error.message}") from None
-        for where in _references(self.schema):
-            if not where.startswith("#"):
-                raise ValueError(f"$ref '{where}' leads out of the schema")
+        for keyword, part in _keywords(self.schema):
+            outside = isinstance(part, str) and not part.startswith("#")
+            if keyword in ("$ref", "$dynamicRef") and outside:
+                raise ValueError(f"$ref '{part}' leads out of the schema")
         if why := too_large(self.schema) or _endless(self.schema):
             raise ValueError(why)
-        for pattern in _patterns(self.schema):
-            _compiled(pattern)
+        for keyword, part in _keywords(self.schema):
+            if keyword == "patternProperties" and isinstance(part, Mapping):
+                raise ValueError(
+                    "it has patternProperties, which are not taken: name the properties"
+                )
+            if keyword == "pattern" and isinstance(part, str):
+                _compiled(part)
 
     @cached_property
     def properties(self) -> dict[str, Mapping[str, Any]]:
@@ -131,10 +137,7 @@ class JsonShape:
             if not isinstance(reference, str):
                 break
             beside = {key: value for key, value in found.items() if key != "$ref"}
-            target: Any = self.schema
-            for part in reference.removeprefix("#").strip("/").split("/"):
-                name = part.replace("~1", "/").replace("~0", "~")
-                target = target.get(name) if isinstance(target, Mapping) else None
+            target = _target(self.schema, reference)
             found = {**target, **beside} if isinstance(target, Mapping) else beside
         return found if isinstance(found, Mapping) else {}
 
@@ -271,19 +274,26 @@ def _matches(_: Any, pattern: str, value: object, __: object) -> Iterator[Any]:
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _patterns(schema: Any) -> Iterator[str]:
-    """The patterns of a schema. Raises ValueError for patterns of names, which are not taken."""
+def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Every keyword of a schema with its value, at any depth."""
     if isinstance(schema, Mapping):
-        if isinstance(schema.get("patternProperties"), Mapping):
-            raise ValueError("it has patternProperties, which are not taken: name the properties")
-        for key, part in schema.items():
-            if key == "pattern" and isinstance(part, str):
-                yield part
-            else:
-                yield from _patterns(part)
+        for keyword, part in schema.items():
+            yield keyword, part
+            yield from _keywords(part)
     elif isinstance(schema, list):
         for part in schema:
-            yield from _patterns(part)
+            yield from _keywords(part)
+
+
+def _target(schema: Any, reference: str) -> Any:
+    """What a reference within a schema points to; None where there is nothing."""
+    for word in filter(None, reference.removeprefix("#").split("/")):
+        name = word.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, list):
+            schema = dict(enumerate(schema)).get(int(name)) if name.isdecimal() else None
+        else:
+            schema = schema.get(name) if isinstance(schema, Mapping) else None
+    return schema
 
 
 def _endless(schema: Mapping[str, Any]) -> str:
@@ -306,27 +316,12 @@ def _endless(schema: Mapping[str, Any]) -> str:
     def followed(reference: str) -> int:
         if reference not in steps:
             steps[reference] = 1  # to itself: how far depends on the value that is checked
-            target: Any = schema
-            for word in reference.removeprefix("#").strip("/").split("/"):
-                name = word.replace("~1", "/").replace("~0", "~")
-                target = target.get(name) if word and isinstance(target, Mapping) else target
+            target = _target(schema, reference)
             steps[reference] = 1 if target is schema else cost(target)
         return steps[reference]
 
     found = cost({key: part for key, part in schema.items() if key not in ("$defs", "components")})
     return f"its references lead to more than {MOST_VALUES:,} steps" if found > MOST_VALUES else ""
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        for key, part in schema.items():
-            if key in ("$ref", "$dynamicRef") and isinstance(part, str):
-                yield part
-            else:
-                yield from _references(part)
-    elif isinstance(schema, list):
-        for part in schema:
-            yield from _references(part)
 
 
 def _unit(field: FieldInfo) -> str:

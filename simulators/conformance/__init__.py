@@ -17,20 +17,20 @@ from dataclasses import asdict
 from typing import Any
 
 from simulators.base import ArgumentError, Guided, Simulator, handbook_with_guide, validate_call
-from simulators.conformance.ranges import required, schemas, values_outside
+from simulators.conformance.ranges import values_outside
 from simulators.conformance.runs import (
     Call,
     Finding,
-    Run,
+    TriedRun,
     named,
     run_once,
     runs_at_ranges,
     starting_calls,
 )
 from simulators.conformance.texts import texts
-from simulators.probe import Probed, Task
+from simulators.probe import Probed, ProbeTask
 from simulators.registry import load
-from simulators.shapes import JsonShape, names_of, text_of
+from simulators.shapes import JsonShape, described, names_of, text_of
 
 __all__ = ["Finding", "check"]
 PROBE_TIMEOUT_S = 600
@@ -46,7 +46,7 @@ def check(name: str, settings: Mapping[str, Any] | None = None) -> list[Finding]
         run for tool, some in calls.items() for run in runs_at_ranges(simulator, tool, some, ranges)
     ]
     ranges.seen = f"{len(runs)} runs"
-    probed = _probe(Task(name, dict(settings or {}), calls))
+    probed = _probe(ProbeTask(name, dict(settings or {}), calls))
     return [
         _handbook(simulator),
         starts,
@@ -80,7 +80,7 @@ def _handbook(simulator: Simulator) -> Finding:
 
 
 def _repeated(
-    simulator: Simulator, runs: Sequence[Run], calls: Mapping[str, list[Call]], probed: Probed
+    simulator: Simulator, runs: Sequence[TriedRun], calls: Mapping[str, list[Call]], probed: Probed
 ) -> Finding:
     found = Finding("equal seeds, equal bytes")
     first = {(run.tool.name, json.dumps(run.call)): text_of(run.outputs) for run in runs}
@@ -123,10 +123,11 @@ def _refusals(simulator: Simulator, calls: Mapping[str, list[Call]]) -> Finding:
         for call in starts[:1]:
             if not (isinstance(shape, JsonShape) and shape.schema.get("additionalProperties")):
                 refused(tool, {**call, "no_such_argument": 1}, "an unknown argument")
-            for name, schema in schemas(shape).items():
-                for value in values_outside(schema):
+            for taken in described(shape):
+                name = taken.name
+                for value in values_outside(taken.schema):
                     refused(tool, {**call, name: value}, f"{name} = {value!r}, out of its range,")
-                if name in call and name in required(shape):
+                if name in call and taken.required:
                     left = {key: value for key, value in call.items() if key != name}
                     refused(tool, left, f"a call without {name}")
     found.seen = f"{count} wrong calls"
@@ -154,7 +155,7 @@ def _covered(simulator: Simulator, probed: Probed) -> Finding:
     return found
 
 
-def _times(runs: Sequence[Run]) -> Finding:
+def _times(runs: Sequence[TriedRun]) -> Finding:
     found = Finding("time a run")
     times: dict[str, list[float]] = {}
     for run in runs:
@@ -164,7 +165,7 @@ def _times(runs: Sequence[Run]) -> Finding:
     return found
 
 
-def _probe(task: Task) -> Probed:
+def _probe(task: ProbeTask) -> Probed:
     """What a fresh process sees, with another hash seed: the order of a set decides no result."""
     done = subprocess.run(
         [sys.executable, "-m", "simulators.probe"],

@@ -6,18 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from simulators.shapes import Shape, described
-
-
-def schemas(shape: Shape) -> dict[str, Mapping[str, Any]]:
-    """By field its JSON schema."""
-    return {field.name: field.schema for field in described(shape)}
-
-
-def required(shape: Shape) -> set[str]:
-    """The fields that must be given."""
-    return {field.name for field in described(shape) if field.required}
-
 
 def parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The schema itself, or the alternatives that it names."""
@@ -75,8 +63,3 @@ def values_outside(schema: Mapping[str, Any]) -> Iterator[Any]:
     if high is not None:
         yield high + beyond
     yield math.nan
-
-
-def unit_of(shape: Shape, name: str) -> str:
-    """A field's unit as the handbook shows it; '-' for none."""
-    return next(field.unit for field in described(shape) if field.name == name)

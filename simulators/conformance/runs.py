@@ -16,8 +16,8 @@ from simulators.base import (
     Tool,
     validate_call,
 )
-from simulators.conformance.ranges import required, schemas, values_within
-from simulators.shapes import JsonShape, Values, read_values
+from simulators.conformance.ranges import values_within
+from simulators.shapes import JsonShape, Values, described, read_values
 
 Call = dict[str, Any]
 
@@ -37,8 +37,8 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of a tool."""
+class TriedRun:
+    """One run of a tool, as it came out."""
 
     tool: Tool
     call: Call
@@ -73,36 +73,38 @@ def starting_calls(simulator: Simulator, found: Finding) -> dict[str, list[Call]
 def _made(tool: Tool, found: Finding) -> Call:
     """A call with a value from inside its range for each argument that must be given."""
     call = {}
-    for name, schema in schemas(tool.arguments).items():
-        if name in required(tool.arguments):
-            values = list(values_within(schema))
+    for taken in described(tool.arguments):
+        if taken.required:
+            values = list(values_within(taken.schema))
             if values:
-                call[name] = values[len(values) // 2]
+                call[taken.name] = values[len(values) // 2]
             else:
-                found.problems.append(f"{tool.name}: no value for '{name}' follows from its type")
+                found.problems.append(
+                    f"{tool.name}: no value for '{taken.name}' follows from its type"
+                )
     return call
 
 
 def runs_at_ranges(
     simulator: Simulator, tool: str, calls: Sequence[Call], found: Finding
-) -> Iterator[Run]:
+) -> Iterator[TriedRun]:
     """Runs of the calls as they are, then with one argument after another at its limits."""
     wanted = list(calls)
-    for name, schema in schemas(simulator.tools[tool].arguments).items():
-        for value in values_within(schema) if calls else ():
-            changed = [{**call, name: value} for call in calls]
+    for taken in described(simulator.tools[tool].arguments):
+        for value in values_within(taken.schema) if calls else ():
+            changed = [{**call, taken.name: value} for call in calls]
             why = [refusal(simulator, tool, call) for call in changed]
             if None in why:
                 wanted.append(changed[why.index(None)])
             else:
-                found.problems.append(f"{name} = {value!r} is in its range, but: {why[0]}")
+                found.problems.append(f"{taken.name} = {value!r} is in its range, but: {why[0]}")
     for call in wanted:
         made = run_once(simulator, tool, call, found)
         if made is not None:
             yield made
 
 
-def run_once(simulator: Simulator, tool: str, call: Call, found: Finding) -> Run | None:
+def run_once(simulator: Simulator, tool: str, call: Call, found: Finding) -> TriedRun | None:
     """One run with seed 0; what goes wrong is a problem."""
     shown = f"{tool} {json.dumps(call)}"
     arguments = validate_call(simulator, tool, call)
@@ -120,7 +122,7 @@ def run_once(simulator: Simulator, tool: str, call: Call, found: Finding) -> Run
     if wrong:
         found.problems.append(f"{shown}: {wrong}")
         return None
-    return Run(kind, call, arguments, outputs, time.perf_counter() - began)
+    return TriedRun(kind, call, arguments, outputs, time.perf_counter() - began)
 
 
 def _misfit(kind: Tool, outputs: Values) -> str:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulators.conformance.ranges import is_scalar, parts, schemas, unit_of
-from simulators.conformance.runs import Finding, Run, named
-from simulators.shapes import JsonShape
+from simulators.conformance.ranges import is_scalar, parts
+from simulators.conformance.runs import Finding, TriedRun, named
+from simulators.shapes import JsonShape, described
 
 UNIT_WORDS: Mapping[str, tuple[str, ...]] = {
     "%": ("percent",),
@@ -21,7 +21,7 @@ UNIT_WORDS: Mapping[str, tuple[str, ...]] = {
 """How a text may say a unit other than by its own name."""
 
 
-def texts(runs: Sequence[Run]) -> Finding:
+def texts(runs: Sequence[TriedRun]) -> Finding:
     """Each output that is a number or a word must change the text, near its unit."""
     found = Finding("outputs in the text")
     said: dict[tuple[str, str], bool] = {}
@@ -35,12 +35,12 @@ def texts(runs: Sequence[Run]) -> Finding:
         if isinstance(run.tool.outputs, JsonShape):
             foreign.add(run.tool.name)  # a service words its own results
             continue
-        for name, schema in schemas(run.tool.outputs).items():
-            key = (run.tool.name, name)
-            if not is_scalar(schema) or said.get(key):
+        for output in described(run.tool.outputs):
+            key = (run.tool.name, output.name)
+            if not is_scalar(output.schema) or said.get(key):
                 continue
-            lines = _changed_lines(run, text, name, schema)
-            said[key] = bool(lines) and _says(unit_of(run.tool.outputs, name), lines)
+            lines = _changed_lines(run, text, output.name, output.schema)
+            said[key] = bool(lines) and _says(output.unit, lines)
     unsaid = [f"{tool}.{name}" for (tool, name), whole in said.items() if not whole]
     if unsaid:
         found.problems.append(f"no run's text says, with its unit: {', '.join(unsaid)}")
@@ -50,7 +50,7 @@ def texts(runs: Sequence[Run]) -> Finding:
     return found
 
 
-def _changed_lines(run: Run, text: str, name: str, schema: Mapping[str, Any]) -> list[str]:
+def _changed_lines(run: TriedRun, text: str, name: str, schema: Mapping[str, Any]) -> list[str]:
     """Lines of the text that come out otherwise where one output is another."""
     for other in _others(getattr(run.outputs, name), schema):
         try:

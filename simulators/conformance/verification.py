@@ -31,7 +31,7 @@ class RecordedRun:
 
 
 @dataclass
-class Agreement:
+class Repeats:
     """How many runs came out equal, how many within the tolerance, and what differs."""
 
     equal: int = 0
@@ -50,9 +50,9 @@ def some_of(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     return rounds[:RUNS_A_DOMAIN]
 
 
-def verify(simulator: Simulator, runs: Sequence[RecordedRun]) -> Agreement:
+def verify(simulator: Simulator, runs: Sequence[RecordedRun]) -> Repeats:
     """Make the runs again and compare; a run that fails is a difference."""
-    found = Agreement()
+    found = Repeats()
     for run in runs:
         try:
             arguments = validate_call(simulator, run.tool, run.arguments)
