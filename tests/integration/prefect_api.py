@@ -1,8 +1,9 @@
-"""Questions to a project's own Prefect server."""
+"""A project's own Prefect server: a port for it, and questions to it."""
 
 from __future__ import annotations
 
 import json
+import socket
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -18,3 +19,10 @@ def ask(root: Path, path: str, **body: object) -> Any:
     )
     with urllib.request.urlopen(request, timeout=30) as reply:
         return json.loads(reply.read())
+
+
+def free_port() -> str:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import yaml
 
 from flows.files import write_records
 from simulrag.records import Question
+from simulrag.testing import LoopbackServer
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = (
@@ -79,6 +81,38 @@ def write_questions(project: Path, *texts: str) -> Path:
     )
     write_records(file, asked)
     return file
+
+
+def stub_model(url: str, **more: Any) -> dict[str, Any]:
+    """The section of a model that the test double behind ``url`` plays."""
+    return {
+        "provider": "openai",
+        "model": "stub",
+        "base_url": url,
+        "sampling": {"seed": 0},
+        **more,
+    }
+
+
+def start_answers(project: Path, out: str = "out", **environment: str) -> subprocess.Popen[str]:
+    """The answer stage over ``write_questions``' file, as a process of its own."""
+    files = ("--benchmark", "questions.jsonl", "--out", out)
+    return subprocess.Popen(
+        [*SIMULRAG, "stage", "answer", "--domain", "urban", *files],
+        cwd=project,
+        env=environment_of(project, **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_requests(server: LoopbackServer, count: int) -> None:
+    """Wait until a model's server was asked so often."""
+    deadline = time.monotonic() + 120
+    while len(server.requests) < count:
+        assert time.monotonic() < deadline, "the stage did not come so far"
+        time.sleep(0.02)
 
 
 def change_params(project: Path, **changes: Any) -> None:

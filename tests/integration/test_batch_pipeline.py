@@ -10,7 +10,7 @@ import pytest
 
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.traffic import question
-from tests.integration.projects import copy_project, dvc, simulrag, write_questions
+from tests.integration.projects import copy_project, dvc, simulrag, stub_model, write_questions
 
 pytestmark = pytest.mark.slow
 SMALL = {"answer.samples": 2, "answer.baselines": False, "operations.mode": "deferred"}
@@ -19,8 +19,7 @@ MOST_ROUNDS = 9
 
 def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
     with LoopbackServer(traffic()) as server:
-        model = {"provider": "openai", "model": "stub", "base_url": server.url}
-        changes = {**SMALL, "llm.answer": {**model, "sampling": {"seed": 0}}}
+        changes = {**SMALL, "llm.answer": stub_model(server.url)}
         project = copy_project(tmp_path / "project", **changes)
         shutil.rmtree(project / "data/recorded")  # so that all that is stored came by a batch
         file = write_questions(project, question(0), question(1))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from simulators.base import ArgumentError
 from studies.climate.validate import aerosol_evidence, main, read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "official" / "climate"
@@ -73,21 +72,3 @@ def test_a_response_to_the_aerosol_change_is_seen(tmp_path: Path) -> None:
         "global_mean_changes": 2,
         "global_mean_changes_of_zero": 1,
     }
-
-
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ((HEADER,), "no rows"),
-        (("name,lat", "x,1"), "lacks the columns"),
-        ((HEADER, ROW.replace("39.6401", "north")), "line 2"),
-    ],
-)
-def test_wrong_folders(tmp_path: Path, lines: tuple[str, ...], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said):
-        read_published(folder(tmp_path, *lines))
-
-
-def test_a_missing_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "nowhere")]) == 2
-    assert "cannot be read" in capsys.readouterr().err

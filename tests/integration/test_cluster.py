@@ -11,8 +11,8 @@ import pytest
 
 from simulrag.calls import CachePlace, cache_stats
 from simulrag.testing import LoopbackServer, traffic
-from tests.integration.projects import change_params, copy_finished, simulrag
-from tests.integration.test_kills import answering, start
+from tests.integration.projects import change_params, copy_finished, simulrag, start_answers
+from tests.integration.test_kills import answering
 from tests.servers.places import redis_place, redis_program
 
 __all__ = ["redis_place", "redis_program"]
@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed_is_replaced_and_repeats_no_stored_call(tmp_path
     with LoopbackServer(traffic(), latency_s=0.05) as server:
         project = answering(tmp_path / "project", server.url)
         change_params(project, **{"operations.runner": "dask", "operations.chunk": 2})
-        stage = start(project)
+        stage = start_answers(project)
         while len(server.requests) < 12:
             assert stage.poll() is None
         while not cache_stats(project / ".cache/calls").by_kind.get("model", 0):
@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_is_replaced_and_repeats_no_stored_call(tmp_path
         assert stage.returncode == 0, errors
         assert "Traceback" not in errors
         asked = len(server.requests)
-        again = start(project)
+        again = start_answers(project)
         again.communicate(timeout=180)
         assert again.returncode == 0
         assert len(server.requests) == asked

@@ -19,14 +19,19 @@ import pytest
 from simulrag.calls import verify_cache
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import traffic
-from tests.integration.projects import copy_project, dvc, environment_of, outs
-from tests.integration.test_watched_faults import wait_for_requests
+from tests.integration.projects import (
+    copy_project,
+    dvc,
+    environment_of,
+    outs,
+    stub_model,
+    wait_for_requests,
+)
 
 pytestmark = pytest.mark.slow
 QUESTIONS = 4
 CONCURRENCY = 4
 NOWHERE = "http://127.0.0.1:9/v1"
-STUB = {"provider": "openai", "model": "stub", "sampling": {"seed": 0}}
 REPRO = (sys.executable, "-m", "dvc", "repro", "answer@urban")
 
 
@@ -48,8 +53,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "benchmark.templates": 2,
                 "answer.verbalized": False,
                 "answer.baselines": False,
-                "llm.benchmark": {**STUB, "base_url": writer.url},
-                "llm.answer": {**STUB, "base_url": NOWHERE},
+                "llm.benchmark": stub_model(writer.url),
+                "llm.answer": stub_model(NOWHERE),
             },
         )
         dvc(project, "init", "--no-scm", "--quiet")

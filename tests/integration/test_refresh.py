@@ -21,7 +21,7 @@ from flows.refresh.periods import seed_of
 from flows.refresh.refresh import pasts, unfinished
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import traffic
-from tests.integration.prefect_api import ask
+from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
     SIMULRAG,
     change_params,
@@ -30,8 +30,8 @@ from tests.integration.projects import (
     git,
     git_project,
     simulrag,
+    stub_model,
 )
-from tests.integration.tracking_cases import free_port
 
 pytestmark = pytest.mark.slow
 FIRST, SECOND, THIRD = "2026-11-02T0300Z", "2026-11-09T0300Z", "2026-11-16T0300Z"
@@ -47,12 +47,6 @@ def model() -> Iterator[LoopbackServer]:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> Path:
     """A small project in git, whose models are on this machine."""
-    own = {
-        "provider": "openai",
-        "model": "stub",
-        "base_url": model.url,
-        "sampling": {"seed": 0},
-    }
     folder = copy_project(
         tmp_path_factory.mktemp("refresh").resolve() / "project",
         **{
@@ -66,7 +60,9 @@ def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> 
         },
     )
     params = folder / "params.yaml"
-    text = changed(params, {f"llm.{role}": own for role in ROLES})  # in braces, as users have it
+    text = changed(
+        params, {f"llm.{role}": stub_model(model.url) for role in ROLES}
+    )  # in braces, as users have it
     assert f'base_url: "{model.url}"' in text
     params.write_text(text, encoding="utf-8")
     git_project(folder)
@@ -123,7 +119,7 @@ def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project
     before = (project / "params.yaml").read_text()
     minutely = {"cron": "* * * * *", "missed": "latest"}
     change_params(project, **{"operations.refresh": minutely})
-    port = str(free_port())
+    port = free_port()
     serving = serve(project, port)
     try:
         until(lambda: unfinished(Project(project)))

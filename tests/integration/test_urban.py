@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simulators.base import RunError, Simulator, ToolModel, validate_call
+from simulators.base import RunError, ToolModel, validate_call
 from simulators.urban import UrbanSimulator
 from simulators.urban import simulator as simulator_module
 from simulators.urban.corridor import CORRIDOR
@@ -40,12 +40,6 @@ def ask(urban: UrbanSimulator, tool: str, seed: int = 0, **arguments: object) ->
 
 def runs(log: Path) -> int:
     return len(log.read_text().splitlines()) if log.exists() else 0
-
-
-def test_it_is_a_simulator(urban: UrbanSimulator) -> None:
-    assert isinstance(urban, Simulator)
-    assert urban.name == "urban"
-    assert not urban.oracle
 
 
 def test_the_same_call_gives_the_same_outputs(urban: UrbanSimulator, log: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +14,15 @@ import pytest
 from simulrag.calls import cache_stats
 from simulrag.testing.loopback import HANG, Act, LoopbackServer
 from simulrag.testing.traffic import question, traffic
-from tests.integration.prefect_api import ask
+from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
-    SIMULRAG,
     copy_project,
-    environment_of,
     simulrag,
+    start_answers,
+    stub_model,
+    wait_for_requests,
     write_questions,
 )
-from tests.integration.tracking_cases import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -48,42 +47,17 @@ def project(tmp_path: Path, model: LoopbackServer) -> Iterator[Path]:
             "operations.concurrency": 4,
             "answer.verbalized": False,
             "answer.baselines": False,
-            "llm.answer": {
-                "provider": "openai",
-                "model": "stub",
-                "base_url": model.url,
-                "sampling": {"seed": 0},
-            },
+            "llm.answer": stub_model(model.url),
         },
     )
     write_questions(folder, *map(question, range(QUESTIONS)))
-    simulrag(folder, "ui", "--port", str(free_port()), check=True)
+    simulrag(folder, "ui", "--port", free_port(), check=True)
     yield folder
     simulrag(folder, "ui", "--stop")
 
 
-def start(project: Path, out: str) -> subprocess.Popen[str]:
-    """The answer stage as a process of its own."""
-    named = ("stage", "answer", "--domain", "urban", "--benchmark", "questions.jsonl", "--out", out)
-    return subprocess.Popen(
-        [*SIMULRAG, *named],
-        cwd=project,
-        env=environment_of(project),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_for_requests(model: LoopbackServer, count: int) -> None:
-    deadline = time.monotonic() + 120
-    while len(model.requests) < count:
-        assert time.monotonic() < deadline, "the stage did not come so far"
-        time.sleep(0.02)
-
-
 def test_a_server_killed_in_mid_stage_loses_no_result(project: Path, model: LoopbackServer) -> None:
-    stage = start(project, "killed")
+    stage = start_answers(project, "killed")
     wait_for_requests(model, 10)
     os.kill(json.loads((project / ".prefect/server.json").read_text())["pid"], signal.SIGKILL)
     _, errors = stage.communicate(timeout=120)
@@ -91,8 +65,8 @@ def test_a_server_killed_in_mid_stage_loses_no_result(project: Path, model: Loop
     assert "Prefect" in errors
     assert "Traceback" not in errors
     made = len(model.requests)
-    simulrag(project, "ui", "--port", str(free_port()), check=True)
-    after = start(project, "after")
+    simulrag(project, "ui", "--port", free_port(), check=True)
+    after = start_answers(project, "after")
     _, errors = after.communicate(timeout=120)
     assert after.returncode == 0, errors
     assert "Prefect" not in errors
@@ -111,7 +85,7 @@ def test_a_server_killed_in_mid_stage_loses_no_result(project: Path, model: Loop
 def test_interrupted_under_a_live_flow(project: Path, model: LoopbackServer) -> None:
     paid = 6
     model.script(*[Act()] * paid, *[HANG] * 40)
-    stage = start(project, "out")
+    stage = start_answers(project, "out")
     wait_for_requests(model, paid + 2)
     time.sleep(0.5)
     stage.send_signal(signal.SIGINT)

@@ -1,0 +1,91 @@
+"""A paid stage that stops in the middle, by its budget or by Ctrl-C: what was paid for is kept."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulrag.calls import cache_stats
+from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing.loopback import HANG, Act, canned, fails
+from tests.integration.projects import (
+    change_params,
+    copy_project,
+    start_answers,
+    stub_model,
+    wait_for_requests,
+    write_questions,
+)
+
+pytestmark = pytest.mark.slow
+KEY = "sk-planted-4f1d9b7c2e"
+
+
+def paying(folder: Path, url: str, **changes: Any) -> Path:
+    """A project whose one question is answered by a model that costs money."""
+    model = stub_model(url, model="gpt-5-mini", api_key_env="PLANTED_KEY", paid=True)
+    model["sampling"] = {"max_output_tokens": 500, "seed": 0}
+    project = copy_project(folder, **{"llm.answer": model, **changes})
+    shutil.rmtree(project / "data/recorded")  # so that all that is stored was paid for here
+    write_questions(
+        project, "What happens to average travel time if the speed limit falls by 20 percent?"
+    )
+    return project
+
+
+def paid_calls(project: Path) -> int:
+    return cache_stats(project / ".cache/calls").by_kind["model"]
+
+
+def nowhere(project: Path, *said: str) -> None:
+    """The planted key is in no file of the project, and nothing said it."""
+    assert KEY not in "".join(said)
+    for path in project.rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_budget_stops_it_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    # The server quotes the key in an error, as some do.
+    with LoopbackServer(traffic(), [fails(500, f"no luck with {KEY}")]) as server:
+        limits = {"operations.budget": {"usd": 1.0, "tokens": 12_000}, "answer.samples": 2}
+        project = paying(tmp_path / "project", server.url, **limits)
+        stage = start_answers(project, PLANTED_KEY=KEY)
+        out, errors = stage.communicate(timeout=120)
+        assert stage.returncode == 1, errors
+        (error,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+        assert "the budget of 1.00 USD and 12,000 tokens would be passed: spent 0.00" in error
+        assert "operations.budget" in error
+        assert not (project / "out/answers/urban.jsonl").exists()
+        paid = len(server.requests) - 1
+        assert paid_calls(project) == paid > 2
+
+        change_params(project, **{"operations.budget": {"usd": 1.0}})
+        again = start_answers(project, PLANTED_KEY=KEY)
+        later = again.communicate(timeout=120)
+        assert again.returncode == 0, later
+        assert (project / "out/answers/urban.jsonl").exists()
+        # Nothing was paid for twice.
+        assert paid_calls(project) == len(server.requests) - 1 > paid
+    nowhere(project, out, errors, *later)
+
+
+def test_interrupted_while_the_provider_hangs(tmp_path: Path) -> None:
+    answers = canned({None: "Travel time falls.", "ToolCalls": '{"calls": []}'})
+    with LoopbackServer(answers, [*[Act()] * 3, HANG]) as server:
+        limits = {"operations.budget": {"tokens": 10_000_000}, "operations.concurrency": 1}
+        project = paying(tmp_path / "project", server.url, **limits)
+        stage = start_answers(project, PLANTED_KEY=KEY)
+        wait_for_requests(server, 4)
+        stage.send_signal(signal.SIGINT)
+        out, errors = stage.communicate(timeout=30)
+        assert len(server.requests) == 4
+    assert stage.returncode == 130, errors
+    assert "interrupted; every finished call is kept, run the same command again" in errors
+    assert "Traceback" not in errors
+    assert paid_calls(project) == 3
+    nowhere(project, out, errors)
