@@ -1,4 +1,4 @@
-"""Reading published records, their shifted names, and the errors of the command line."""
+"""The published records of seasons: their rows, their shifted names, and errors by them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulators.base import ArgumentError
 from simulators.epidemiology.disease import DISEASE
 from simulators.epidemiology.places import load_places
 from simulators.epidemiology.summary import Summary
@@ -93,30 +92,6 @@ def test_the_command_prints_both_tables(tmp_path: Path, capsys: pytest.CaptureFi
     assert report["excluding_high_60"]["n"] == 1
     assert report["excluding_high_60"]["log_peak_mae"] < 1
     assert report["excluding_high_60"]["trend_accuracy"] == 1
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        ((HEADER,), "has no rows"),
-        (("i,states", "1,Ohio"), "lacks the columns start"),
-        ((HEADER, ROWS[0].replace("Jersey", "Jersy")), "line 2: .*New Jersey"),
-        ((HEADER, ROWS[0].replace(",no,", ",some,")), "line 2: 'some' is not a season"),
-        ((HEADER, ROWS[0].replace(",prevalence,", ",deaths,")), "line 2: 'deaths' is not a metric"),
-    ],
-)
-def test_a_bad_file_is_named_with_its_line(
-    tmp_path: Path, lines: tuple[str, ...], says: str
-) -> None:
-    with pytest.raises(ArgumentError, match=says):
-        read_published(folder(tmp_path, *lines))
-
-
-def test_a_missing_folder_is_wrong_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path / "nowhere")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
     assert main([str(tmp_path), "--members", "0"]) == 2
     assert "at least 1" in capsys.readouterr().err
 

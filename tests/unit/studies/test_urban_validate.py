@@ -1,13 +1,10 @@
-"""Reading published records, and the errors of the command line."""
+"""Reading the published records of urban traffic."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from simulators.base import ArgumentError
-from studies.urban.validate import main, read_published
+from studies.urban.validate import read_published
 
 HEADER = (
     "i,speed_factor,demand_factor,lanes_txt,priority_txt,family,s_average_idling_time_s,"
@@ -42,27 +39,3 @@ def test_rows_of_one_setting_count_once(tmp_path: Path) -> None:
 def test_lanes_may_be_written_2to1(tmp_path: Path) -> None:
     row = ROWS[2].replace("0.6,1.0,1.0", "0.6,1.0,2to1")
     assert read_published(folder(tmp_path, HEADER, row))[0].arguments["lanes"] == 1
-
-
-@pytest.mark.parametrize(
-    ("lines", "word"),
-    [
-        ((HEADER.replace("family", "kind"), *ROWS), "lacks the columns family"),
-        ((HEADER,), "no rows"),
-        ((HEADER, ROWS[0].replace("0.77", "fast")), "line 2"),
-        ((HEADER, ROWS[0].replace("speed+priority", "weather")), "weather"),
-        ((HEADER, ROWS[2].replace("1.0,1.0,0", "1.0,some,0")), "lanes_txt"),
-    ],
-)
-def test_unusable_files_are_refused(tmp_path: Path, lines: tuple[str, ...], word: str) -> None:
-    with pytest.raises(ArgumentError, match=word):
-        read_published(folder(tmp_path, *lines))
-
-
-def test_the_command_line_ends_with_2_and_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path / "nowhere")]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "nowhere" in error

@@ -158,11 +158,6 @@ def test_every_tool_in_words(climate: ClimateSimulator) -> None:
         assert "None" not in one
 
 
-def test_fingerprint_is_a_stable_hash(climate: ClimateSimulator) -> None:
-    assert climate.fingerprint() == ClimateSimulator().fingerprint()
-    assert len(climate.fingerprint()) == 64
-
-
 def test_the_published_like_version_warms_less_from_a_warmer_past(
     climate: ClimateSimulator,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulators.base import ArgumentError, Simulator, validate_call
+from simulators.base import ArgumentError, validate_call
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments, ForecastOutputs
 
@@ -25,13 +25,6 @@ SIMULATOR = EpidemiologySimulator(members=10)
 def forecast(run_seed: int = 0, **changes: Any) -> ForecastOutputs:
     arguments = validate_call(SIMULATOR, "forecast", {**CALL, **changes})
     return SIMULATOR.run("forecast", arguments, run_seed)
-
-
-def test_it_is_a_simulator_with_the_one_tool() -> None:
-    assert isinstance(SIMULATOR, Simulator)
-    assert SIMULATOR.name == "epidemiology"
-    assert not SIMULATOR.oracle
-    assert list(SIMULATOR.tools) == ["forecast"]
 
 
 @pytest.mark.parametrize(
@@ -154,13 +147,6 @@ def test_a_season_that_only_declines_is_said_to() -> None:
     outputs = SIMULATOR.run("forecast", arguments, 0)
     assert outputs.trend == "declining"
     assert outputs.weeks_to_peak <= 0.6
-
-
-def test_the_handbook_names_every_argument_and_output() -> None:
-    handbook = SIMULATOR.handbook()
-    for name in (*ForecastArguments.model_fields, *ForecastOutputs.model_fields):
-        assert f"| {name} |" in handbook
-    assert "rapid growth" in handbook
 
 
 def test_the_fingerprint_knows_the_setting() -> None:
