@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -18,6 +20,9 @@ from simulrag.models.specification import model_settings
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, Evidence, Question
 
+_ID = re.compile(r"\w+(-\w+)+")
+"""Words joined by hyphens, as ids are; a question has blanks."""
+
 
 def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
     """The questions that are there, of one domain or of all."""
@@ -29,14 +34,33 @@ def benchmark_questions(project: Project, params: Params, domain: str | None) ->
 def find_question(
     project: Project, params: Params, text: str, domain: str | None
 ) -> Question | None:
-    """The question of the benchmark with this text (white space and case aside) or this id."""
+    """The question of the benchmark with this text (white space and case aside) or this id.
+
+    Raises InputError for a word that has an id's shape and is no question's, or another domain's:
+    it would be asked as a question and paid for.
+    """
 
     def plain(words: str) -> str:
         return " ".join(words.split()).casefold()
 
-    for question in benchmark_questions(project, params, domain):
-        if plain(text) in (plain(question.text), plain(question.question_id)):
-            return question
+    asked = plain(text)
+    everywhere = benchmark_questions(project, params, None)
+    if domain is not None and domain not in params.domains:
+        everywhere += benchmark_questions(project, params, domain)
+    for question in everywhere:
+        if asked in (plain(question.text), plain(question.question_id)):
+            if domain in (None, question.domain):
+                return question
+            if asked == plain(question.question_id):
+                raise InputError(
+                    f"{question.question_id} is a question of the domain {question.domain}, not of "
+                    f"{domain}; leave --domain away"
+                )
+    if _ID.fullmatch(asked):
+        known = [question.question_id for question in everywhere]
+        near = difflib.get_close_matches(asked, known, n=1, cutoff=0)
+        hint = f"; the nearest is {near[0]}" if near else ""
+        raise InputError(f"no question has the id '{text.strip()}'{hint} (`simulrag questions`)")
     return None
 
 

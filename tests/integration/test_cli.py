@@ -101,6 +101,16 @@ def test_any_other_question_needs_a_model(terminal: Terminal) -> None:
     assert said.out == ""
 
 
+def test_an_id_with_a_digit_missing_is_not_paid_for_as_a_question(terminal: Terminal) -> None:
+    name = terminal.question().question_id
+    said = terminal("ask", name[:-1], "--model", "http://127.0.0.1:9/v1#none")
+    assert said.code == 2
+    assert f"no question has the id '{name[:-1]}'; the nearest is {name}" in said.err
+    said = terminal("ask", name, "--domain", "climate")
+    assert said.code == 2
+    assert f"{name} is a question of the domain urban, not of climate" in said.err
+
+
 def test_simulate_prints_text_or_json(terminal: Terminal) -> None:
     call = ("simulate", "urban", "run_scenario", '{"speed_factor": 0.8}')
     assert "travel time" in terminal(*call).out
