@@ -4,50 +4,36 @@ from __future__ import annotations
 
 from simulrag.errors import ModelUnavailable
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
-from simulrag.records import (
-    Answer,
-    Claim,
-    Evidence,
-    FinalClaims,
-    FinalText,
-    Line,
-    Question,
-    ToolCall,
-    Verdict,
-)
+from simulrag.records import FinalClaims, FinalText
 from simulrag.testing import ScriptedModel
+from tests.making import answer, claim, corrected, evidence, line, question
 
-QUESTION = Question(
-    question_id="q", domain="lake", text="Deep?", reference_answer="12 m.", scenario_id="s"
-)
-LINE = Line(method="reconciled", samples=2, budget_percent=100, kappa=0.3)
-QUARTER = Line(method="simulrag", samples=2, budget_percent=25)
-RAG = Line(method="input_rag", samples=1)
+QUESTION = question(text="Deep?", reference_answer="12 m.")
+LINE = line("reconciled", 2, 100, 0.3)
+QUARTER = line("simulrag", 2, 25)
+RAG = line("input_rag")
 TRUE = {"label": "true", "reason": "stated"}
 FALSE = {"label": "false", "reason": "another number"}
 
 
-def answer() -> Answer:
-    mended = Verdict(status="contradicted", updated_claim="It is 12 m deep.")
-    return Answer(
-        question_id="q",
-        domain="lake",
-        closed_book=("First sample.", "Second sample."),
-        claims=(Claim(text="It is 9 m deep.", verdict=mended), Claim(text="It is cold.")),
-        final=FinalText(line=LINE, text="The final answer."),
-        baselines=(
-            FinalText(line=QUARTER, text="At a quarter."),
-            FinalText(line=RAG, failure="no reply"),
-        ),
-    )
+ANSWER = answer(
+    "q",
+    [claim("It is 9 m deep.", verdict=corrected("It is 12 m deep.")), claim("It is cold.")],
+    closed_book=("First sample.", "Second sample."),
+    final={"line": LINE, "text": "The final answer."},
+    baselines=(
+        FinalText(line=QUARTER, text="At a quarter."),
+        FinalText(line=RAG, failure="no reply"),
+    ),
+)
 
 
 async def test_every_final_answer_is_decomposed_with_its_line() -> None:
     ask = ScriptedModel(by_task=lambda _, values: {"claims": [{"claim": str(values["answer"])}]})
-    finals = await final_claims(QUESTION, answer(), ask)
+    finals = await final_claims(QUESTION, ANSWER, ask)
     assert [(final.line, final.claims, final.failure) for final in finals] == [
         (LINE, ("The final answer.",), None),
-        (Line(method="closed_book", samples=1), ("First sample.",), None),
+        (line("closed_book"), ("First sample.",), None),
         (QUARTER, ("At a quarter.",), None),
         (RAG, (), "no reply"),
     ]
@@ -65,7 +51,7 @@ async def test_what_final_answers_are_about_is_asked_only_where_it_is_wanted() -
         return {"subjects": [{"about": "depth", "facets": [facet], "rests_on": []}]}
 
     ask = ScriptedModel(by_task=reply)
-    finals = await final_claims(QUESTION, answer(), ask, subjects=True)
+    finals = await final_claims(QUESTION, ANSWER, ask, subjects=True)
     about = [final.subjects and final.subjects[0].about for final in finals]
     assert about == ["depth", None, "depth", None]
     # A grouping that failed takes nothing from the claims; a text that failed is not asked about.
@@ -77,7 +63,7 @@ async def test_what_final_answers_are_about_is_asked_only_where_it_is_wanted() -
 
 def test_each_text_is_labelled_once() -> None:
     final = FinalClaims(question_id="q", line=LINE, claims=("it is  COLD.", "It is blue."))
-    assert texts_to_label(answer(), (final,)) == (
+    assert texts_to_label(ANSWER, (final,)) == (
         "It is 9 m deep.",
         "It is 12 m deep.",
         "It is cold.",
@@ -125,14 +111,11 @@ async def test_a_call_of_several_that_fails_is_the_failure_of_each() -> None:
 
 
 async def test_by_range_the_judge_is_shown_the_reference_s_runs() -> None:
-    run = Evidence(
-        simulator="s", call=ToolCall(tool="t", arguments={}), seed=0, outputs={}, text="5 to 9 s."
-    )
-    question = QUESTION.model_copy(update={"evidence": (run,)})
+    asked_of = QUESTION.model_copy(update={"evidence": (evidence("5 to 9 s."),)})
     for tolerance, shown in (("range", True), ("rounding", False)):
         ask = ScriptedModel({"label": "true", "reason": "r"})
-        await label_claims(question, ["It takes 6 s."], ask, tolerance)
+        await label_claims(asked_of, ["It takes 6 s."], ask, tolerance)
         (asked,) = ask.asked
         assert asked["tolerance"] == "rounding"
         assert ("5 to 9 s." in str(asked["reference"])) == shown
-        assert str(asked["reference"]).startswith(question.reference_answer)
+        assert str(asked["reference"]).startswith("12 m.")

@@ -26,7 +26,6 @@ from simulrag.errors import (
 )
 from simulrag.method.answering import CLOSED_BOOK
 from simulrag.method.boundary import BOUNDARY, VERBALIZED
-from simulrag.method.decomposition import DECOMPOSE
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.anthropic import OFFICIAL_URL as ANTHROPIC_URL
@@ -137,19 +136,6 @@ async def test_a_spoilt_reply_is_repaired(server: LoopbackServer, gateway: Gatew
     second = str(server.requests[1].body)
     assert '{"probability": "high"}' in second
     assert "probability: Input should be a valid number" in second
-
-
-async def test_failures_are_paid_again_and_successes_are_not(
-    server: LoopbackServer, gateway: Gateway
-) -> None:
-    server.script(fails(500), CUT_OFF, refuses())
-    for error in (ModelUnavailable, ReplyTruncated, ReplyRefused):
-        with pytest.raises(error):
-            await gateway.ask(DECOMPOSE, question="Q", answer="A", limit=12)
-    for cached in (False, True, True):
-        done = await gateway.ask(DECOMPOSE, question="Q", answer="A", limit=12)
-        assert done.cached is cached
-    assert len(server.requests) == 4
 
 
 async def test_a_missing_key_is_named_and_what_is_stored_needs_none(

@@ -22,9 +22,7 @@ from simulrag.questions.open.templates import draw_templates
 from simulrag.registry import PACKAGE
 from simulrag.task import tasks
 from simulrag.testing import LoopbackServer, traffic
-from simulrag.testing.handbook_texts import own_claim, own_templates, own_verdict
 from simulrag.testing.traffic import _REPLIES, SET_UP
-from tests.unit.simulators import reservoir
 
 
 def replies(of: type[Reply] = Reply) -> Iterator[type[Reply]]:
@@ -78,45 +76,3 @@ async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path, set_u
     assert sources == ({"evidence", "open"} if set_up else {"evidence"})
     assert all((SET_UP in question.text) == set_up for question in questions)
     assert gateway.failures == {}
-
-
-async def test_of_another_simulator_it_writes_what_the_handbook_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reservoir.install(tmp_path, monkeypatch, reservoir.source())
-    simulator = load("reservoir")
-    with (
-        LoopbackServer(traffic()) as server,
-        CallCache(tmp_path / "cache", stage="test") as cache,
-    ):
-        settings = ModelSettings(provider="openai", model="m", base_url=server.url)
-        gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
-        runs = Simulations(simulator, cache)
-        made = await generate(
-            gateway, runs, "reservoir", n=3, seed=1, template_count=10, set_up=True
-        )
-        await gateway.close()
-    assert [template.template_id for template in made.templates] == ["own-draw-down"]
-    assert made.summary.rejected == 0, made.summary.rejections
-    days = [question.evidence[0].outputs["days_until_empty"] for question in made.questions]
-    assert [question.reference_answer for question in made.questions] == [
-        f"The days until empty is {one}." for one in days
-    ]
-    assert len(set(days)) == 3
-    assert own_templates(load("epidemiology").handbook()) == []  # its tool needs words too
-
-
-@pytest.mark.parametrize(
-    ("stated", "updated"), [("101.00", ""), ("200.00", "The days until empty is 100.0.")]
-)
-def test_a_claim_on_another_simulator_is_mended_to_its_evidence(stated: str, updated: str) -> None:
-    claim = own_claim(f"The days until empty is about {stated}.")
-    assert claim is not None
-    said = "At 1.2 times the demand and 20000.0 m3/day, the time until it is empty is 100.0 days."
-    verdict = own_verdict(claim, said)
-    assert verdict == {
-        "is_included": True,
-        "should_update": bool(updated),
-        "updated_claim": updated,
-    }
-    assert not own_verdict(claim, "Nothing was run.")["is_included"]
