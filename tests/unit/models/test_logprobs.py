@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulrag.calls import CallCache
+from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, InputError
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.logprobs import first_tokens
-from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer
 from simulrag.testing.loopback import Act
-from tests.unit.models.conftest import KEY, KEY_VARIABLE, settings_of
 
 SAID = (("SUP", -0.1), ("REF", -2.5))
 SENT = {
@@ -31,13 +28,8 @@ def asks(top_logprobs: int | None) -> Request:
     return Request("entail", (Message(role="user", content="One word."),), sampling=sampling)
 
 
-@pytest.mark.parametrize("api", list(SENT))
-async def test_asked_for_sent_and_kept(
-    api: str, server: LoopbackServer, cache: CallCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    settings = settings_of(server, api)
-    gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+@pytest.mark.parametrize("wire", list(SENT), indirect=True)
+async def test_asked_for_sent_and_kept(wire: str, server: LoopbackServer, gateway: Gateway) -> None:
     server.script(Act(text="SUPPORTS", first_tokens=SAID), Act(text="SUPPORTS"))
     for cached in (False, True):
         found = await gateway.complete(asks(5))
@@ -46,39 +38,29 @@ async def test_asked_for_sent_and_kept(
     assert (plain.first_tokens, plain.cached) == ((), False)
     first, second = (one.body for one in server.requests)
     added = {name: value for name, value in first.items() if name not in second}
-    assert added == SENT[api]
+    assert added == SENT[wire]
     keys = [gateway.key(asks(n)) for n in (5, None)]
     assert keys[0]["sampling"] == {"top_logprobs": 5}
     assert keys[1]["sampling"] == {}
-    await gateway.close()
 
 
-async def test_a_server_that_sends_none(
-    server: LoopbackServer, cache: CallCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    settings = settings_of(server, "chat")
-    gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+@pytest.mark.parametrize("wire", ["chat"], indirect=True)
+async def test_a_server_that_sends_none(server: LoopbackServer, gateway: Gateway) -> None:
     server.script(Act(text="SUPPORTS", first_tokens=()))
     assert (await gateway.complete(asks(5))).first_tokens == ()
-    await gateway.close()
 
 
+@pytest.mark.parametrize("wire", ["chat"], indirect=True)
 @pytest.mark.parametrize("stored", ["S", {"text": "S"}, {"text": "S", "first_tokens": [["S"]]}])
-async def test_a_row_that_lost_them_is_no_reply(stored: Any, tmp_path: Path) -> None:
-    from simulrag.calls import CallResult
+async def test_a_row_that_lost_them_is_no_reply(
+    stored: Any, gateway: Gateway, cache: CallCache
+) -> None:
+    async def row() -> CallResult:
+        return CallResult(response=stored)
 
-    settings = ModelSettings(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
-    with CallCache(tmp_path / "cache", stage="test") as cache:
-        gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
-
-        async def row() -> CallResult:
-            return CallResult(response=stored)
-
-        await cache.get_or_call("model", gateway.key(asks(5)), row)
-        with pytest.raises(CacheError, match="log-probabilities"):
-            await gateway.complete(asks(5))
-        await gateway.close()
+    await cache.get_or_call("model", gateway.key(asks(5)), row)
+    with pytest.raises(CacheError, match="log-probabilities"):
+        await gateway.complete(asks(5))
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,10 @@ from simulrag.method.boundary import Verbalized
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.parsing import InvalidReply, parse_reply, reply_schema
 from simulrag.models.providers.registry import make_provider
-from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer, canned
 from simulrag.testing.loopback import Act
+from tests.unit.models.conftest import KEY, KEY_VARIABLE, settings_of
 
-KEY = "sk-planted-4f1d9b7c2e"
 GOOD = '{"probability": 0.5}'
 
 
@@ -66,41 +65,34 @@ MESSAGES: list[object] = [
 ]
 
 
-async def asked(act: Act, provider: str = "openai", api: str = "chat") -> ProviderReply:
+async def asked(act: Act, wire: str = "chat") -> ProviderReply:
     with LoopbackServer(canned({"Verbalized": GOOD}), [act]) as server:
-        given = {"provider": provider, "model": "m", "base_url": server.url, "api": api}
-        settings = ModelSettings.model_validate({**given, "api_key_env": "PLANTED_KEY"})
-        made = make_provider(settings)
+        made = make_provider(settings_of(server, wire))
         try:
             asking = (Message(role="user", content="Well?"),)
-            schema = reply_schema(Verbalized)
-            return await made.call(asking, schema, Sampling(temperature=0.0), 0)
+            return await made.call(asking, reply_schema(Verbalized), Sampling(temperature=0.0), 0)
         finally:
             await made.close()
 
 
-async def parsed(act: Act, provider: str, api: str) -> Verbalized:
-    """What is empty or no JSON is sent back to the model, as from every server."""
-    return parse_reply((await asked(act, provider, api)).text, Verbalized)
-
-
 @pytest.fixture(autouse=True)
 def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLANTED_KEY", KEY)
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
 
 
 @pytest.mark.parametrize(
-    ("provider", "api", "body"),
+    ("wire", "body"),
     [
-        *(("openai", "chat", body) for body in [*COMMON, *CHAT]),
-        *(("openai", "responses", body) for body in [*COMMON, *RESPONSES]),
-        *(("anthropic", "auto", body) for body in [*COMMON, *MESSAGES]),
+        *(("chat", body) for body in [*COMMON, *CHAT]),
+        *(("responses", body) for body in [*COMMON, *RESPONSES]),
+        *(("anthropic", body) for body in [*COMMON, *MESSAGES]),
     ],
 )
-async def test_an_odd_body_is_a_typed_fault(provider: str, api: str, body: object) -> None:
+async def test_an_odd_body_is_a_typed_fault(wire: str, body: object) -> None:
+    """What is empty or no JSON is sent back to the model, as from every server."""
     raw = body if body is HTML else json.dumps(body)
     with pytest.raises((ModelError, InvalidReply)) as caught:
-        await parsed(Act(kind="raw", text=str(raw)), provider, api)
+        parse_reply((await asked(Act(kind="raw", text=str(raw)), wire)).text, Verbalized)
     assert KEY not in str(caught.value)
 
 
@@ -113,7 +105,7 @@ def _anthropic(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("provider", "body", "field"),
+    ("wire", "body", "field"),
     [
         ("anthropic", _anthropic("`temperature` is deprecated for this model."), "temperature"),
         (
@@ -121,35 +113,35 @@ def _anthropic(text: str) -> dict[str, Any]:
             _anthropic("max_tokens: 99999 > 64000, which is the maximum allowed number"),
             "max_tokens",
         ),
-        ("openai", _openai("no such value", param="temperature"), "temperature"),
-        ("openai", _openai("no effort", param="reasoning.effort"), "reasoning_effort"),
+        ("chat", _openai("no such value", param="temperature"), "temperature"),
+        ("chat", _openai("no effort", param="reasoning.effort"), "reasoning_effort"),
     ],
 )
 async def test_a_refused_field_stops_the_run_and_names_itself(
-    provider: str, body: dict[str, Any], field: str
+    wire: str, body: dict[str, Any], field: str
 ) -> None:
     act = Act(kind="status", status=400, body=body)
     with pytest.raises(InputError, match=rf"does not take {field} .*params\.yaml"):
-        await asked(act, provider)
+        await asked(act, wire)
 
 
 @pytest.mark.parametrize(
-    ("provider", "body"),
+    ("wire", "body"),
     [
         ("anthropic", _anthropic("prompt is too long: 210000 tokens > 200000 maximum")),
         ("anthropic", _anthropic("input length and `max_tokens` exceed context limit: 9 + 2 > 10")),
-        ("openai", _openai("maximum context length is 10", code="context_length_exceeded")),
+        ("chat", _openai("maximum context length is 10", code="context_length_exceeded")),
         (
-            "openai",
+            "chat",
             _openai("'max_tokens' is too large: 9. This model's maximum context length is 5"),
         ),
     ],
 )
 async def test_a_prompt_that_is_too_long_fails_its_question_alone(
-    provider: str, body: dict[str, Any]
+    wire: str, body: dict[str, Any]
 ) -> None:
     with pytest.raises(ReplyRefused):
-        await asked(Act(kind="status", status=400, body=body), provider)
+        await asked(Act(kind="status", status=400, body=body), wire)
 
 
 @pytest.mark.parametrize(
