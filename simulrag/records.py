@@ -361,8 +361,8 @@ class Answer(Record):
     @property
     def finals(self) -> tuple[FinalText, ...]:
         """Every final answer: its own, one closed-book sample and the baselines."""
-        one = Line(method="closed_book", samples=1)
-        alone = (FinalText(line=one, text=text) for text in self.closed_book[:1])
+        first_sample = Line(method="closed_book", samples=1)
+        alone = (FinalText(line=first_sample, text=text) for text in self.closed_book[:1])
         return (self.final, *alone, *self.baselines)
 
     @property

@@ -70,10 +70,10 @@ class Stage:
 
     def items(self, params: Any) -> list[str]:
         """The domains or sources that it runs over; one "" where it runs once."""
-        found = params
+        listed = params
         for name in filter(None, self.over.split(".")):
-            found = getattr(found, name)
-        return list(found) if self.over else [""]
+            listed = getattr(listed, name)
+        return list(listed) if self.over else [""]
 
     def named(self, item: str) -> str:
         """``answer-urban``: the name of its export, of its flow run and of its counts."""

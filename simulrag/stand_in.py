@@ -49,9 +49,9 @@ def prose(prompted: Prompted, tokens: int) -> str:
     """Sentences to about that many tokens; those that another sample does not say come last."""
     wanted = max(1, round(tokens / SENTENCE_TOKENS))
     shared = round(_SHARED * wanted)
-    said = [sentence(prompted.seed, number) for number in range(shared)]
-    said += [sentence(prompted.seed, number, prompted.sample) for number in range(shared, wanted)]
-    return " ".join(said)
+    texts = [sentence(prompted.seed, number) for number in range(shared)]
+    texts += [sentence(prompted.seed, number, prompted.sample) for number in range(shared, wanted)]
+    return " ".join(texts)
 
 
 def sentences(text: str) -> list[str]:
@@ -115,8 +115,8 @@ def _within(part: Mapping[str, Any], seed: str) -> float:
 
 def numbered(prompted: Prompted, name: str) -> int:
     """How many items a prompt lists under a name."""
-    found = prompted.values.get(name, ())
-    return len(found) if isinstance(found, list | tuple) else 0
+    listed = prompted.values.get(name, ())
+    return len(listed) if isinstance(listed, list | tuple) else 0
 
 
 def alike(texts: Iterable[str]) -> list[list[int]]:

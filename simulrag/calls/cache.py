@@ -173,13 +173,13 @@ class CallCache:
 
     def counts(self) -> dict[str, int]:
         """Hits, misses and missing, together and by kind: the counts of a StageRun."""
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         for what in ("hits", "misses", "missing"):
             by_kind = {
                 f"{kind}_{what}": self._counts[f"{kind}_{what}"] for kind in get_args(CallKind)
             }
-            found |= {what: sum(by_kind.values()), **by_kind}
-        return found
+            totals |= {what: sum(by_kind.values()), **by_kind}
+        return totals
 
     def close(self) -> None:
         """Record this run's counts for ``cache_stats``; to be called after the last answer.
@@ -304,5 +304,5 @@ def _row(kind: CallKind, key: str, request: str, result: CallResult, latency_s: 
 
 def _described(kind: CallKind, request: Mapping[str, JsonValue]) -> str:
     """The call in words, for an error message."""
-    told = [f"{name} {request[name]}" for name in _TELLING if name in request]
-    return f"the {kind} call ({', '.join(told) or 'no details'})"
+    details = [f"{name} {request[name]}" for name in _TELLING if name in request]
+    return f"the {kind} call ({', '.join(details) or 'no details'})"

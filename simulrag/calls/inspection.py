@@ -114,8 +114,8 @@ def verify_cache(place: CachePlace) -> VerifyReport:
     problems: list[RowProblem] = []
     try:
         if isinstance(place, Path):
-            found = (str(what) for (what,) in read_folder(place, "PRAGMA quick_check"))
-            problems += (RowProblem(key=DATABASE, what=what) for what in found if what != "ok")
+            damages = (str(what) for (what,) in read_folder(place, "PRAGMA quick_check"))
+            problems += (RowProblem(key=DATABASE, what=what) for what in damages if what != "ok")
         for row in scan_store(place):
             rows += 1
             try:

@@ -53,19 +53,19 @@ class Ledger:
 
         Raises CacheError where a row cannot be read.
         """
-        found = []
+        spent = []
         for position, row, text in self._store.spent(self._position):
             self._position = position
             if row not in self._seen:  # else a note that was repeated when its answer got lost
                 self._seen.add(row)
                 try:
-                    found.append(SpentUsage.model_validate_json(text))
+                    spent.append(SpentUsage.model_validate_json(text))
                 except ValueError as error:
                     raise CacheError(
                         f"what was spent cannot be read from {self._store.place}: the row {row} is "
                         f"damaged: {str(error).partition(chr(10))[0]}. See `simulrag cache verify`"
                     ) from error
-        return found
+        return spent
 
     def note(self, name: tuple[str, str, str], usage: Usage, service: str = "") -> None:
         """Keep usage that was billed; ``service``: how it was bought."""

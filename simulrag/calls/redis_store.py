@@ -111,8 +111,8 @@ class RedisStore:
     def scan(self, prefix: str) -> Iterator[ScannedRow]:
         for kind in ("batch", "call", "hold", "spent", "stage"):
             with self._asked():
-                found = self.redis.hscan_iter(f"{self._space}:{kind}", count=500)
-                names = {f"{kind}/{name.decode()}": raw for name, raw in found}
+                rows = self.redis.hscan_iter(f"{self._space}:{kind}", count=500)
+                names = {f"{kind}/{name.decode()}": raw for name, raw in rows}
             for row in sorted(name for name in names if name.startswith(prefix)):
                 yield ScannedRow(row, *_text(names[row]))
 
@@ -175,15 +175,15 @@ class RedisStore:
     def _check(self) -> None:
         """Raise EnvironmentFault unless the server keeps every row that it acknowledges."""
         try:
-            found = self.redis.config_get("maxmemory*", "*append*")
+            settings = self.redis.config_get("maxmemory*", "*append*")
         except wrong.ResponseError as error:
-            found, unsafe = {}, f"it does not tell its settings ({error})"
+            settings, unsafe = {}, f"it does not tell its settings ({error})"
         for name, (value, why) in _PROMISES.items():
-            if found and found.get(name) != value:
-                unsafe = f"{name} is {found.get(name)}, so {why}: set '{name} {value}'"
+            if settings and settings.get(name) != value:
+                unsafe = f"{name} is {settings.get(name)}, so {why}: set '{name} {value}'"
                 break
         else:
-            if found:
+            if settings:
                 return
         raise EnvironmentFault(f"the Redis at {self.place} may lose what was paid for: {unsafe}")
 

@@ -196,8 +196,8 @@ class FolderStore:
     def present(self, rows: Collection[str]) -> set[str]:
         """Which of these rows are there."""
         marks = ",".join("?" * len(rows))
-        found = read_folder(self.folder, f"SELECT key FROM Cache WHERE key IN ({marks})", *rows)  # noqa: S608
-        return {row for (row,) in found}
+        there = read_folder(self.folder, f"SELECT key FROM Cache WHERE key IN ({marks})", *rows)  # noqa: S608
+        return {row for (row,) in there}
 
     def spent(self, after: int) -> list[tuple[int, str, str]]:
         """Position, name and text of the rows ``spent/`` above a position."""

@@ -65,31 +65,33 @@ async def final_claims(
 async def _final_claims(
     question: Question, final: FinalText, ask: Asker, subjects: bool
 ) -> FinalClaims:
-    found = FinalClaims(question_id=question.question_id, line=final.line, failure=final.failure)
+    decomposed = FinalClaims(
+        question_id=question.question_id, line=final.line, failure=final.failure
+    )
     if final.failure is not None:
-        return found
+        return decomposed
     try:
         claims = await decompose_final(question.text, final.text, ask)
     except ModelError as error:
-        return found.model_copy(update={"failure": str(error)})
-    found = found.model_copy(update={"claims": claims})
+        return decomposed.model_copy(update={"failure": str(error)})
+    decomposed = decomposed.model_copy(update={"claims": claims})
     if not subjects:
-        return found
+        return decomposed
     try:
         about = await find_subjects(question.text, claims, ask, task=EVALUATION_SUBJECTS)
     except ModelError as error:
-        return found.model_copy(update={"subjects_failure": str(error)})
-    return found.model_copy(update={"subjects": about})
+        return decomposed.model_copy(update={"subjects_failure": str(error)})
+    return decomposed.model_copy(update={"subjects": about})
 
 
 def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str, ...]:
     """Every claim text of a question once: before and after its update, and the final answers'."""
     texts = [text for claim in answer.claims for text in (claim.text, claim.after)]
     texts += [text for final in finals for text in final.claims]
-    found: dict[str, str] = {}
+    distinct: dict[str, str] = {}
     for text in texts:
-        found.setdefault(claim_hash(text), text)
-    return tuple(found.values())
+        distinct.setdefault(claim_hash(text), text)
+    return tuple(distinct.values())
 
 
 async def label_claims(

@@ -20,14 +20,14 @@ RECIPES: dict[str, ModuleType] = {"paper": paper, "reconciled": reconciled}
 
 async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
     """What needs no other question, for one question. See ``paper.draft``."""
-    found: Answer = await RECIPES[settings.method].draft(question, use, settings)
-    return found
+    drafted: Answer = await RECIPES[settings.method].draft(question, use, settings)
+    return drafted
 
 
 def choose(drafts: Iterable[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
     """What each budget buys, for every draft; no call. See ``paper.choose``."""
-    found: list[tuple[Selection, ...]] = RECIPES[settings.method].choose(list(drafts), settings)
-    return found
+    choices: list[tuple[Selection, ...]] = RECIPES[settings.method].choose(list(drafts), settings)
+    return choices
 
 
 async def conclude(
@@ -39,8 +39,8 @@ async def conclude(
 ) -> Answer:
     """Verdicts and final answers of one question. See ``paper.conclude``."""
     recipe = RECIPES[settings.method]
-    found: Answer = await recipe.conclude(question, drafted, choices, use, settings)
-    return found
+    concluded: Answer = await recipe.conclude(question, drafted, choices, use, settings)
+    return concluded
 
 
 async def answer_question(question: Question, use: Instruments, settings: MethodSettings) -> Answer:

@@ -34,7 +34,7 @@ SIGNED = frozenset({"change", "growth"})
 
 
 @dataclass(frozen=True)
-class Found:
+class SimulatedValue:
     """What the outputs say of a claim's subject: a value and its range, in one unit."""
 
     value: float
@@ -43,10 +43,10 @@ class Found:
     unit: str | None
     level: float | None
 
-    def mapped(self, of: Callable[[float], float], unit: str | None = None) -> Found:
+    def mapped(self, of: Callable[[float], float], unit: str | None = None) -> SimulatedValue:
         """Each number by a monotone function."""
         low, high = sorted((of(self.low), of(self.high)))
-        return Found(of(self.value), low, high, unit or self.unit, self.level)
+        return SimulatedValue(of(self.value), low, high, unit or self.unit, self.level)
 
     def told(self) -> str:
         """The value and its range, as a claim can say it."""
@@ -70,14 +70,14 @@ class Outputs:
 
     def value(self, run: int, name: str) -> float | str | None:
         """An output of a run, counted from 1."""
-        given = self.evidence[run - 1].outputs.get(name)
-        return given if isinstance(given, int | float | str) else None
+        output = self.evidence[run - 1].outputs.get(name)
+        return output if isinstance(output, int | float | str) else None
 
     def spread(self, run: int, name: str) -> Spread | None:
         """How it scatters, where the tool says so."""
         return self.tools[self.evidence[run - 1].call.tool].spreads.get(name)
 
-    def number(self, run: int, name: str, by: Rule) -> Found:
+    def number(self, run: int, name: str, by: Rule) -> SimulatedValue:
         """A number with its range; by point, and without one, a range of one value."""
         value, spread = self.value(run, name), self.spread(run, name)
         if value is None or isinstance(value, str):
@@ -86,8 +86,8 @@ class Outputs:
         ends = [self.value(run, end) for end in (spread.low, spread.high)] if spread else []
         low, high = ends or (None, None)
         if by == "point" or not isinstance(low, int | float) or not isinstance(high, int | float):
-            return Found(value, value, value, unit, None)
-        return Found(value, low, high, unit, spread.level if spread else None)
+            return SimulatedValue(value, value, value, unit, None)
+        return SimulatedValue(value, low, high, unit, spread.level if spread else None)
 
     def words(self, reading: ClaimReading) -> str:
         """The output that a reading names, in words."""
@@ -149,31 +149,33 @@ def _decided(claim: str, reading: ClaimReading, outputs: Outputs, by: Rule) -> V
         return _by_word(reading, word, outputs, by)
     if reading.kind not in ("number", "direction"):
         raise _Undecided(f"a {reading.kind} is not among the outputs")
-    found = _found(reading, outputs, by)
+    simulated = _simulated_value(reading, outputs, by)
     change = bool(SIGNED & set(reading.output.split("_"))) or reading.against is not None
     if reading.kind == "direction":
-        return _by_direction(reading, found, change, outputs)
-    return _by_number(claim, reading, found, change, outputs)
+        return _by_direction(reading, simulated, change, outputs)
+    return _by_number(claim, reading, simulated, change, outputs)
 
 
-def _found(reading: ClaimReading, outputs: Outputs, by: Rule) -> Found:
+def _simulated_value(reading: ClaimReading, outputs: Outputs, by: Rule) -> SimulatedValue:
     """What the reading names, in the claim's unit."""
     name = reading.output or ""
-    one = outputs.number(reading.run or 1, name, by)
+    simulated = outputs.number(reading.run or 1, name, by)
     if reading.against is not None:
-        other = outputs.number(reading.against, name, by)
-        share = is_percent(reading.unit) and not is_percent(one.unit)
-        if share and not other.value:
+        compared = outputs.number(reading.against, name, by)
+        share = is_percent(reading.unit) and not is_percent(simulated.unit)
+        if share and not compared.value:
             raise _Undecided(f"{name} of run {reading.against} is 0 and has no change in percent")
-        one = _between(one, other, share)
+        simulated = _between(simulated, compared, share)
     difference = reading.against is not None or reading.direction is not None
-    convert = converter(reading.unit, one.unit, difference=difference)
+    convert = converter(reading.unit, simulated.unit, difference=difference)
     if convert is None:
-        raise _Undecided(f"its unit '{reading.unit}' is none of {name}, which is in {one.unit}")
-    return one.mapped(convert, reading.unit)
+        raise _Undecided(
+            f"its unit '{reading.unit}' is none of {name}, which is in {simulated.unit}"
+        )
+    return simulated.mapped(convert, reading.unit)
 
 
-def _between(one: Found, other: Found, share: bool) -> Found:
+def _between(one: SimulatedValue, other: SimulatedValue, share: bool) -> SimulatedValue:
     """The difference, or the change in percent; the two ranges taken as independent.
 
     Each end is moved by itself, and the steps are added in quadrature (as of independent errors).
@@ -186,58 +188,60 @@ def _between(one: Found, other: Found, share: bool) -> Found:
     up = math.hypot(of(one.high, other.value) - value, of(one.value, other.low) - value)
     down = math.hypot(of(one.low, other.value) - value, of(one.value, other.high) - value)
     level = one.level or other.level
-    return Found(value, value - down, value + up, "%" if share else one.unit, level)
+    return SimulatedValue(value, value - down, value + up, "%" if share else one.unit, level)
 
 
 def _by_number(
-    claim: str, reading: ClaimReading, found: Found, signed: bool, outputs: Outputs
+    claim: str, reading: ClaimReading, simulated: SimulatedValue, signed: bool, outputs: Outputs
 ) -> Verdict:
     stated = None if reading.value is None else stated_range(reading.value)
     if stated is None:
         raise _Undecided("it gives no number that can be compared")
-    side = _towards(found, reading.direction if signed else None)
+    side = _towards(simulated, reading.direction if signed else None)
     within = [end >= -EXACT and stated.holds_for(end) for end in (side.low, side.value, side.high)]
     slack = EXACT * max(1.0, abs(side.value))
     meets = side.low <= stated.high + slack and side.high >= stated.low - slack
     if stated.limit and any(within) and not all(within):
-        raise _Undecided(f"{CANNOT_TELL}: {found.with_unit()}")
+        raise _Undecided(f"{CANNOT_TELL}: {simulated.with_unit()}")
     if all(within) or (meets and not stated.limit):
-        return Verdict(status="aligned", found=found.with_unit())
-    text = f"{outputs.words(reading)}: {found.with_unit()}"
+        return Verdict(status="aligned", found=simulated.with_unit())
+    text = f"{outputs.words(reading)}: {simulated.with_unit()}"
     written = rf"(?<![\w.,]){re.escape(reading.value or '')}(?!\w|[.,]\d)"
     if side.low >= 0 and len(re.findall(written, claim, re.I)) == 1:
         text = re.sub(written, lambda _: side.told(), claim, flags=re.I)
-    return Verdict(status="contradicted", updated_claim=text, found=found.with_unit())
+    return Verdict(status="contradicted", updated_claim=text, found=simulated.with_unit())
 
 
-def _towards(found: Found, direction: str | None) -> Found:
+def _towards(simulated: SimulatedValue, direction: str | None) -> SimulatedValue:
     """As a magnitude that the claim's direction gives its sign; without one, signs aside."""
     if direction == "rises":
-        return found
-    if direction == "falls" or found.high <= 0:
-        return found.mapped(lambda value: 0.0 - value)
-    if found.low >= 0:
-        return found
-    high = max(-found.low, found.high)
-    return Found(abs(found.value), 0.0, high, found.unit, found.level)
+        return simulated
+    if direction == "falls" or simulated.high <= 0:
+        return simulated.mapped(lambda value: 0.0 - value)
+    if simulated.low >= 0:
+        return simulated
+    high = max(-simulated.low, simulated.high)
+    return SimulatedValue(abs(simulated.value), 0.0, high, simulated.unit, simulated.level)
 
 
-def _by_direction(reading: ClaimReading, found: Found, signed: bool, outputs: Outputs) -> Verdict:
+def _by_direction(
+    reading: ClaimReading, simulated: SimulatedValue, signed: bool, outputs: Outputs
+) -> Verdict:
     if not signed or reading.direction is None:
         raise _Undecided("the output is a level and has no direction")
-    text = f"{outputs.words(reading)}: {found.with_unit()}"
-    wrong = Verdict(status="contradicted", updated_claim=text, found=found.with_unit())
-    right = Verdict(status="aligned", found=found.with_unit())
+    text = f"{outputs.words(reading)}: {simulated.with_unit()}"
+    wrong = Verdict(status="contradicted", updated_claim=text, found=simulated.with_unit())
+    right = Verdict(status="aligned", found=simulated.with_unit())
     if reading.direction == "same":
-        if found.level is None and found.value:
+        if simulated.level is None and simulated.value:
             raise _Undecided("how small a change counts as none is not said")
-        return right if found.low <= 0 <= found.high else wrong
-    side = _towards(found, reading.direction)
+        return right if simulated.low <= 0 <= simulated.high else wrong
+    side = _towards(simulated, reading.direction)
     if side.low > 0:
         return right
-    if side.high < 0 or (found.level is None and not found.value):
+    if side.high < 0 or (simulated.level is None and not simulated.value):
         return wrong
-    raise _Undecided(f"{CANNOT_TELL}: {found.with_unit()}")
+    raise _Undecided(f"{CANNOT_TELL}: {simulated.with_unit()}")
 
 
 def _by_word(reading: ClaimReading, word: str, outputs: Outputs, by: Rule) -> Verdict:
@@ -245,17 +249,17 @@ def _by_word(reading: ClaimReading, word: str, outputs: Outputs, by: Rule) -> Ve
     run, name = reading.run or 1, reading.output or ""
     if reading.class_word is None or reading.against is not None:
         raise _Undecided("it gives no word that can be compared")
-    told = word
+    shown = word
     spread = outputs.spread(run, name) if by == "range" else None
     share = outputs.value(run, spread.share) if spread else None
     if spread and isinstance(share, int | float):
-        told = f"{word} (in {100 * share:.0f} % of the runs)"
+        shown = f"{word} (in {100 * share:.0f} % of the runs)"
         if share < spread.level:
-            raise _Undecided(f"{CANNOT_TELL}: {told}")
+            raise _Undecided(f"{CANNOT_TELL}: {shown}")
     if reading.class_word.strip().casefold() == word.casefold():
-        return Verdict(status="aligned", found=told)
-    text = f"{outputs.words(reading)}: {told}"
-    return Verdict(status="contradicted", updated_claim=text, found=told)
+        return Verdict(status="aligned", found=shown)
+    text = f"{outputs.words(reading)}: {shown}"
+    return Verdict(status="contradicted", updated_claim=text, found=shown)
 
 
 def _shown(value: float) -> str:

@@ -24,8 +24,8 @@ class Decomposition(Reply):
 
 
 def _by_sentence(prompted: Prompted) -> object:
-    said = sentences(prompted.values["answer"])[: prompted.values.get("limit")]
-    return {"claims": [{"claim": text} for text in said]}
+    texts = sentences(prompted.values["answer"])[: prompted.values.get("limit")]
+    return {"claims": [{"claim": text} for text in texts]}
 
 
 DECOMPOSE = Task("decompose", Decomposition, tokens=300, stand_in=_by_sentence)

@@ -71,27 +71,27 @@ async def merge_jointly(
     supports what one of its claims says, and what the reply says that it agrees with. Raises
     ModelError where the reply, after one repair, still leaves a claim out or has it twice.
     """
-    given = [
+    stated = [
         (answer, place, text)
         for answer, texts in enumerate(answer_claims)
         for place, text in enumerate(texts)
     ]
-    if not given:
+    if not stated:
         return Merged((), support=tuple(() for _ in answer_claims), subjects=())
 
     def check(reply: JointReply) -> None:
-        _check(reply, len(given), len(answer_claims))
+        _check(reply, len(stated), len(answer_claims))
 
     completion = await ask.ask(
         JOINT,
         check=check,
         question=question,
-        claims=[{"answer": answer, "text": text} for answer, _, text in given],
+        claims=[{"answer": answer, "text": text} for answer, _, text in stated],
     )
     reply: JointReply = completion.parsed
     ordered = sorted(_alternatives(reply), key=lambda one: min(one.claims))
     merged = tuple(
-        MergedClaim(given[min(one.claims)][2], tuple(given[at][:2] for at in sorted(one.claims)))
+        MergedClaim(stated[min(one.claims)][2], tuple(stated[at][:2] for at in sorted(one.claims)))
         for one in ordered
     )
     support = tuple(

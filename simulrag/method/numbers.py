@@ -61,11 +61,11 @@ class Number:
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> tuple[Number, ...]:
     """The numbers of a text in order, thousands with commas or a word behind them among them."""
-    found = []
+    read = []
     for match in _NUMBER.finditer(text):
         whole, decimals, scale = match[1].replace(",", ""), match[2] or "", match[3]
         unit = _SCALES.get(scale or "", 1.0)
         value = float(f"{whole}.{decimals or '0'}") * unit
         about = _ABOUT.search(text, max(0, match.start() - 20), match.start()) is not None
-        found.append(Number(match[0], value, 0.5 * unit * 10.0 ** -len(decimals), about))
-    return tuple(found)
+        read.append(Number(match[0], value, 0.5 * unit * 10.0 ** -len(decimals), about))
+    return tuple(read)

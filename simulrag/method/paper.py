@@ -66,7 +66,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
     pools = [candidates_of([answer], settings.centrality) for answer in drafts]
     firsts = [() if one.failure is not None else first_sample(one) for one in drafts]
     kappa = development_kappa(pools, settings)
-    found = []
+    by_budget = []
     for budget in budgets_of(settings):
         selected = select_among(
             pools, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
@@ -79,13 +79,13 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
             seed=settings.seed,
         )
         line = line_of("simulrag", budget, kappa, settings)
-        found.append(
+        by_budget.append(
             [
                 Selection(line=line, selected=claims, first_sample=first)
                 for claims, first in zip(selected, own, strict=True)
             ]
         )
-    return found
+    return by_budget
 
 
 async def conclude(
@@ -119,8 +119,8 @@ async def write(
         texts = [claims[i].after if i in chosen else claims[i].text for i in kept]
     else:  # by arithmetic alone: with the values, and with what was not decided
         sure = {i for i in chosen if (v := claims[i].verdict) and v.status in DECIDED}
-        told = [(i, claims[i].told if i in chosen else claims[i].text) for i in kept]
-        texts = [text if i in sure else f"{text} (not checked)" for i, text in told]
+        worded = [(i, claims[i].told if i in chosen else claims[i].text) for i in kept]
+        texts = [text if i in sure else f"{text} (not checked)" for i, text in worded]
     final = await synthesize(question, tuple(dict.fromkeys(texts)), ask)
     return FinalText(line=choice.line, text=final, selected=choice.selected, kept=kept)
 
@@ -139,16 +139,16 @@ def line_of(
     return Line(method=method, samples=settings.samples, budget_percent=budget, kappa=kappa)
 
 
-def with_twins(found: Columns, settings: MethodSettings) -> Columns:
+def with_twins(by_budget: Columns, settings: MethodSettings) -> Columns:
     """With ``without_kappa`` each column a second time, with a kappa of 0."""
     if not settings.without_kappa:
-        return found
+        return by_budget
     twins = [  # of a kappa that is 0 the answer is the same
         [relined(one, kappa=0.0) for one in column]
-        for column in found
+        for column in by_budget
         if any(one.kappa for one in column)
     ]
-    return [*twins, *found]
+    return [*twins, *by_budget]
 
 
 def relined(choice: Selection, **changes: object) -> Selection:

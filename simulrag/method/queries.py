@@ -51,22 +51,26 @@ async def queries(question: str, ask: Asker) -> tuple[str, ...]:
         completion = await ask.ask(TASK, check=check, question=question, **values)
         return [" ".join(query.split()) for query in completion.parsed.queries]
 
-    found = {query.casefold(): query for part in await together(map(of, KINDS)) for query in part}
-    return tuple(found.values())
+    distinct = {
+        query.casefold(): query for part in await together(map(of, KINDS)) for query in part
+    }
+    return tuple(distinct.values())
 
 
-def problems_of(kind: str, given: list[str]) -> list[str]:
+def problems_of(kind: str, proposed: list[str]) -> list[str]:
     """What is wrong with the queries of a kind, in words that a model can act on."""
     most = MOST_WORDS[kind]
-    found = [f"'{one}' has more than {most} words" for one in given if len(one.split()) > most]
-    if len({" ".join(one.split()).casefold() for one in given}) < len(given):
-        found.append("give each query once")
+    problems = [
+        f"'{query}' has more than {most} words" for query in proposed if len(query.split()) > most
+    ]
+    if len({" ".join(query.split()).casefold() for query in proposed}) < len(proposed):
+        problems.append("give each query once")
     if kind == "entities":
-        dated = [one for one in given if any(map(_is_date, one.split()))]
-        found += [f"'{one}' holds a date: name what it is about" for one in dated]
-    if len(given) > QUERIES or (kind != "entities" and len(given) < QUERIES):
-        found.append(f"give {QUERIES} queries, not {len(given)}")
-    return found
+        dated = [query for query in proposed if any(map(_is_date, query.split()))]
+        problems += [f"'{query}' holds a date: name what it is about" for query in dated]
+    if len(proposed) > QUERIES or (kind != "entities" and len(proposed) < QUERIES):
+        problems.append(f"give {QUERIES} queries, not {len(proposed)}")
+    return problems
 
 
 def _is_date(word: str) -> bool:

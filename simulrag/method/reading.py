@@ -122,13 +122,13 @@ def stated_range(text: str) -> StatedRange | None:
     Its margin on either side; a range or a limit as it says. None without a number, for a date, and
     where there are several numbers that are no range.
     """
-    found = numbers(text)
-    if len(found) == 2:
-        low, high = sorted((one.value, one.half_unit) for one in found)
+    given = numbers(text)
+    if len(given) == 2:
+        low, high = sorted((one.value, one.half_unit) for one in given)
         return StatedRange(low=low[0], high=high[0])
-    if len(found) != 1 or re.search(r"\d\s*-\s*\d", text):
+    if len(given) != 1 or re.search(r"\d\s*-\s*\d", text):
         return None
-    number = found[0]
+    number = given[0]
     if _FROM.search(text) or _ABOVE.search(text):
         above = bool(_ABOVE.search(text))
         return StatedRange(low=number.value, high=math.inf, open_low=above, limit=True)

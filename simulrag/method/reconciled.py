@@ -71,8 +71,8 @@ async def _subjects(work: Work, merged: Merged) -> tuple[Subject, ...]:
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
     """A choice a budget for every draft, ascending; before them the paper's, to compare with."""
     published = paper.columns(drafts, settings) if settings.baselines else []
-    found = paper.with_twins([*published, *columns(drafts, settings)], settings)
-    return list(zip(*found, strict=True))
+    by_budget = paper.with_twins([*published, *columns(drafts, settings)], settings)
+    return list(zip(*by_budget, strict=True))
 
 
 def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns:
@@ -80,13 +80,13 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns
     sent = [_sent(answer) for answer in drafts]
     topics = [_topics(answer, own) for answer, own in zip(drafts, sent, strict=True)]
     kappa = development_kappa([candidates_of([answer], VOTES) for answer in drafts], settings)
-    found = []
+    by_budget = []
     for budget in paper.budgets_of(settings):
         selected = select_subjects(
             topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
         )
         line = paper.line_of("reconciled", budget, kappa, settings)
-        found.append(
+        by_budget.append(
             [
                 Selection(
                     line=line,
@@ -96,7 +96,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns
                 for own, chosen in zip(sent, selected, strict=True)
             ]
         )
-    return found
+    return by_budget
 
 
 def _sent(answer: Answer) -> tuple[tuple[int, ...], ...]:
@@ -157,8 +157,8 @@ async def write(
         return await paper.write(question, answer, choice, settings, ask)
     statements = statements_of(answer, choice)
     if line.method == "reconciled_complete" and answer.context:
-        said = [statement.text for statement in statements]
-        uncovered = await uncovered_claims(question, answer.context, said, ask)
+        stated = [statement.text for statement in statements]
+        uncovered = await uncovered_claims(question, answer.context, stated, ask)
         statements += tuple(Statement(text=text, standing="simulated") for text in uncovered)
     text = await write_reconciled(question, statements, ask)
     kept = tuple(sorted(item.claim for item in statements if item.claim is not None))

@@ -185,10 +185,10 @@ def one_voice(subject: Subject, support: Support, claims: Sequence[int]) -> tupl
     for row in support:
         chosen: list[int] = []
         for facet in subject.facets:
-            said = [claim for claim in facet.claims if claim in allowed and row[claim]]
+            heard = [claim for claim in facet.claims if claim in allowed and row[claim]]
             if facet.exclusive:
-                said = sorted(said, key=lambda claim: (-round(shares[claim], 9), claim))[:1]
-            chosen += said
+                heard = sorted(heard, key=lambda claim: (-round(shares[claim], 9), claim))[:1]
+            chosen += heard
         voices.append((sum(shares[claim] for claim in chosen), tuple(sorted(chosen))))
     spoken = [voice for voice in voices if voice[1]]
     if not spoken:
@@ -275,11 +275,12 @@ def _agree(claims: Sequence[int], texts: Sequence[str]) -> bool:
 def _settled_status(
     subject: Subject, verdicts: Mapping[int, Verdict], corrected: bool, ambiguous: bool
 ) -> SettledStatus:
-    found = [_status(verdicts, claim) for claim in subject.claims]
+    statuses = [_status(verdicts, claim) for claim in subject.claims]
     if ambiguous:
         return "ambiguous"
     if corrected:
         return "contradicted"
-    if "aligned" in found:
+    if "aligned" in statuses:
         return "aligned"
-    return "error" if found and all(status == "error" for status in found) else "indeterminate"
+    failed = bool(statuses) and all(status == "error" for status in statuses)
+    return "error" if failed else "indeterminate"

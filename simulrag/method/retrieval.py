@@ -73,13 +73,13 @@ async def retrieve(
         texts = await queries(question, ask) if simulator.by_queries else (question,)
         asked = [call for text in texts for call in simulator.consult(text)]
         status: RetrievalStatus = "retrieved" if simulator.by_queries else "by_question"
-        found = await _looked_up(asked, simulations, seed, status)
+        consulted = await _looked_up(asked, simulations, seed, status)
     if not asked:
         return await _proposed(question, ask, simulations, max_attempts, seed)
-    if found.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
-        return found
-    proposed = await _proposed(question, ask, simulations, max_attempts, seed, found.evidence)
-    return found if proposed.status == "not_applicable" else proposed
+    if consulted.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
+        return consulted
+    proposed = await _proposed(question, ask, simulations, max_attempts, seed, consulted.evidence)
+    return consulted if proposed.status == "not_applicable" else proposed
 
 
 async def _looked_up(
@@ -90,10 +90,10 @@ async def _looked_up(
 ) -> Retrieval:
     """The evidence of the calls that the question, or the queries for it, make."""
     try:
-        found = [await simulations.run(tool, arguments, seed) for tool, arguments in calls]
+        evidence = [await simulations.run(tool, arguments, seed) for tool, arguments in calls]
     except (ArgumentError, RunError) as error:
         return Retrieval(status="failed", attempts=1, problems=(str(error),))
-    return Retrieval(status=status, evidence=tuple(found), attempts=1)
+    return Retrieval(status=status, evidence=tuple(evidence), attempts=1)
 
 
 async def _proposed(
@@ -111,42 +111,42 @@ async def _proposed(
     simulator = simulations.simulator
     searching = DOCUMENT_TOOL in simulator.tools and not before
     problems: list[str] = []
-    told: list[list[str]] = []
-    made: list[ProposedCall] = []
-    found = list(before)
+    shown: list[list[str]] = []
+    succeeded: list[ProposedCall] = []
+    collected = list(before)
     for attempt in range(1, max_attempts + 1):
         earlier: dict[str, Any] = (
-            {"evidence": [one.text for one in found]} if searching and found else {}
+            {"evidence": [one.text for one in collected]} if searching and collected else {}
         )
         completion = await ask.ask(
             MORE_CALLS if earlier else TOOL_CALLS,
             # The same problems once more are another sample: one request has one stored reply.
-            sample_index=told.count(problems),
+            sample_index=shown.count(problems),
             handbook=simulator.handbook(),
             simulator=simulator,
             question=question,
             problems=problems,
             **earlier,
         )
-        told.append(problems)
+        shown.append(problems)
         proposed: list[ProposedCall] = []
         for call in completion.parsed.calls:
-            if call not in (*made, *proposed):
+            if call not in (*succeeded, *proposed):
                 proposed.append(call)
         if not proposed and not earlier:
             return Retrieval(status="not_applicable", attempts=attempt, problems=tuple(problems))
         evidence, problems = await _run_all(proposed, simulations, seed)
         if not problems:
-            made += proposed
+            succeeded += proposed
         if searching or not problems:
-            known = list(found)
-            found += [one for one in evidence if one not in known]
+            known = list(collected)
+            collected += [one for one in evidence if one not in known]
         if not problems and (not searching or not proposed or attempt == max_attempts):
-            return Retrieval(status="retrieved", evidence=tuple(found), attempts=attempt)
-    if searching and found:
+            return Retrieval(status="retrieved", evidence=tuple(collected), attempts=attempt)
+    if searching and collected:
         return Retrieval(
             status="retrieved",
-            evidence=tuple(found),
+            evidence=tuple(collected),
             attempts=max_attempts,
             problems=tuple(problems),
         )

@@ -201,8 +201,8 @@ def select_by_budget(
     order = _shuffled(len(candidates), seed)
     eligible = order[_eligible(candidates, method)[order]]
     if method != "random":
-        given = candidates.verbalized if method == "verbalized" else candidates.confidence
-        scores = np.array([value or 0.0 for value in given])
+        confidences = candidates.verbalized if method == "verbalized" else candidates.confidence
+        scores = np.array([value or 0.0 for value in confidences])
         eligible = eligible[np.argsort(scores[eligible], kind="stable")]
     left = _budgets(candidates, budget_percent, per_question)
     if per_question:
@@ -221,9 +221,9 @@ def _shuffled(count: int, seed: int) -> NDArray[np.int64]:
     """0 to ``count`` - 1 in an order that ``seed`` fixes; kept, since every budget asks for it."""
     order = list(range(count))
     random.Random(seed).shuffle(order)  # noqa: S311 - ties, not secrets
-    found = np.array(order, dtype=np.int64)
-    found.flags.writeable = False
-    return found
+    shuffled = np.array(order, dtype=np.int64)
+    shuffled.flags.writeable = False
+    return shuffled
 
 
 def select_by_threshold(candidates: Candidates, tau: float) -> tuple[int, ...]:
@@ -291,13 +291,13 @@ def _claims(answer: Answer) -> tuple[Claim, ...]:
 
 
 def _eligible(candidates: Candidates, method: SelectionMethod) -> NDArray[np.bool_]:
-    asked: list[bool] = list(candidates.checkable)
+    within: list[bool] = list(candidates.checkable)
     if method == "verbalized":
-        asked = [value is not None for value in candidates.verbalized]
+        within = [value is not None for value in candidates.verbalized]
     elif method == "ue_sba":
-        asked = [value is True for value in candidates.boundary]
-    found: NDArray[np.bool_] = np.logical_and(candidates.checkable, asked)
-    return found
+        within = [value is True for value in candidates.boundary]
+    eligible: NDArray[np.bool_] = np.logical_and(candidates.checkable, within)
+    return eligible
 
 
 def _budgets(candidates: Candidates, budget_percent: float, per_question: bool) -> dict[str, int]:

@@ -126,8 +126,8 @@ class MethodSettings(BaseModel):
         if method == self.method:
             return self
         own = self.verify_by in ("model", "both")
-        given = self.model_dump(exclude={"verify_by"} if own else None) | {"method": method}
-        return MethodSettings.model_validate(given)
+        fields = self.model_dump(exclude={"verify_by"} if own else None) | {"method": method}
+        return MethodSettings.model_validate(fields)
 
     def for_one_question(self, budget_percent: float = 100.0) -> MethodSettings:
         """The same for a question asked by itself: what the budget buys is verified, none compared.

@@ -109,8 +109,8 @@ def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:
     named = simulator.examples().get(tool) if isinstance(simulator, Exampled) else None
     if named:
         return dict(named[0])
-    made: dict[str, JsonValue] = filled(schema_of(simulator.tools[tool].arguments), tool)
-    return made
+    arguments: dict[str, JsonValue] = filled(schema_of(simulator.tools[tool].arguments), tool)
+    return arguments
 
 
 def _run(simulator: Simulator, tool: str, arguments: Any, seed: int) -> Any:

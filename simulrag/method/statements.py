@@ -51,16 +51,16 @@ def statements_of(answer: Answer, choice: Selection) -> tuple[Statement, ...]:
     fallen = unsupported_judgements(answer.subjects, settled, verdicts, answer.support)
     sure = [at for at, one in enumerate(answer.claims) if one.confidence[VOTES] >= choice.kappa]
     may_speak = frozenset(sure) - fallen
-    found: dict[str, Statement] = {}
+    distinct: dict[str, Statement] = {}
     for at, subject in enumerate(answer.subjects):
-        said = (
+        of_subject = (
             _checked(answer, at, settled[at], verdicts, may_speak)
             if at in settled and settled[at].status not in ("indeterminate", "error")
             else _unchecked(answer, at, subject, may_speak)
         )
-        for statement in said:
-            found.setdefault(claim_hash(statement.text), statement)
-    return tuple(found.values())
+        for statement in of_subject:
+            distinct.setdefault(claim_hash(statement.text), statement)
+    return tuple(distinct.values())
 
 
 async def uncovered_claims(
@@ -80,7 +80,7 @@ def _checked(
 ) -> list[Statement]:
     """What the evidence decided of a subject; of the rest that stays, one voice a facet."""
     subject = answer.subjects[at]
-    found = []
+    statements = []
     open_facets = []
     for facet in subject.facets:
         kept = [claim for claim in facet.claims if claim in settled.kept]
@@ -88,7 +88,7 @@ def _checked(
         for index in decided:
             text = settled.corrected.get(index)
             rivals = tuple(answer.claims[rival].text for rival in settled.rivals.get(index, ()))
-            found.append(
+            statements.append(
                 _statement(answer.claims[index].told, "checked", index, at, rivals)
                 if text is None
                 else _statement(text, "corrected", index, at)
@@ -98,8 +98,8 @@ def _checked(
             open_facets.append(facet.model_copy(update={"claims": left}))
     if open_facets:
         rest = subject.model_copy(update={"facets": tuple(open_facets)})
-        found += _unchecked(answer, at, rest, may_speak)
-    return sorted(found, key=lambda statement: statement.claim or 0)
+        statements += _unchecked(answer, at, rest, may_speak)
+    return sorted(statements, key=lambda statement: statement.claim or 0)
 
 
 def _unchecked(
@@ -107,7 +107,7 @@ def _unchecked(
 ) -> list[Statement]:
     support = answer.support
     voice = one_voice(subject, support, [one for one in subject.claims if one in may_speak])
-    found = []
+    statements = []
     for index in voice:
         claim = answer.claims[index]
         facet = next(facet for facet in subject.facets if index in facet.claims)
@@ -119,8 +119,8 @@ def _unchecked(
                 for other, share in zip(facet.claims, shares, strict=True)
                 if other != index and share > 0
             )
-        found.append(_statement(claim.text, _standing(claim), index, at, others))
-    return found
+        statements.append(_statement(claim.text, _standing(claim), index, at, others))
+    return statements
 
 
 def _standing(claim: Claim) -> Standing:

@@ -146,9 +146,9 @@ class Gateway:
         become stricter; mode ``refresh`` calls again.
         """
         key = self.key(request)
-        made = None if self.settings.replay else partial(self._call, request)
+        call = None if self.settings.replay else partial(self._call, request)
         try:
-            answer = await self._cache.get_or_call("model", key, made, task=request.task)
+            answer = await self._cache.get_or_call("model", key, call, task=request.task)
         except NotStored:
             raise self.missed(request.task, key) from None
         self._replies.forget(request)

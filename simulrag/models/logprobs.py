@@ -30,8 +30,8 @@ def first_tokens(content: object) -> FirstTokens:
     """
     for token in content if isinstance(content, list) else ():
         if str(_get(token, "token") or "").strip():
-            found = dict(_pairs([token, *(_get(token, "top_logprobs") or ())]))
-            return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+            alternatives = dict(_pairs([token, *(_get(token, "top_logprobs") or ())]))
+            return tuple(sorted(alternatives.items(), key=lambda pair: (-pair[1], pair[0])))
     return ()
 
 
@@ -51,8 +51,8 @@ def read_response(request: Request, stored: JsonValue) -> tuple[JsonValue, First
             raise ValueError("no object of text and first tokens")
         return stored["text"], _TOKENS.validate_python(stored["first_tokens"])
     except (KeyError, ValueError) as error:
-        told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-        raise InvalidReply(f"stored without its log-probabilities: {told}") from None
+        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise InvalidReply(f"stored without its log-probabilities: {problem}") from None
 
 
 def refuse_logprobs(settings: ModelSettings, why: str) -> None:

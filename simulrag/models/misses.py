@@ -42,8 +42,8 @@ def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
     if not there:
         return f"No call like it is recorded ('{kind}')."
     names = [name for name in sorted({*wanted, *there}) if wanted.get(name) != there.get(name)]
-    told = "; ".join(_difference(name, there, wanted) for name in names)
-    return f"The nearest recorded call ('{kind}') differs: {told}."
+    differences = "; ".join(_difference(name, there, wanted) for name in names)
+    return f"The nearest recorded call ('{kind}') differs: {differences}."
 
 
 def _kind(request: Mapping[str, Any]) -> str:

@@ -27,12 +27,12 @@ class InvalidReply(ValueError):  # noqa: N818 a finding about the reply, not a f
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    unique: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in unique:
             raise InvalidReply(f"the key '{key}' appears twice in one object")
-        found[key] = value
-    return found
+        unique[key] = value
+    return unique
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -111,9 +111,9 @@ def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
 
     Raises InvalidReply.
     """
-    found = find_object(text)
+    json_text = find_object(text)
     try:
-        return schema.model_validate_json(found, strict=True)
+        return schema.model_validate_json(json_text, strict=True)
     except ValidationError as error:
         raise InvalidReply(_problems(error)) from None
 

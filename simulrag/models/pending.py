@@ -170,8 +170,8 @@ def copy_pending(source: CachePlace, target: CachePlace) -> int:
             if batch.name not in known:
                 there.put_batch(batch)
         for call in here.calls():
-            found = there.call(call.id)
-            if found is None or (found.waiting and not call.waiting):
+            existing = there.call(call.id)
+            if existing is None or (existing.waiting and not call.waiting):
                 there.put(call)
                 copied += 1
     return copied
@@ -204,15 +204,15 @@ class PendingCalls:
         """
         plain = plain_request(request)
         id = call_key("model", plain)
-        found = self._store.call(id)
-        if found is not None and found.reply is not None:
-            return self._taken(found, found.reply)
+        listed = self._store.call(id)
+        if listed is not None and listed.reply is not None:
+            return self._taken(listed, listed.reply)
         if not self._collect:
             return None
         if id not in self._asked:
             self._asked.add(id)
             self.waiting += 1
-            if found is None or found.waiting:
+            if listed is None or listed.waiting:
                 self._store.put(
                     PendingCall(id=id, stage=self._stage, task=task, target=target, request=plain)
                 )

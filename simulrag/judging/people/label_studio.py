@@ -134,7 +134,7 @@ def _label(data: _Data, annotation: _Annotation, where: str) -> HumanLabel:
 
 
 def _values(annotation: _Annotation, control: str, field: str, where: str) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for result in annotation.result:
         if result.from_name == control:
             values = result.value.get(field)
@@ -142,8 +142,8 @@ def _values(annotation: _Annotation, control: str, field: str, where: str) -> li
             values = [values] if isinstance(values, str) else values
             if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
                 raise InputError(f"{where}: {control}.{field} must be a list of texts")
-            found += values
-    return found
+            texts += values
+    return texts
 
 
 def _first(error: ValidationError) -> str:

@@ -71,13 +71,13 @@ def offers(
 
 def _texts(answer: Answer) -> dict[str, str]:
     """Each distinct text of a question and its stratum; the first claim that has it decides."""
-    found: dict[str, tuple[str, str]] = {}
+    texts: dict[str, tuple[str, str]] = {}
     for claim in answer.claims:
-        found.setdefault(claim_hash(claim.text), (claim.text, _status(claim)))
+        texts.setdefault(claim_hash(claim.text), (claim.text, _status(claim)))
         if claim.after != claim.text:
             updated = claim.after
-            found.setdefault(claim_hash(updated), (updated, f"{_status(claim)}, after"))
-    return dict(found.values())
+            texts.setdefault(claim_hash(updated), (updated, f"{_status(claim)}, after"))
+    return dict(texts.values())
 
 
 def _status(claim: Claim) -> str:

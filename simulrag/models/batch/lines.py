@@ -55,10 +55,10 @@ class Part:
 @lru_cache(maxsize=64)
 def provider_of(target: Target) -> BatchProvider:
     """The provider of a target. Raises InputError where it takes no batches."""
-    made = make_provider(ModelSettings.model_validate(target.model_dump()))
-    if not isinstance(made, BatchProvider):
+    provider = make_provider(ModelSettings.model_validate(target.model_dump()))
+    if not isinstance(provider, BatchProvider):
         raise InputError(f"provider '{target.provider}' takes no batches; openai and anthropic do")
-    return made
+    return provider
 
 
 def sampling_of(call: PendingCall) -> Sampling:

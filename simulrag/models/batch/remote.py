@@ -53,8 +53,13 @@ def connected(target: Target) -> Iterator[OpenAIBatches | AnthropicBatches]:
     failure: SimulRAGError
     try:
         # Retries are off: a repeated POST could make, and bill, a batch twice.
-        given = {"api_key": key, "base_url": server.base_url, "max_retries": 0, "timeout": timeout}
-        with client(**given) as opened:
+        options = {
+            "api_key": key,
+            "base_url": server.base_url,
+            "max_retries": 0,
+            "timeout": timeout,
+        }
+        with client(**options) as opened:
             yield remote(opened, key)
         return
     except sdk.APIError as error:

@@ -35,11 +35,11 @@ class BatchProgress(Record):
 
 def counts(calls: Iterable[PendingCall]) -> dict[str, int]:
     """Calls that wait to be sent, are in a batch, or are answered."""
-    found = {"waiting": 0, "sent": 0, "answered": 0}
+    totals = {"waiting": 0, "sent": 0, "answered": 0}
     for call in calls:
         state = "answered" if call.reply is not None else "waiting" if call.waiting else "sent"
-        found[state] += 1
-    return found
+        totals[state] += 1
+    return totals
 
 
 def export(
@@ -116,17 +116,17 @@ def submit(
 
 def status(store: PendingStore) -> list[BatchProgress]:
     """Every submitted batch, asked about at its provider and remembered."""
-    found = []
+    progress = []
     for batch in store.batches():
         if batch.provider_id is None:
-            found.append(BatchProgress(batch=batch, state=None))
+            progress.append(BatchProgress(batch=batch, state=None))
             continue
         with connected(batch.target) as remote:
             state = remote.state(batch.provider_id)
         known = batch.model_copy(update={"status": state.status, "ended": state.ended})
         store.put_batch(known)
-        found.append(BatchProgress(batch=known, state=state))
-    return found
+        progress.append(BatchProgress(batch=known, state=state))
+    return progress
 
 
 def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
@@ -135,8 +135,8 @@ def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
     Calls that an ended batch did not answer wait to be sent again.
     """
     total = ImportedReplies()
-    found = status(store)
-    for item in found:
+    progress = status(store)
+    for item in progress:
         batch, state = item.batch, item.state
         if state is None or not state.ended or batch.provider_id is None:
             continue
@@ -144,7 +144,7 @@ def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
             total += take_results(store, remote.results(batch.provider_id), batch.name)
         total += ImportedReplies(again=_put_back(store, batch.name))
         store.remove_batch(batch.name)
-    return total, found
+    return total, progress
 
 
 def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:

@@ -39,8 +39,8 @@ class AttemptClient(httpx2.AsyncClient):
         limit = self._provider.timeout_s
         try:
             async with asyncio.timeout(limit):
-                given = {**options, "follow_redirects": False, "stream": True}
-                response = await self._followed(request, given)
+                streamed = {**options, "follow_redirects": False, "stream": True}
+                response = await self._followed(request, streamed)
                 if not options.get("stream"):
                     response = await self._whole(response)
         except (TimeoutError, httpx2.TimeoutException) as error:

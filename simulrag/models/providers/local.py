@@ -151,14 +151,14 @@ class LocalProvider(Provider):
             raise self._too_long()
         response = self._complete(body)
         choices = response.get("choices") or [{}]
-        found = (choices[0].get("logprobs") or {}).get("content", [])
-        if len(found) == len(ids):  # the limit of tokens that was set, no other
+        tokens = (choices[0].get("logprobs") or {}).get("content", [])
+        if len(tokens) == len(ids):  # the limit of tokens that was set, no other
             choices[0]["finish_reason"] = "stop"
         reply = self._reply(response, Sampling())
-        if [one["id"] for one in found] != ids:
+        if [one["id"] for one in tokens] != ids:
             raise ModelUnavailable("llama.cpp wrote other tokens than those that were forced")
         return replace(
-            reply, text=measured_text([[one["id"], round(one["logprob"], 6)] for one in found])
+            reply, text=measured_text([[one["id"], round(one["logprob"], 6)] for one in tokens])
         )
 
     def _tokens(self, text: str) -> list[int]:

@@ -26,12 +26,12 @@ async def measured(
     reply, found = await (_likelihood if measure == "likelihood" else _rerank)(
         client, model, messages
     )
-    told = reply if isinstance(reply, dict) else {}
-    used = (told.get("usage") or {}).get("prompt_tokens", 0)
+    body = reply if isinstance(reply, dict) else {}
+    used = (body.get("usage") or {}).get("prompt_tokens", 0)
     return ProviderReply(
         text=measured_text(found),
         usage=Usage(calls=1, input_tokens=used),
-        model_version=str(told.get("model", "")),
+        model_version=str(body.get("model", "")),
     )
 
 

@@ -110,8 +110,8 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
             raise _filtered(usage)
         raise cut_off(sampling.max_output_tokens, usage)
     if status == "failed":
-        said = getattr(getattr(response, "error", None), "message", "")
-        raise ModelUnavailable(f"the provider failed: {scrub(str(said), key)}")
+        why = getattr(getattr(response, "error", None), "message", "")
+        raise ModelUnavailable(f"the provider failed: {scrub(str(why), key)}")
     parts = [
         part
         for item in output
@@ -121,12 +121,12 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
     for part in parts:
         if getattr(part, "type", None) == "refusal":
             raise _refused(part.refusal, key, usage)
-    said = [part for part in parts if getattr(part, "type", None) == "output_text"]
+    texts = [part for part in parts if getattr(part, "type", None) == "output_text"]
     return ProviderReply(
-        text=without_key("".join(part.text for part in said), key),
+        text=without_key("".join(part.text for part in texts), key),
         usage=usage,
         model_version=_version(response, key),
-        first_tokens=first_tokens(getattr(said[0], "logprobs", None)) if said else (),
+        first_tokens=first_tokens(getattr(texts[0], "logprobs", None)) if texts else (),
     )
 
 

@@ -42,17 +42,17 @@ def provider_class(name: str) -> type[Provider]:
             f"with packages that register in '{ENTRY_POINTS}')"
         )
     try:
-        found = plug_in.load()
+        loaded = plug_in.load()
     except (ImportError, AttributeError) as error:
         raise EnvironmentFault(
             f"provider '{name}' ({plug_in.value}) cannot be loaded: {error}"
         ) from error
-    if not (isinstance(found, type) and issubclass(found, Provider)):
+    if not (isinstance(loaded, type) and issubclass(loaded, Provider)):
         raise EnvironmentFault(
             f"provider '{name}' ({plug_in.value}) is not a subclass of "
             "simulrag.models.providers.base.Provider"
         )
-    return found
+    return loaded
 
 
 def known_providers() -> list[str]:
