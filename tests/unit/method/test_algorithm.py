@@ -17,6 +17,7 @@ from simulrag.records import Answer, Failure
 from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, question
 from tests.unit.method.conftest import PAPER
+from tests.unit.method.planned import Plan
 
 QUESTION = question(text="How deep is it?")
 SETTINGS = PAPER.model_copy(
@@ -29,46 +30,15 @@ def model(**changes: object) -> ScriptedModel:
 
     ``changes`` replace the reply to a task.
     """
-    replies: dict[str, object] = {
-        "tool_calls": {"calls": [{"tool": "sound", "arguments": {"place": "here"}}]},
-        "merge": {"pairs": [[0, 0]]},
-        "boundary_batch": {
-            "claims": [{"index": i, "tool_confidence": int(i != 2)} for i in range(3)]
-        },
-        **changes,
-    }
-    claims = (["It is 12 m deep.", "It is cold."], ["Its depth is 12 m.", "It is old."])
-
-    def reply(task: str, values: dict[str, object]) -> object:
-        match task:
-            case "closed_book":
-                return f"Answer {values['sample_index']}."
-            case "decompose":
-                own = claims[int(str(values["answer"])[-2])]
-                return {"claims": [{"claim": text} for text in own]}
-            case "entailment":
-                # Asked only of claims that the answer did not bring itself.
-                return {"supported": [False for _ in list(values["claims"])]}  # type: ignore[call-overload]
-            case "verify_batch":
-                texts = list(values["claims"])  # type: ignore[call-overload]
-                verdicts = [
-                    {
-                        "index": i,
-                        "is_included": True,
-                        "should_update": text == "It is cold.",
-                        "updated_claim": "It is warm." if text == "It is cold." else "",
-                    }
-                    for i, text in enumerate(texts)
-                ]
-                return {"claims": verdicts}
-            case "final":
-                return " / ".join(values["claims"])  # type: ignore[arg-type]
-        return replies[task]
-
-    def changed(task: str, values: dict[str, object]) -> object:
-        return changes[task] if task in changes else reply(task, values)
-
-    return ScriptedModel(by_task=changed)
+    shared, cold, old = "It is 12 m deep.", "It is cold.", "It is old."
+    return Plan(
+        answers=[[shared, cold], [shared, old]],
+        subjects=[],
+        aligned=[shared, old],
+        corrected={cold: "It is warm."},
+        outside=[old],
+        replies=changes,
+    ).model()
 
 
 async def test_a_draft_holds_all_that_needs_no_other_question(simulations: Simulations) -> None:
@@ -78,7 +48,7 @@ async def test_a_draft_holds_all_that_needs_no_other_question(simulations: Simul
     assert drafted.failure is None
     assert drafted.retrieval is not None
     assert drafted.retrieval.context == "It is 12.0 m."
-    assert drafted.closed_book == ("Answer 0.", "Answer 1.")
+    assert drafted.closed_book == ("Answer 0", "Answer 1")
     assert [claim.text for claim in drafted.claims] == [
         "It is 12 m deep.",
         "It is cold.",

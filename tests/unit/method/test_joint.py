@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulrag.calls import CallCache
 from simulrag.errors import ReplyInvalid
 from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.joint import merge_jointly
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.testing import ScriptedModel
-from tests.unit.method.conftest import Lake
-from tests.unit.method.test_algorithm import QUESTION
+from tests.unit.method.planned import QUESTION, Plan
 
 SETS = (
     ("It falls by 20 %.", "That is good."),
@@ -93,32 +90,19 @@ async def test_a_reply_that_is_no_partition_is_refused(subjects: Any, problem: s
         await merge_jointly("q?", SETS, ScriptedModel({"subjects": subjects}))
 
 
-def no_merges(task: str, values: dict[str, object]) -> object:
-    """Two answers, of two claims each, of which the first are the same."""
-    match task:
-        case "closed_book":
-            return f"Answer {values['sample_index']}."
-        case "decompose":
-            return {
-                "claims": [{"claim": text} for text in ("It is 12 m deep.", str(values["answer"]))]
-            }
-        case "joint":
-            depth = about("depth", "number", said(0, 2))
-            return {"subjects": [depth, about("rest", "other", said(1), said(3))]}
-        case "boundary_batch":
-            count = len(list(values["claims"]))  # type: ignore[call-overload]
-            return {"claims": [{"index": i, "tool_confidence": 1} for i in range(count)]}
-        case "tool_calls":
-            return {"calls": []}
-        case "final" | "final_reconciled":
-            return "So."
-    raise AssertionError(f"'{task}' is asked")
-
-
 @pytest.mark.parametrize("method", ["paper", "reconciled"])
 async def test_it_stands_in_for_merging_entailment_and_grouping(
-    method: Literal["paper", "reconciled"], tmp_path: Path
+    method: Literal["paper", "reconciled"], simulations: Simulations
 ) -> None:
+    """Two answers, of two claims each, of which the first are the same."""
+    made = Plan(
+        answers=[["It is 12 m deep.", "It is old."], ["It is 12 m deep.", "It is cold."]],
+        subjects=[
+            ("depth", [("number", True, ["It is 12 m deep."])], []),
+            ("rest", [("other", True, ["It is old.", "It is cold."])], []),
+        ],
+        replies={"tool_calls": {"calls": []}},
+    )
     settings = MethodSettings(
         method=method,
         samples=2,
@@ -128,17 +112,14 @@ async def test_it_stands_in_for_merging_entailment_and_grouping(
         kappa=0,
         final_budgets_percent=(100.0,),
     )
-    ask = ScriptedModel(by_task=no_merges)
-    with CallCache(tmp_path / "calls", stage="test") as cache:
-        use = Instruments(ask, Simulations(Lake(), cache))
-        done = await answer_question(QUESTION, use, settings)
+    ask = made.model()
+    done = await answer_question(QUESTION, Instruments(ask, simulations), settings)
     assert done.failure is None
     assert [claim.support for claim in done.claims] == [(True, True), (True, False), (False, True)]
     assert done.claims[0].confidence["closeness"] == pytest.approx(4 / 6)
     asked = [str(call["task"]) for call in ask.asked]
     assert asked.count("joint") == 1
-    left_out = {"merge", "entailment", "subjects"}
-    assert left_out & set(asked) == set()
+    assert {"merge", "entailment", "subjects"} & set(asked) == set()
     grouped = [subject.about for subject in done.subjects]
     assert grouped == (["depth", "rest"] if method == "reconciled" else [])
 

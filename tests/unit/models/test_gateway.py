@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,6 @@ class Bound(ScriptedModel):
         return "weights-1"
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Iterator[CallCache]:
-    with CallCache(tmp_path / "cache", stage="test") as opened:
-        yield opened
-
-
 def gateway(provider: ScriptedModel, cache: CallCache, **options: Any) -> Gateway:
     return Gateway(provider, SETTINGS, cache, packaged_prompts(), **options)
 
@@ -76,11 +70,10 @@ async def test_a_call_is_paid_once(cache: CallCache, tmp_path: Path) -> None:
     assert (first.cached, second.cached) == (False, True)
     assert second.parsed == first.parsed
     assert second.model_version == "scripted-1"
-    used = Usage(calls=1, input_tokens=10, output_tokens=2)
-    assert second.usage == first.usage == used
-    assert gate.usage == {"decompose": used + used}
+    assert second.usage == first.usage == USED
+    assert gate.usage == {"decompose": USED + USED}
     assert list(cache.used.values()) == ["decompose"]
-    assert gate.paid == {"decompose": used}
+    assert gate.paid == {"decompose": USED}
     assert len(provider.sent) == 1
     (times,) = cache_stats(tmp_path / "cache").times
     # The stored call says again how long it took.
