@@ -258,8 +258,8 @@ def checked_url(url: str, what: str) -> str:
 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ArgumentError(f"{what} is '{parts._replace(netloc='...').geturl()}', not an http(s) "
-                            "address; write https://host/path")  # fmt: skip
+        shown = parts._replace(netloc="...").geturl()
+        raise ArgumentError(f"{what} is '{shown}', not an http(s) address; write https://host/path")
     if parts.username or parts.password:
         raise ArgumentError(
             f"{what} holds a user name or password; name a variable of the environment instead"
