@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from pydantic import ValidationError
+
     from simulrag.records import Usage
 
 
@@ -102,3 +104,13 @@ class CoverageFailed(SimulRAGError):  # noqa: N818 it says what failed, as the o
 
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
     """Nobody gets an answer of the model's provider any more: no question's failure, the run's."""
+
+
+def first_problem(error: ValidationError, whole: str = "") -> str:
+    """The first thing that pydantic found wrong, at its place or, without one, of the ``whole``.
+
+    What stood there is left out: it may be a key.
+    """
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"])) or whole
+    return ": ".join(filter(None, [where, first["msg"].removeprefix("Value error, ")]))

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
-from simulrag.errors import InputError, ModelError
+from simulrag.errors import InputError, ModelError, first_problem
 from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
@@ -49,7 +49,7 @@ class Model:
             try:
                 chosen = ModelSettings.model_validate({**chosen.model_dump(), **settings})
             except ValidationError as error:
-                raise InputError(f"Model('{name}'): {_problem(error)}") from None
+                raise InputError(f"Model('{name}'): {first_problem(error)}") from None
         self.settings = chosen
 
     def __repr__(self) -> str:
@@ -173,13 +173,6 @@ def default_cache() -> CachePlace:
                     return parse_place(place, folder)
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "simulrag" / "calls"
-
-
-def _problem(error: ValidationError) -> str:
-    """The first thing that is wrong; the input is left out, which may be a key."""
-    first = error.errors(include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return ": ".join(filter(None, [where, first["msg"].removeprefix("Value error, ")]))
 
 
 def _run(work: Coroutine[Any, Any, Value]) -> Value:

@@ -3,13 +3,12 @@
 from simulrag.calls.cache import CacheAnswer, CallCache, CallResult, Mode
 from simulrag.calls.exchange import ImportReport, copy_cache, export_cache, import_cache
 from simulrag.calls.inspection import cache_stats, read_calls, verify_cache
-from simulrag.calls.keys import KEY_VERSION, CallKind, call_key, canonical_json
-from simulrag.calls.ledger import Ledger, SpentUsage
+from simulrag.calls.keys import CallKind, call_key, canonical_json
+from simulrag.calls.ledger import Ledger
 from simulrag.calls.places import CachePlace, RedisPlace, parse_place
 from simulrag.calls.stored import StageRun, StoredCall
 
 __all__ = [
-    "KEY_VERSION",
     "CacheAnswer",
     "CachePlace",
     "CallCache",
@@ -19,7 +18,6 @@ __all__ = [
     "Ledger",
     "Mode",
     "RedisPlace",
-    "SpentUsage",
     "StageRun",
     "StoredCall",
     "cache_stats",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 from pydantic import Field, JsonValue, SkipValidation, ValidationError
 
 from simulrag.calls.keys import CallKind, canonical_json, key_of, request_text
-from simulrag.errors import CacheError
+from simulrag.errors import CacheError, first_problem
 from simulrag.records import Record
 
 CALL, STAGE, SPENT = "call/", "stage/", "spent/"  # what the names of rows begin with
@@ -80,9 +80,7 @@ def from_text(text: str, known: str | None = None) -> StoredCall:
     try:
         call = StoredCall.model_validate(parse_json(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"not a stored call: {place}: {first['msg']}") from None
+        raise ValueError(f"not a stored call: {first_problem(error)}") from None
     if known is not None and f'"request":{known},"response":' in text:
         return call
     if not isinstance(call.request, dict):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from simulrag.errors import InputError
+from simulrag.errors import InputError, first_problem
 from simulrag.records import Usage
 
 PER = 1_000_000
@@ -154,9 +154,7 @@ def read_prices(path: Path | None) -> PriceTable:
     try:
         table = PriceTable.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "file"
-        raise InputError(f"{path.name}: {where}: {first['msg']}") from None
+        raise InputError(f"{path.name}: {first_problem(error, 'file')}") from None
     names = [(price.provider, price.endpoint, price.model) for price in table.models]
     for name in names:
         if names.count(name) > 1:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from simulrag.errors import InputError
+from simulrag.errors import InputError, first_problem
 from simulrag.judging.people.labels import WANTED
 from simulrag.judging.people.offering import Offer
 from simulrag.records import HumanLabel, LabelValue
@@ -102,14 +102,16 @@ def _labels(raw: Any, place: int, name: str) -> Iterator[HumanLabel]:
     try:
         task = _Task.model_validate(raw)
     except ValidationError as error:
-        raise InputError(f"{where}: {_first(error)}") from None
+        raise InputError(f"{where}: {first_problem(error, 'task')}") from None
     for annotation in task.annotations:
         if annotation.was_cancelled:
             continue
         try:
             yield _label(task.data, annotation, f"{where}, annotation {annotation.id}")
         except ValidationError as error:
-            raise InputError(f"{where}, annotation {annotation.id}: {_first(error)}") from None
+            raise InputError(
+                f"{where}, annotation {annotation.id}: {first_problem(error, 'task')}"
+            ) from None
 
 
 def _label(data: _Data, annotation: _Annotation, where: str) -> HumanLabel:
@@ -144,8 +146,3 @@ def _values(annotation: _Annotation, control: str, field: str, where: str) -> li
                 raise InputError(f"{where}: {control}.{field} must be a list of texts")
             texts += values
     return texts
-
-
-def _first(error: ValidationError) -> str:
-    item = error.errors()[0]
-    return f"{'.'.join(str(part) for part in item['loc']) or 'task'}: {item['msg']}"
