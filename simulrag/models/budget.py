@@ -63,6 +63,21 @@ class Account:
         money = 0.0 if price is None else price.cost(usage) * self.prices.share(service)
         return Amount(money, usage.input_tokens + usage.output_tokens)
 
+    def bound(
+        self, name: ModelName, prompt_tokens: int, max_output: int | None, service: str = ""
+    ) -> Amount:
+        """The most that one call may take; ``max_output`` None: as long a reply as the model's.
+
+        Raises InputError where the length of a reply has no bound.
+        """
+        price = self.prices.find(name)
+        listed = None if price is None else price.max_output
+        longest = max_output if max_output is not None else listed
+        if longest is None:
+            raise no_longest_reply(name[2])
+        dearest = 0.0 if price is None else price.bound(prompt_tokens, longest)
+        return Amount(dearest * self.prices.share(service), prompt_tokens + longest)
+
     def update(self) -> None:
         """Add what was noted since the last time."""
         for item in self.ledger.news():
@@ -100,11 +115,9 @@ class Budget:
         self._limits = limits
         self._account = account
         self._name = name
-        self._price = account.prices.find(name)
-        if limits.usd is not None and self._price is None:
+        if limits.usd is not None and account.prices.find(name) is None:
             raise no_price(name)
-        listed = None if self._price is None else self._price.max_output
-        self._max_output = max_output if max_output is not None else listed
+        self._max_output = max_output
         self._held: dict[BilledUsage, Amount] = {}
         self._turn = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -126,7 +139,9 @@ class Budget:
         if not self._limits.given:
             raise BudgetMissing(self._told_missing())
         bill = BilledUsage()
-        await self._reserve(bill, self._bound(prompt_tokens, max_output), max_output)
+        longest = max_output if max_output is not None else self._max_output
+        bound = self._account.bound(self._name, prompt_tokens, longest)
+        await self._reserve(bill, bound, max_output)
         try:
             yield bill
         finally:
@@ -206,13 +221,6 @@ class Budget:
     def _under_way(self) -> tuple[float, int]:
         total = sum(self._held.values(), start=Amount())
         return total.usd, total.tokens
-
-    def _bound(self, prompt_tokens: int, max_output: int | None) -> Amount:
-        longest = max_output if max_output is not None else self._max_output
-        if longest is None:
-            raise no_longest_reply(self._name[2])
-        money = 0.0 if self._price is None else self._price.bound(prompt_tokens, longest)
-        return Amount(money, prompt_tokens + longest)
 
     def _told_needed(self, bound: Amount, max_output: int | None) -> str:
         """What one call takes at most: what stops a budget that the expected cost fits into."""

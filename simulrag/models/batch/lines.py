@@ -66,12 +66,18 @@ def sampling_of(call: PendingCall) -> Sampling:
     return Sampling.model_validate(call.request["sampling"])
 
 
+def messages_of(call: PendingCall) -> list[Message]:
+    """The conversation that a call sends."""
+    request: Any = call.request
+    return [Message.model_validate(message) for message in request["messages"]]
+
+
 def body_of(call: PendingCall) -> dict[str, Any]:
     """The JSON that a call sends."""
     request: Any = call.request
-    messages = [Message.model_validate(message) for message in request["messages"]]
     provider = provider_of(call.target)
-    return provider.body(messages, request["schema"], sampling_of(call), request["sample_index"])
+    sampling, index = sampling_of(call), request["sample_index"]
+    return provider.body(messages_of(call), request["schema"], sampling, index)
 
 
 def request_line(call: PendingCall) -> str:

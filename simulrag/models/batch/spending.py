@@ -7,14 +7,14 @@ taken yet, are in no row of the call cache and count here.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from simulrag.errors import BudgetMissing, BudgetSpent
-from simulrag.models.base import Message
-from simulrag.models.batch.lines import Part, provider_of, sampling_of
+from simulrag.models.batch.lines import Part, messages_of, provider_of, sampling_of
 from simulrag.models.budget import Account, Amount
 from simulrag.models.live import longest_prompt
 from simulrag.models.pending import BATCH, PendingCall, PendingStore
-from simulrag.models.prices import no_longest_reply, no_price
+from simulrag.models.prices import no_price
 from simulrag.models.settings import BudgetLimits
 
 
@@ -54,38 +54,19 @@ class BatchBudget:
             )
 
     def _sum(self, calls: Iterable[PendingCall]) -> Amount:
-        total = Amount()
-        for call in calls:
-            total += self._amount(call)
-        return total
+        return sum(map(self._amount, calls), start=Amount())
 
     def _amount(self, call: PendingCall) -> Amount:
         """What a call took, where its reply is here; else the most that it may take."""
-        target = call.target
-        name = target.full_name
-        provider = provider_of(target)
+        name = call.target.full_name
+        provider = provider_of(call.target)
         if not provider.paid:
             return Amount()
         if call.reply is not None:
             return self._account.amount(name, call.reply.usage, call.reply.service)
-        price = self._account.prices.find(name)
-        if price is None and self._limits.usd is not None:
+        if self._limits.usd is not None and self._account.prices.find(name) is None:
             raise no_price(name)
-        listed = None if price is None else price.max_output
-        longest = sampling_of(call).max_output_tokens or provider.max_output_tokens or listed
-        if longest is None:
-            raise no_longest_reply(target.model)
-        prompt = _prompt_bound(call)
-        share = self._account.prices.share(BATCH)
-        money = 0.0 if price is None else price.bound(prompt, longest) * share
-        return Amount(money, prompt + longest)
-
-
-def _prompt_bound(call: PendingCall) -> int:
-    messages = call.request["messages"]
-    if not isinstance(messages, list):
-        raise TypeError("a pending call has messages")
-    schema = call.request["schema"]
-    if not (schema is None or isinstance(schema, dict)):
-        raise TypeError("a pending call's schema is an object")
-    return longest_prompt([Message.model_validate(message) for message in messages], schema)
+        request: Any = call.request
+        prompt = longest_prompt(messages_of(call), request["schema"])
+        longest = sampling_of(call).max_output_tokens or provider.max_output_tokens
+        return self._account.bound(name, prompt, longest, BATCH)
