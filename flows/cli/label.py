@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from flows.project import Project
-    from simulrag.judging.people.offering import Offer
+    from simulrag.judging.people.offering import OfferedClaim
     from simulrag.records import HumanLabel
 
 app = typer.Typer(no_args_is_help=True, help="Labels by people, which override the judge's.")
@@ -76,7 +76,7 @@ def import_labels(
     )
 
 
-def _offers(project: Project, sample: int | None, domains: list[str] | None) -> list[Offer]:
+def _offers(project: Project, sample: int | None, domains: list[str] | None) -> list[OfferedClaim]:
     from flows.files import read_records, read_table
     from flows.params import load_params, unknown
     from simulrag.errors import InputError

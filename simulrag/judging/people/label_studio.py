@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simulrag.errors import InputError, first_problem
 from simulrag.judging.people.labels import WANTED
-from simulrag.judging.people.offering import Offer
+from simulrag.judging.people.offering import OfferedClaim
 from simulrag.records import HumanLabel, LabelValue
 
 LABEL_VALUES: tuple[LabelValue, ...] = get_args(LabelValue)
 
 
-def tasks(offers: Sequence[Offer]) -> list[dict[str, Any]]:
+def tasks(offers: Sequence[OfferedClaim]) -> list[dict[str, Any]]:
     """A task a claim, in the form that Label Studio imports."""
     return [
         {

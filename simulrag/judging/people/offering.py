@@ -9,7 +9,7 @@ from simulrag.errors import InputError
 from simulrag.records import Answer, Claim, Label, Question, Record, claim_hash
 
 
-class Offer(Record):
+class OfferedClaim(Record):
     """A claim to label, with what a person needs to judge it.
 
     It holds neither the judge's label nor the verdict: a person who saw them would not be a second
@@ -32,7 +32,7 @@ def offers(
     *,
     sample: int | None = None,
     seed: int = 0,
-) -> list[Offer]:
+) -> list[OfferedClaim]:
     """The claims to offer, each text of a question once, at most ``sample`` of them.
 
     Claims before and after verification that went to the judge: those that it left undecided or
@@ -45,8 +45,8 @@ def offers(
         raise InputError(f"{sample} is not a sample of claims: give 1 or more")
     asked = {question.question_id: question for question in questions}
     judged = {(label.question_id, label.claim_hash): label for label in labels}
-    open_ones: list[Offer] = []
-    strata: dict[str, list[Offer]] = {}
+    open_ones: list[OfferedClaim] = []
+    strata: dict[str, list[OfferedClaim]] = {}
     for answer in answers:
         if answer.failure is not None:
             continue
@@ -84,9 +84,9 @@ def _status(claim: Claim) -> str:
     return "not verified" if claim.verdict is None else claim.verdict.status
 
 
-def _offer(question: Question, answer: Answer, text: str) -> Offer:
+def _offer(question: Question, answer: Answer, text: str) -> OfferedClaim:
     runs = question.evidence or answer.evidence
-    return Offer(
+    return OfferedClaim(
         question_id=question.question_id,
         domain=question.domain,
         claim_hash=claim_hash(text),
@@ -97,9 +97,9 @@ def _offer(question: Question, answer: Answer, text: str) -> Offer:
     )
 
 
-def _spread(strata: Mapping[str, list[Offer]], rng: random.Random) -> list[Offer]:
+def _spread(strata: Mapping[str, list[OfferedClaim]], rng: random.Random) -> list[OfferedClaim]:
     """Each stratum shuffled and laid out evenly over the whole: a beginning is in proportion."""
-    placed: list[tuple[float, str, Offer]] = []
+    placed: list[tuple[float, str, OfferedClaim]] = []
     for name in sorted(strata):
         group = strata[name]
         rng.shuffle(group)

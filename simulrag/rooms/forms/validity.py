@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
-from simulrag.judging.people.offering import Offer
+from simulrag.judging.people.offering import OfferedClaim
 from simulrag.records import Record, claim_hash
 from simulrag.rooms.forms.audits import shown, told
 from simulrag.rooms.forms.records import Formed
@@ -89,12 +89,12 @@ def decide(
     return found
 
 
-def offered(questions: Sequence[Formed], decisions: Sequence[Decision]) -> list[Offer]:
+def offered(questions: Sequence[Formed], decisions: Sequence[Decision]) -> list[OfferedClaim]:
     """What people are shown of the questions that go to them, in the decisions' order."""
     by_key = {key(question): question for question in questions}
     found = [by_key[one.question_id, one.pair_hash] for one in decisions if one.weight]
     return [
-        Offer(
+        OfferedClaim(
             question_id=question.question_id,
             domain=question.source,
             claim_hash=key(question)[1],

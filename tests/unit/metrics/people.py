@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulrag.judging.people.offering import Offer
+from simulrag.judging.people.offering import OfferedClaim
 from simulrag.records import HumanLabel, LabelValue, claim_hash
 
 
@@ -21,8 +21,8 @@ def given(
     )
 
 
-def offer(text: str = "Time rises.", question: str = "q") -> Offer:
-    return Offer(
+def offer(text: str = "Time rises.", question: str = "q") -> OfferedClaim:
+    return OfferedClaim(
         question_id=question,
         domain="urban",
         claim_hash=claim_hash(text),

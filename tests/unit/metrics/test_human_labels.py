@@ -12,7 +12,7 @@ import pytest
 from simulrag.errors import InputError
 from simulrag.judging.people.label_studio import config, read_export, tasks
 from simulrag.judging.people.labels import settle
-from simulrag.judging.people.offering import Offer, offers
+from simulrag.judging.people.offering import OfferedClaim, offers
 from simulrag.records import HumanLabel, claim_hash
 from tests.making import answer, claim, label, question
 from tests.unit.metrics.people import annotation, given, offer
@@ -74,7 +74,7 @@ def test_labels_that_contradict_each_other(labels: list[HumanLabel], message: st
     assert "of question 'q'" in str(caught.value)
 
 
-def offered(data: Study, sample: int | None = None, seed: int = 3) -> list[Offer]:
+def offered(data: Study, sample: int | None = None, seed: int = 3) -> list[OfferedClaim]:
     return offers(data.questions, data.answers, data.labels, sample=sample, seed=seed)
 
 
@@ -116,7 +116,7 @@ def test_failed_labels_are_offered_and_the_judge_is_not_shown() -> None:
     labels = [label("q", "A.", None), label("q", "B.", "false"), label("q", "D.", "true")]
     found = offers([question("q", "s")], [record], labels)
     assert [one.text for one in found] == ["A.", "B."]
-    assert set(Offer.model_fields) & {"label", "verdict", "reason"} == set()
+    assert set(OfferedClaim.model_fields) & {"label", "verdict", "reason"} == set()
     with pytest.raises(InputError, match="not in the benchmark"):
         offers([], [record], labels)
     with pytest.raises(InputError, match="0 is not a sample"):
