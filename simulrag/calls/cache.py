@@ -284,7 +284,9 @@ class CallCache:
                 log.warning(
                     "%s answered in several versions (%s, %s): the results mix them. Mode refresh "
                     "asks everything again",
-                    *(call.model_name, first, call.model_version),
+                    call.model_name,
+                    first,
+                    call.model_version,
                 )
         return answer
 

@@ -43,7 +43,14 @@ class Candidates:
 
     def part(self, indices: Sequence[int]) -> Candidates:
         """Some of the claims, in the order given."""
-        return Candidates(*([column[i] for i in indices] for column in vars(self).values()))
+        columns = vars(self).items()
+        return Candidates(**{name: [column[i] for i in indices] for name, column in columns})
+
+    @classmethod
+    def pooled(cls, questions: Sequence[Candidates]) -> Candidates:
+        """The claims of several questions as one pool."""
+        names = [column.name for column in fields(cls)]
+        return cls(**{n: [entry for own in questions for entry in getattr(own, n)] for n in names})
 
 
 def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> Candidates:
@@ -74,12 +81,7 @@ def select_among(
     By budget (``pool``: a share of all claims, or of each question's own), or by ``tau`` where it
     is given.
     """
-    candidates = Candidates(
-        *(
-            [entry for own in questions for entry in getattr(own, column.name)]
-            for column in fields(Candidates)
-        )
-    )
+    candidates = Candidates.pooled(questions)
     if tau is None:
         by_question = pool == "question"
         chosen = select_by_budget(

@@ -164,7 +164,8 @@ class Budget:
         if not self._estimated:
             log.warning(
                 "%s:%s says of a reply not how many tokens it took: the budget charges an estimate",
-                *(self._name[0], self._name[2]),
+                self._name[0],
+                self._name[2],
             )
         self._estimated += usage.input_tokens + usage.output_tokens
 

@@ -31,9 +31,8 @@ THROTTLED = frozenset({429, 529})
 """Too many calls: of this account, or (529, Anthropic) of all customers together."""
 
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
-_FIELDS = frozenset({"temperature", "top_p", "seed", "reasoning_effort", "max_tokens"}) | {
-    *("max_output_tokens", "max_completion_tokens")
-}
+_LENGTHS = frozenset({"max_tokens", "max_output_tokens", "max_completion_tokens"})
+_FIELDS = frozenset({"temperature", "top_p", "seed", "reasoning_effort"}) | _LENGTHS
 # "`temperature` is deprecated for this model", "max_tokens: 99999 > 8192, which is the maximum".
 _FIELD_NAMED = re.compile(
     r"\b(temperature|top_p|reasoning_effort)\b"

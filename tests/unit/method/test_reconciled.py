@@ -48,9 +48,7 @@ async def test_from_question_to_an_answer_of_one_voice(
         for text in found.baselines
         if text.line.method in ("reconciled", "simulrag") and text.line.samples == 3
     }
-    assert list(lines) == [
-        ("reconciled", 100), ("reconciled", 20), ("simulrag", 100), ("simulrag", 20),
-    ]  # fmt: skip
+    assert list(lines) == [(method, p) for method in ("reconciled", "simulrag") for p in (100, 20)]
     # A fifth of ten claims is two: those that speak for the depth. Its number is corrected, its
     # class agrees; the judgement that rests on it falls, since nothing decides it.
     assert lines["reconciled", 20].text == (
@@ -65,9 +63,8 @@ async def test_from_question_to_an_answer_of_one_voice(
     assert found.final.line.method == "reconciled_complete"
     assert found.text == lines["reconciled", 100].text + " / simulated: Its bed is mud."
     assert found.final.statements[-1] == Statement(text="Its bed is mud.", standing="simulated")
-    assert [found.claims[i].text for i in found.final.kept] == [
-        "10 m deep.", "It is deep.", "2 ha wide.", "8 degrees.",
-    ]  # fmt: skip
+    kept = ["10 m deep.", "It is deep.", "2 ha wide.", "8 degrees."]
+    assert [found.claims[i].text for i in found.final.kept] == kept
     assert found.verified
     # The paper's answer stays beside it as it was: what nobody checked stands side by side.
     assert "8 degrees. / " in lines["simulrag", 100].text
@@ -102,10 +99,9 @@ async def test_a_question_by_itself_takes_seventeen_calls_and_writes_one_answer(
     assert found.failure is None
     assert (found.final.line.method, found.baselines) == ("reconciled_complete", ())
     asked = Counter(str(call["task"]) for call in model.asked)
-    assert asked == {
-        "tool_calls": 1, "closed_book": 5, "decompose": 5, "joint": 1, "boundary_batch": 1,
-        "verify_batch": 1, "read_claims": 1, "uncovered": 1, "final_reconciled": 1,
-    }  # fmt: skip
+    about_claims = ("joint", "boundary_batch", "verify_batch", "read_claims")
+    once = dict.fromkeys(("tool_calls", *about_claims, "uncovered", "final_reconciled"), 1)
+    assert asked == {"closed_book": 5, "decompose": 5, **once}
     assert asked.total() == 17
 
 
