@@ -8,7 +8,8 @@ from typing import TypeVar
 from simulrag.calls import CachePlace, Mode
 from simulrag.errors import CallsPending, InputError
 from simulrag.models.pending import PendingCalls, PendingStore
-from simulrag.models.providers.base import BatchProvider, Provider
+from simulrag.models.providers.base import Provider
+from simulrag.models.providers.sdk import SdkProvider
 
 Result = TypeVar("Result")
 
@@ -21,14 +22,14 @@ def open_pending(
     Raises InputError for mode deferred and a provider that is paid and takes no batches.
     """
     if mode == "deferred" and not provider.local:
-        if not isinstance(provider, BatchProvider):
+        if not isinstance(provider, SdkProvider):
             raise InputError(
                 f"mode deferred: provider '{provider.name}' takes no batches (openai and anthropic "
                 "do); set operations.mode to normal"
             )
         return PendingCalls(cache, stage=stage, collect=True)
     # Replies that an import brought are paid for: mode normal uses them as well.
-    if mode == "normal" and isinstance(provider, BatchProvider) and PendingStore.exists(cache):
+    if mode == "normal" and isinstance(provider, SdkProvider) and PendingStore.exists(cache):
         return PendingCalls(cache, stage=stage, collect=False)
     return None
 

@@ -18,8 +18,8 @@ from typing import Any
 from simulrag.errors import InputError
 from simulrag.models.base import Message, Sampling
 from simulrag.models.pending import PendingCall, Target
-from simulrag.models.providers.base import BatchProvider
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.settings import ModelSettings
 
 
@@ -53,10 +53,10 @@ class Part:
 
 
 @lru_cache(maxsize=64)
-def provider_of(target: Target) -> BatchProvider:
+def provider_of(target: Target) -> SdkProvider:
     """The provider of a target. Raises InputError where it takes no batches."""
     provider = make_provider(ModelSettings.model_validate(target.model_dump()))
-    if not isinstance(provider, BatchProvider):
+    if not isinstance(provider, SdkProvider):
         raise InputError(f"provider '{target.provider}' takes no batches; openai and anthropic do")
     return provider
 

@@ -72,7 +72,7 @@ class AnthropicProvider(SdkProvider):
         sampling: Sampling,
         sample_index: int,  # noqa: ARG002 samples differ by the model's own randomness
     ) -> dict[str, Any]:
-        """See BatchProvider.body."""
+        """See SdkProvider.body."""
         body: dict[str, Any] = {
             "model": self.settings.model,
             "max_tokens": sampling.max_output_tokens or DEFAULT_MAX_TOKENS,

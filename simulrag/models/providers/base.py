@@ -15,7 +15,6 @@ from pydantic import JsonValue
 
 from simulrag.errors import ModelUnavailable, NotOffered
 from simulrag.models.base import Measure, Message, ProviderReply, Sampling
-from simulrag.models.providers.faults import Server
 from simulrag.models.settings import ModelSettings
 
 REPLY_MB = 64.0
@@ -101,34 +100,6 @@ class Provider(ABC):
     def deadline_s(self) -> float:
         """The longest that a call may take, with all that the provider does about failures."""
         return self.timeout_s
-
-
-class BatchProvider(Provider):
-    """A provider whose calls can also go by a batch: it knows their JSON both ways.
-
-    ``server``: who is asked.
-    """
-
-    server: Server
-
-    @property
-    @abstractmethod
-    def path(self) -> str:
-        """The interface that is asked, as a batch names it: ``/v1/responses`` or so."""
-
-    @abstractmethod
-    def body(
-        self,
-        messages: Sequence[Message],
-        schema: dict[str, JsonValue] | None,
-        sampling: Sampling,
-        sample_index: int,
-    ) -> dict[str, Any]:
-        """The JSON that is sent, by a call or as a line of a batch."""
-
-    @abstractmethod
-    def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
-        """The reply in a response's JSON. Raises ModelError."""
 
 
 def measured_text(found: Sequence[Any]) -> str:

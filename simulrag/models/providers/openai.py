@@ -65,7 +65,7 @@ class OpenAIProvider(SdkProvider):
 
     @property
     def path(self) -> str:
-        """See BatchProvider.path."""
+        """See SdkProvider.path."""
         return "/v1/responses" if self._responses else "/v1/chat/completions"
 
     def body(
@@ -75,7 +75,7 @@ class OpenAIProvider(SdkProvider):
         sampling: Sampling,
         sample_index: int,
     ) -> dict[str, Any]:
-        """See BatchProvider.body."""
+        """See SdkProvider.body."""
         model = self.settings.model
         if self._responses:
             return responses_body(model, messages, schema, sampling)

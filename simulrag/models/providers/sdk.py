@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from simulrag.errors import ModelUnavailable, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.providers.base import BatchProvider, is_own_server
+from simulrag.models.providers.base import Provider, is_own_server
 from simulrag.models.providers.credentials import known_key, read_key
 from simulrag.models.providers.faults import ODD_SHAPE, Server
 from simulrag.models.settings import ModelSettings
@@ -20,12 +20,13 @@ LONGEST_WAIT_S = 120.0
 """The SDKs keep a Retry-After up to this; beyond it they wait as if there were none."""
 
 
-class SdkProvider(BatchProvider):
+class SdkProvider(Provider):
     """One client, made at the first call; the SDK makes failed attempts again.
 
     The key is read from the environment at the first call and never before: work that is stored
     needs none. ``sdk`` is the package's name and ``client`` its client's; ``wire`` names the
-    interface in errors.
+    interface in errors, ``server`` is who is asked. Its calls can also go by a batch: it knows
+    their JSON both ways (``body``, ``read``).
     """
 
     sdk: ClassVar[str]
@@ -35,6 +36,21 @@ class SdkProvider(BatchProvider):
         super().__init__(settings)
         self.server = Server(base_url, settings.model, self.key_variable, wire)
         self._client: Any = None
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """The interface that is asked, as a batch names it: ``/v1/responses`` or so."""
+
+    @abstractmethod
+    def body(
+        self,
+        messages: Sequence[Message],
+        schema: dict[str, JsonValue] | None,
+        sampling: Sampling,
+        sample_index: int,
+    ) -> dict[str, Any]:
+        """The JSON that is sent, by a call or as a line of a batch."""
 
     @property
     def paid(self) -> bool:

@@ -10,8 +10,8 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
-from simulrag.models.providers.base import BatchProvider
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer, canned
 
@@ -58,9 +58,9 @@ def settings(wire: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
-async def provider(settings: ModelSettings) -> AsyncIterator[BatchProvider]:
+async def provider(settings: ModelSettings) -> AsyncIterator[SdkProvider]:
     made = make_provider(settings)
-    assert isinstance(made, BatchProvider)
+    assert isinstance(made, SdkProvider)
     yield made
     await made.close()
 

@@ -12,8 +12,8 @@ from simulrag.method.retrieval import ToolCalls
 from simulrag.models.base import Message, Sampling
 from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.anthropic import DEFAULT_MAX_TOKENS
-from simulrag.models.providers.base import BatchProvider
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import LoopbackServer
@@ -25,7 +25,7 @@ SAID = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": 
 SYSTEM = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
 
 
-async def test_free_text(server: LoopbackServer, provider: BatchProvider, wire: str) -> None:
+async def test_free_text(server: LoopbackServer, provider: SdkProvider, wire: str) -> None:
     reply = await provider.call(MESSAGES, None, Sampling(), 0)
     assert reply.text == "It rises by 12 %."
     assert reply.model_version == MODEL_VERSION
@@ -56,7 +56,7 @@ FORMAT = {"name": "Boundary", "strict": True, "schema": SCHEMA}
 FORCED = {"type": "tool", "name": "Boundary", "disable_parallel_tool_use": True}
 
 
-async def test_a_closed_schema(server: LoopbackServer, provider: BatchProvider, wire: str) -> None:
+async def test_a_closed_schema(server: LoopbackServer, provider: SdkProvider, wire: str) -> None:
     reply = await provider.call(MESSAGES, reply_schema(Boundary), Sampling(), 0)
     assert Boundary.model_validate_json(reply.text) == Boundary(tool_confidence=1)
     body = server.requests[0].body
@@ -72,7 +72,7 @@ async def test_a_closed_schema(server: LoopbackServer, provider: BatchProvider, 
 
 
 async def test_an_open_schema_is_sent_as_it_is(
-    server: LoopbackServer, provider: BatchProvider, wire: str
+    server: LoopbackServer, provider: SdkProvider, wire: str
 ) -> None:
     await provider.call(MESSAGES, reply_schema(ToolCalls), Sampling(), 0)
     body = server.requests[0].body
@@ -106,7 +106,7 @@ async def test_an_open_schema_is_sent_as_it_is(
     indirect=["wire"],
 )
 async def test_sampling_is_sent_where_it_is_set(
-    server: LoopbackServer, provider: BatchProvider, sampling: dict[str, Any], sent: dict[str, Any]
+    server: LoopbackServer, provider: SdkProvider, sampling: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     await provider.call(MESSAGES, None, Sampling(**sampling), 3)
     body = server.requests[0].body
@@ -125,7 +125,7 @@ COUNTS = {
 
 
 async def test_cached_tokens_are_counted(
-    server: LoopbackServer, provider: BatchProvider, wire: str
+    server: LoopbackServer, provider: SdkProvider, wire: str
 ) -> None:
     server.script(Act(text="Yes.", usage=COUNTS[wire]))
     reply = await provider.call(MESSAGES, None, Sampling(), 0)
@@ -178,6 +178,6 @@ def test_what_an_interface_does_not_take_is_refused(
 def test_other_servers_are_asked_by_chat_completions(server: LoopbackServer) -> None:
     own = make_provider(settings_of(server, "chat", api="auto"))
     theirs = make_provider(ModelSettings(provider="openai", model="m"))
-    assert isinstance(own, BatchProvider)
-    assert isinstance(theirs, BatchProvider)
+    assert isinstance(own, SdkProvider)
+    assert isinstance(theirs, SdkProvider)
     assert (own.path, theirs.path) == ("/v1/chat/completions", "/v1/responses")
