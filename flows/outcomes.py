@@ -7,25 +7,47 @@ names, where it names one. A killed stage has no second line.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from simulrag.errors import CallsPending
+from simulrag.errors import CallsPending, EnvironmentFault
 from simulrag.records import Record
 
 OUTCOMES = "SIMULRAG_OUTCOMES"
 """Environment variable: the file."""
 
 
-def child_environment() -> dict[str, str]:
-    """This interpreter's folder first on PATH, so that the stages which DVC starts use it too."""
+def run_child(
+    folder: Path,
+    *command: str,
+    capture_output: bool = False,
+    stdin: int | None = None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a project's folder. Raises EnvironmentFault where it cannot be started.
+
+    This interpreter's folder comes first on PATH, so that the stages which DVC starts use it too.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"},
+            capture_output=capture_output,
+            stdin=stdin,
+            pass_fds=pass_fds,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise EnvironmentFault(f"{command[0]} cannot be started: {error.strerror}") from None
 
 
 class StageEnd(Record):

@@ -101,13 +101,9 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
 
 def read_exports(files: list[Path]) -> list[HumanLabel]:
     """The labels of several exports of Label Studio. Raises InputError."""
-    return [label for file in files for label in _read(file)]
-
-
-def _read(file: Path) -> list[HumanLabel]:
     from simulrag.judging.people.label_studio import read_export
 
-    return read_export(content(file), str(file))
+    return [label for file in files for label in read_export(content(file), str(file))]
 
 
 def content(file: Path) -> bytes:

@@ -23,8 +23,15 @@ COMPARABLE = ("completed", "regressed")
 
 _FIRST = ("period", "domain", "status", "seed", "source", "compared_with", "drops")
 _METRICS = (
-    *("questions", "coverage", "f1", "aupr", "auroc", "auroc_uncertainty"),
-    *("informativeness", "factuality", "calls"),
+    "questions",
+    "coverage",
+    "f1",
+    "aupr",
+    "auroc",
+    "auroc_uncertainty",
+    "informativeness",
+    "factuality",
+    "calls",
 )
 
 
@@ -103,17 +110,13 @@ def reasons_of(changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def _row(change: Change) -> str:
-    interval = (
-        ""
-        if change.lower_95 is None
-        else (f" ({_text(change.lower_95)} to {_text(change.upper_95)})")
-    )
-    moved = f"{_text(change.difference)}{interval}" if not change.reason else change.reason
-    cells = (
-        change.domain, change.metric, _text(change.before), _text(change.after), moved,
-        _text(change.p), _text(change.p_holm), "yes" if change.drop else "",
-    )  # fmt: skip
-    return "| " + " | ".join(cells) + " |"
+    moved = change.reason or _text(change.difference)
+    if not change.reason and change.lower_95 is not None:
+        moved += f" ({_text(change.lower_95)} to {_text(change.upper_95)})"
+    numbers = (_text(change.before), _text(change.after), moved, _text(change.p))
+    drop = "yes" if change.drop else ""
+    cells = (change.domain, change.metric, *numbers, _text(change.p_holm), drop)
+    return f"| {' | '.join(cells)} |"
 
 
 def _text(value: float | None) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import write_text
-from flows.outcomes import Gathered, child_environment, gathered
+from flows.outcomes import Gathered, gathered, run_child
 from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.project import Project, Results
@@ -173,13 +173,8 @@ def _run_experiment(project: Project, params: Params, period: str, lock: int) ->
     told = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
     arguments = [argument for setting in told for argument in ("-S", setting)]
     run = [sys.executable, "-m", "flows.refresh.experiment", "exp", "run", "--temp", "-n", name]
-    return subprocess.run(
-        [*run, *arguments],
-        cwd=project.root,
-        env=child_environment(),
-        pass_fds=[lock],
-        stdin=subprocess.DEVNULL,
-        check=False,
+    return run_child(
+        project.root, *run, *arguments, stdin=subprocess.DEVNULL, pass_fds=[lock]
     ).returncode
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
-from flows.outcomes import child_environment
+from flows.outcomes import run_child
+from flows.pipeline import dvc_config
 from flows.project import Project
 from simulrag.errors import EnvironmentFault, InputError
 
@@ -21,10 +23,9 @@ def push(project: Project, work: Project) -> None:
 
     From the branch's files and not by ``revs``: DVC then takes a remote's relative path from /.
     """
-    from dvc.config import Config
     from dvc.repo import Repo
 
-    config = Config(str(project.root / ".dvc"))
+    config = dvc_config(project)
     remotes = {name: dict(remote) for name, remote in config["remote"].items()}
     if not remotes:
         return
@@ -69,16 +70,5 @@ def _checked(project: Project, command: list[str]) -> str:
     return done.stdout
 
 
-def _run(project: Project, command: list[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            cwd=project.root,
-            env=child_environment(),
-            check=False,
-            text=True,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-        )
-    except OSError as error:
-        raise EnvironmentFault(f"{command[0]} cannot be started: {error.strerror}") from None
+def _run(project: Project, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return run_child(project.root, *command, capture_output=True, stdin=subprocess.DEVNULL)
