@@ -11,37 +11,39 @@ import pytest
 from simulrag.testing import LoopbackServer, traffic
 from simulrag.testing.traffic import question
 from tests.integration.projects import copy_project, dvc, simulrag, stub_model, write_questions
+from tests.integration.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 SMALL = {"answer.samples": 2, "answer.baselines": False, "operations.mode": "deferred"}
 MOST_ROUNDS = 9
 
 
-def test_the_same_command_goes_on_until_all_is_done(tmp_path: Path) -> None:
+def test_the_same_command_goes_on_until_all_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with LoopbackServer(traffic()) as server:
         changes = {**SMALL, "llm.answer": stub_model(server.url)}
         project = copy_project(tmp_path / "project", **changes)
         shutil.rmtree(project / "data/recorded")  # so that all that is stored came by a batch
         file = write_questions(project, question(0), question(1))
+        terminal = Terminal(project, monkeypatch, capsys)
         command = ("stage", "answer", "-d", "urban", "--benchmark", str(file), "--out", "out")
         out = project / "out/answers/urban.jsonl"
         rounds = 0
-        while (done := simulrag(project, *command)).returncode == 75:
-            assert "calls pending for" in done.stderr
+        while (done := terminal(*command)).code == 75:
+            assert "calls pending for" in done.err
             assert not out.exists()
-            sent = simulrag(project, "batch", "submit", check=True)
-            assert "calls sent as batch-" in sent.stdout
-            taken = json.loads(simulrag(project, "batch", "import", "--json", check=True).stdout)
+            assert "calls sent as batch-" in terminal.passes("batch", "submit")
+            taken = json.loads(terminal.passes("batch", "import", "--json"))
             assert taken["answered"] > 0
             rounds += 1
             assert rounds <= MOST_ROUNDS
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         answers = [json.loads(line) for line in out.read_text().splitlines()]
         assert [answer["failure"] for answer in answers] == [None, None]
         assert all(answer["final"]["text"] for answer in answers)
         assert rounds > 3
-        left = simulrag(project, "batch", "export", check=True)
-        assert left.stdout.strip() == "no call waits to be sent"
+        assert terminal.passes("batch", "export").strip() == "no call waits to be sent"
 
 
 def test_a_real_failure_is_no_waiting(tmp_path: Path) -> None:

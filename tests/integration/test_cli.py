@@ -8,55 +8,30 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from flows.cli.app import app
-from flows.cli.errors import ended
 from flows.params import load_params
 from simulrag.records import Question
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from tests.integration.projects import copy_finished, copy_project, simulrag
+from tests.integration.terminal import Terminal
 
 OTHER = "What happens to idling when the corridor is closed to lorries at night?"
 LOG = {"simulators.urban.settings": {"run_log": "runs.jsonl"}}
 
 
-class Said(NamedTuple):
-    """What a command ended with and wrote."""
-
-    code: int
-    out: str
-    err: str
+def runs(terminal: Terminal) -> int:
+    """The simulator runs that were really made."""
+    log = terminal.project / "runs.jsonl"
+    return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-class Terminal:
-    """A project's folder, and commands in this process."""
-
-    def __init__(
-        self, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.project = project
-        self._capsys = capsys
-        monkeypatch.chdir(project)
-        monkeypatch.setenv("COLUMNS", "160")
-
-    def __call__(self, *arguments: str) -> Said:
-        self._capsys.readouterr()
-        code = ended(lambda: app(arguments))
-        return Said(code, *self._capsys.readouterr())
-
-    def runs(self) -> int:
-        """The simulator runs that were really made."""
-        log = self.project / "runs.jsonl"
-        return len(log.read_text().splitlines()) if log.exists() else 0
-
-    def question(self) -> Question:
-        """The benchmark's first question."""
-        with (self.project / "data/benchmark/urban.jsonl").open() as file:
-            return Question.model_validate_json(file.readline())
+def first_question(terminal: Terminal) -> Question:
+    """The benchmark's first question."""
+    with (terminal.project / "data/benchmark/urban.jsonl").open() as file:
+        return Question.model_validate_json(file.readline())
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +47,7 @@ def terminal(
 
 
 def test_a_question_of_the_benchmark_shows_its_recorded_answer(terminal: Terminal) -> None:
-    question = terminal.question()
+    question = first_question(terminal)
     said = terminal("ask", question.text.upper(), "--domain", "urban", "--json")
     answer = json.loads(said.out)
     assert answer["source"].startswith("recorded answer (anthropic: claude)")
@@ -84,13 +59,13 @@ def test_a_question_of_the_benchmark_shows_its_recorded_answer(terminal: Termina
     for_people = terminal("ask", question.question_id)
     assert "Recorded answer" in for_people.out
     assert "Evidence" in for_people.out
-    assert terminal.runs() == 0
+    assert runs(terminal) == 0
 
 
 def test_questions_lists_what_can_be_asked(terminal: Terminal) -> None:
     listed = json.loads(terminal("questions", "--domain", "urban", "--json").out)
     assert len(listed) == 15
-    assert listed[0]["text"] == terminal.question().text
+    assert listed[0]["text"] == first_question(terminal).text
     assert listed[0]["text"] in terminal("questions").out
 
 
@@ -117,7 +92,7 @@ def test_simulate_prints_text_or_json(terminal: Terminal) -> None:
     done = json.loads(terminal(*call, "--json").out)
     assert done["call"]["arguments"]["speed_factor"] == 0.8
     assert done["from_cache"] is True
-    assert terminal.runs() == 1
+    assert runs(terminal) == 1
 
 
 def test_handbook_and_params(terminal: Terminal) -> None:
@@ -154,13 +129,13 @@ def test_handbook_and_params(terminal: Terminal) -> None:
 def test_a_mistake_is_one_line_and_exit_code_2(
     terminal: Terminal, arguments: tuple[str, ...], words: list[str]
 ) -> None:
-    before = terminal.runs()
+    before = runs(terminal)
     said = terminal(*arguments)
     assert said.code == 2, said.err
     assert said.err.count("\n") == 1
     for word in words:
         assert word in said.err
-    assert terminal.runs() == before
+    assert runs(terminal) == before
 
 
 def test_a_benchmark_file_that_lacks_a_field(terminal: Terminal, tmp_path: Path) -> None:
@@ -198,13 +173,13 @@ def test_an_out_folder_that_cannot_be_made_costs_nothing(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     file = tmp_path / "one.jsonl"
-    file.write_text(terminal.question().model_dump_json() + "\n")
-    before = terminal.runs()
+    file.write_text(first_question(terminal).model_dump_json() + "\n")
+    before = runs(terminal)
     named = ("--benchmark", str(file), "--domain", "urban", "--out", "/proc/nope")
     said = terminal("stage", "answer", *named)
     assert said.code == 1
     assert said.err.count("\n") == 1
-    assert terminal.runs() == before
+    assert runs(terminal) == before
 
 
 def test_a_misspelt_parameter(
@@ -247,11 +222,11 @@ def test_a_tampered_row_is_named_and_costs_nothing_else(terminal: Terminal) -> N
             ('%"speed_factor":0.81,%"tool":"run_scenario"%',),
         ).fetchone()
         connection.execute("update Cache set value = '{\"no\": 1}' where key = ?", (key,))
-    runs = terminal.runs()
+    made = runs(terminal)
     said = terminal(*call)
     assert said.code == 1
     assert key.removeprefix("call/") in said.err
-    assert terminal.runs() == runs
+    assert runs(terminal) == made
     report = terminal("cache", "verify", "--json")
     assert report.code == 1
     assert len(json.loads(report.out)["problems"]) == 1

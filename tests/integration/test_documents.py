@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.cli.app import app
-from flows.cli.errors import ended
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from simulrag.testing.wires import Body, schema_name
 from tests.integration.projects import ROOT, copy_project
+from tests.integration.terminal import Terminal
 
 PAGE = (ROOT / "docs" / "documents-as-evidence.md").read_text(encoding="utf-8")
 QUERY = {"tool": "query_rag", "arguments": {"query": "selection budget of claims", "top_k": 2}}
@@ -50,16 +49,7 @@ def test_the_page_works_word_for_word(
 ) -> None:
     project = copy_project(tmp_path / "project")
     (project / "docs").symlink_to(ROOT / "docs")
-    monkeypatch.chdir(project)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def typed(*arguments: str) -> str:
-        capsys.readouterr()
-        code = ended(lambda: app(arguments))
-        said = capsys.readouterr()
-        assert code == 0, said.err
-        return said.out
-
+    typed = Terminal(project, monkeypatch, capsys).passes
     build, check, handbook, simulate, ask = commands()
     assert "Licence: Apache-2.0" in typed(*build)
     (block,) = blocks("yaml")
@@ -106,8 +96,7 @@ def test_wrong_input_is_one_line(
     (tmp_path / "note.md").write_text("Ice melts.")
     (tmp_path / "params.yaml").touch()
     (tmp_path / "flows" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    assert ended(lambda: app(["library", "build", *arguments])) == 2
-    said = capsys.readouterr().err
-    assert reason in said
-    assert said.count("\n") == 1
+    said = Terminal(tmp_path, monkeypatch, capsys)("library", "build", *arguments)
+    assert said.code == 2
+    assert reason in said.err
+    assert said.err.count("\n") == 1

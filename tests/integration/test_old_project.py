@@ -19,6 +19,7 @@ from flows.project import Project, Results
 from simulrag.errors import InputError
 from simulrag.records import Answer, FinalClaims, Label, Question
 from tests.integration.projects import ROOT, copy_project
+from tests.integration.terminal import Terminal
 from tests.recorded import exported_calls, replay
 
 OLD = Path(__file__).with_name("old")
@@ -49,10 +50,10 @@ def test_a_set_that_is_gone_is_refused_in_one_line_with_the_ways_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(copy_project(tmp_path / "project", prompts=name))
-    assert ended(lambda: app(("stage", "benchmark", "--domain", "urban"))) == 2
-    said = capsys.readouterr().err.splitlines()
-    (line,) = (one for one in said if one != "benchmark-urban")
+    project = copy_project(tmp_path / "project", prompts=name)
+    said = Terminal(project, monkeypatch, capsys)("stage", "benchmark", "--domain", "urban")
+    assert said.code == 2
+    (line,) = (one for one in said.err.splitlines() if one != "benchmark-urban")
     assert "the sets first, second, common are gone" in line
     assert f"copy your old prompts/common, and prompts/{name} over it, to " in line
     assert line.endswith("or set prompts: null")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows.cli.app import app
-from flows.cli.errors import ended
 from flows.project import Project
 from flows.running.runner import execute
 from flows.stages import answer, benchmark, label, metrics, report
@@ -20,6 +19,7 @@ from simulrag.testing import LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from simulrag.testing.wires import Body, messages, schema_name, section
 from tests.integration.projects import copy_project
+from tests.integration.terminal import Terminal
 
 CHECKED = {"checked", "corrected"}
 
@@ -36,24 +36,13 @@ def answers() -> Any:
     return reply
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = copy_project(tmp_path / "project")
-    monkeypatch.chdir(made)
-    monkeypatch.setenv("COLUMNS", "160")
-    return made
-
-
-@pytest.mark.usefixtures("project")
-def test_a_question_is_answered_by_subject(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_question_is_answered_by_subject(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
     with LoopbackServer(answers()) as server:
-
-        def said(*more: str) -> str:
-            words = ("ask", question(3), "--domain", "urban", "--model", f"{server.url}#a", *more)
-            capsys.readouterr()
-            assert ended(lambda: app(words)) == 0, capsys.readouterr().err
-            return capsys.readouterr().out
-
+        named = ("ask", question(3), "--domain", "urban", "--model", f"{server.url}#a")
+        said = partial(terminal.passes, *named)
         found = json.loads(said("--method", "reconciled", "--json"))
         text = said("--method", "reconciled")
         paper = json.loads(said("--method", "paper", "--json"))
