@@ -27,28 +27,7 @@ from simulators.shapes import (
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = [
-    "NOT_RUN",
-    "ArgumentError",
-    "Exampled",
-    "Guided",
-    "JsonShape",
-    "MissingEngineError",
-    "RunError",
-    "Simulator",
-    "SimulatorError",
-    "Spread",
-    "Tool",
-    "ToolModel",
-    "code_files",
-    "compiled",
-    "engine_version",
-    "files_fingerprint",
-    "handbook_with_guide",
-    "measured",
-    "render_handbook",
-    "validate_call",
-]
+__all__ = ["JsonShape", "ToolModel", "measured"]  # of shapes, for who writes a simulator
 
 _TOOLS = "## Tools"
 NOT_RUN = ("training", "validate.py")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from flows.params import Params
 from flows.project import Project
 from flows.running.waiting import Waiting, open_pending
-from flows.watch.progress import say
+from flows.watch.tracking import say
 from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import BudgetSpent, CallsPending, InputError

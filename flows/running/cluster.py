@@ -22,7 +22,7 @@ from flows.params import Params
 from flows.project import Project
 from flows.running.bench import Bench, open_bench
 from flows.sections import Operations
-from flows.watch.progress import say
+from flows.watch.tracking import say
 from simulators.registry import load
 from simulrag.calls import StageRun
 from simulrag.errors import EnvironmentFault, InputError

@@ -21,8 +21,7 @@ from flows.files import check_folder
 from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.sections import Operations, RoomSection
-from flows.watch.progress import say, shown
-from flows.watch.tracking import Tracker, tracked
+from flows.watch.tracking import Tracker, say, shown, tracked
 from simulrag.errors import CallsPending, CoverageFailed, InputError
 from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage
@@ -237,9 +236,9 @@ def check_coverage(stage: Stage, name: str, outcome: Outcome, operations: Operat
     done, total = outcome.done, outcome.total
     if total == 0 or done / total >= operations.min_coverage:
         return
-    again = ". Nothing paid for is lost: `simulrag retry` makes the failed ones again"
-    if stage.failed is None:  # it would make the same ones again
-        again = ""
+    again = ""
+    if stage.failed is not None:  # else it would make the same ones again
+        again = ". Nothing paid for is lost: `simulrag retry` makes the failed ones again"
     raise CoverageFailed(
         f"{name}: {done} of {total} came through, below operations.min_coverage "
         f"{operations.min_coverage:g}; {'; '.join(outcome.hints)}{again}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from flows.project import Project
-from flows.watch.progress import say
-from flows.watch.tracking import Cell, Tracker
+from flows.watch.tracking import Cell, Tracker, say
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import Price, read_prices
 from simulrag.models.providers.registry import is_local

@@ -1,4 +1,4 @@
-"""A stage as a Prefect flow and its steps as tasks, where somebody watches; else the same without.
+"""What is seen of a stage: a flow of Prefect where somebody watches, a bar on the terminal.
 
 Prefect watches; it decides nothing. A task is a step over a chunk of questions with no cache of
 its own, since every call inside is in the call cache. The body runs once whatever becomes of the
@@ -8,12 +8,17 @@ server, and where no server answers Prefect is not imported.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from flows.watch import server
-from flows.watch.progress import say
+from flows.watch.terminal import own
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Result = TypeVar("Result")
 Cell = str | int | float | None
@@ -59,6 +64,39 @@ async def tracked(
         warn(f"Prefect cannot be imported, so nobody watches this stage: {short(error)}")
         return await body(Tracker())
     return await run_as_flow(stage, run_name, tags, body)
+
+
+def say(text: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def shown(
+    label: str, total: int, advance: Callable[[], None] = lambda: None
+) -> Iterator[Callable[[], None]]:
+    """Show a step's progress; what is yielded is called after each item, and calls ``advance``."""
+    if not sys.stderr.isatty():
+        yield advance
+        say(f"  {label}: {total} done")
+        return
+    with _bar() as progress:
+        bar = progress.add_task(label, total=total)
+
+        def advanced() -> None:
+            progress.advance(bar)
+            advance()
+
+        yield advanced
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
+    console = Console(file=own(sys.stderr), highlight=False)
+    return Progress(*columns, TimeElapsedColumn(), console=console)
 
 
 def short(error: BaseException) -> str:
