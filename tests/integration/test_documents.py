@@ -80,8 +80,6 @@ def test_the_page_works_word_for_word(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["corpus/x", "params.yaml"], "'.yaml' is not a kind of document"),
-        (["corpus/x", "none.md"], "there is no file none.md"),
         (["corpus/x", "note.md"], "'note.md' carries no licence: give --licence"),
         (["flows", "note.md"], "flows is there and is not a corpus"),
     ],

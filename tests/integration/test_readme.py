@@ -119,14 +119,3 @@ def test_it_runs_from_an_empty_folder_and_never_pays_twice(
     again = run_alone(tmp_path, example(), environment)
     assert again.stdout == done.stdout
     assert len(server.requests) == asked
-
-
-def test_a_model_that_costs_money_is_not_asked_without_a_budget(
-    tmp_path: Path, server: LoopbackServer, proxy: TlsProxy
-) -> None:
-    text = example().replace("    budget=Budget(usd=0.50),\n", "")
-    assert text != example()
-    done = run_alone(tmp_path, text, {**proxy.environment, "OPENAI_API_KEY": KEY})
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("simulrag.errors.BudgetMissing: ")
-    assert server.requests == []

@@ -15,13 +15,11 @@ from pydantic_core import to_json
 
 from flows.files import record_lines
 from flows.params import load_params
-from flows.plan.plan import task_plans
 from flows.sections import RoomSection
 from simulrag.metrics.families.answers import answers
 from simulrag.metrics.families.cost import method_cost
 from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings
-from simulrag.models.prices import PriceTable
 from simulrag.records import Answer, FinalClaims
 from tests.recorded import (
     ROOT,
@@ -108,30 +106,6 @@ def test_an_edited_prompt_is_named(tmp_path: Path) -> None:
         for task, calls in found.gates["answer-urban-published"].missing.items()
     }
     assert {task: count for task, count in known.items() if count} == {"uncovered": 4}
-
-
-def test_the_answers_carry_both_budgets(replayed: Replayed) -> None:
-    for domain in DOMAINS:
-        for answer in record_lines(replayed.results.answers(domain), Answer):
-            assert answer.failure is None
-            own = answer.final.line
-            assert (own.method, own.budget_percent) == ("reconciled_complete", 100)
-            lines = [final.line for final in answer.baselines]
-            finals = {(line.method, line.samples, line.budget_percent) for line in lines}
-            assert {("reconciled", 5, 25), ("reconciled", 5, 100), ("simulrag", 1, 100)} <= finals
-            assert all(f.failure is None and f.text for f in answer.baselines)
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_a_plan_of_it_has_nothing_left(replayed: Replayed, domain: str) -> None:
-    plans = [
-        task
-        for name, gate in replayed.gates.items()
-        if name.partition("-")[2] == domain
-        for task in task_plans(name, gate, PriceTable())
-    ]
-    assert {task.task for task in plans if task.calls} == set()
-    assert sum(task.cached for task in plans) > 300
 
 
 def test_from_an_empty_cache_a_plan_counts_the_calls_that_the_run_took(tmp_path: Path) -> None:

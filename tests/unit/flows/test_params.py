@@ -12,6 +12,7 @@ from flows.params import check_params, describe, load_params, unknown
 from flows.params_file import changed as changed_text
 from flows.project import find_project
 from simulrag.errors import InputError
+from simulrag.models.specification import model_settings
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -169,17 +170,25 @@ def test_replay_and_refresh_contradict_each_other(tmp_path: Path) -> None:
         load_params(changed(tmp_path, {"operations.mode": "refresh"}))
 
 
-def test_a_model_of_ones_own_changes_its_lines_only(tmp_path: Path) -> None:
-    file = tmp_path / "params.yaml"
-    file.write_text((ROOT / "params.yaml").read_text())
-    own = {"provider": "openai", "model": "gpt-5-mini"}
-    after = changed_text(file, {"llm.answer": own, "llm.judge": own}).splitlines()
-    before = file.read_text().splitlines()
-    lines = [new for old, new in zip(before, after, strict=True) if old != new]
-    assert lines == [
-        "  answer: {provider: openai, model: gpt-5-mini}",
-        "  judge: {provider: openai, model: gpt-5-mini}",
-    ]
+@pytest.mark.parametrize(
+    "model",
+    [
+        "openai:gpt-5-mini",
+        "anthropic:claude-sonnet-4-5",
+        "http://127.0.0.1:11434/v1#qwen3:8b",
+        "local:C:/models/weights.gguf",
+    ],
+)
+def test_every_form_of_a_model_is_written_into_its_lines_only_and_read_again(model: str) -> None:
+    settings = model_settings(model)
+    section = settings.model_dump(mode="json", exclude_defaults=True)
+    text = changed_text(ROOT / "params.yaml", {"llm.answer": section, "llm.judge": section})
+    lines = text.splitlines()
+    before = (ROOT / "params.yaml").read_text(encoding="utf-8").splitlines()
+    other = [new for old, new in zip(before, lines, strict=True) if old != new]
+    assert [line.partition(":")[0] for line in other] == ["  answer", "  judge"]
+    read = check_params(text, "params.yaml")
+    assert (read.model("answer"), read.model("judge")) == (settings, settings)
 
 
 def test_the_digest_names_what_can_change_a_result(tmp_path: Path) -> None:
