@@ -28,8 +28,8 @@ from flows.sections import (
     LlmParams,
     Name,
     Operations,
+    ParamsSection,
     RoomSection,
-    Section,
     SimulatorChoice,
 )
 from simulrag import registry
@@ -49,7 +49,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 Brought = TypeVar("Brought", bound=RoomSection)
 
 
-class Params(Section):
+class Params(ParamsSection):
     """The whole of params.yaml; each room adds its section, see ``params_class``.
 
     A stage reads the sections that it declares and no others; a test compares.

@@ -22,13 +22,13 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=1
 """Of a domain or a source: it becomes a file's name, and a word of a command in dvc.yaml."""
 
 
-class Section(BaseModel):
+class ParamsSection(BaseModel):
     """Base of the sections: closed, immutable, no infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-class RoomSection(Section):
+class RoomSection(ParamsSection):
     """Base of the sections that rooms bring: of ``domains``, those that it runs over."""
 
     @property
@@ -47,7 +47,7 @@ class RoomSection(Section):
         )
 
 
-class SimulatorChoice(Section):
+class SimulatorChoice(ParamsSection):
     """Which simulator answers a domain, and its settings."""
 
     name: str = Field(
@@ -63,7 +63,7 @@ class SimulatorChoice(Section):
     )
 
 
-class BenchmarkParams(Section):
+class BenchmarkParams(ParamsSection):
     """Benchmark generation."""
 
     questions: int = Field(ge=1, le=100_000, description="questions to generate for each domain")
@@ -75,7 +75,7 @@ class BenchmarkParams(Section):
     )
 
 
-class LabelParams(Section):
+class LabelParams(ParamsSection):
     """Claim labelling."""
 
     tolerance: Literal["rounding", "range"] | float = Field(
@@ -100,7 +100,7 @@ class LabelParams(Section):
         return self
 
 
-class LlmParams(Section):
+class LlmParams(ParamsSection):
     """The models by role. A new judge must not regenerate the benchmark, so they are apart."""
 
     benchmark: ModelSettings = Field(description="writes templates, questions and references")
@@ -108,7 +108,7 @@ class LlmParams(Section):
     judge: ModelSettings = Field(description="labels claims by the reference")
 
 
-class ClusterParams(Section):
+class ClusterParams(ParamsSection):
     """Where chunks go with ``operations.runner: dask``."""
 
     workers: int = Field(
@@ -119,14 +119,14 @@ class ClusterParams(Section):
     )
 
 
-class RefreshBudget(Section):
+class RefreshBudget(ParamsSection):
     """What one refresh may cost, whatever was spent before its day."""
 
     usd: float | None = Field(default=None, ge=0, description="most money in US dollars")
     tokens: int | None = Field(default=None, ge=0, description="most tokens, both ways together")
 
 
-class RefreshParams(Section):
+class RefreshParams(ParamsSection):
     """Scheduled refreshes; see docs/schedule.md."""
 
     cron: str = Field(default="0 3 * * 1", description="when a period begins, as five cron fields")
@@ -154,7 +154,7 @@ class RefreshParams(Section):
         return value
 
 
-class Operations(Section):
+class Operations(ParamsSection):
     """How the work is run. Nothing here changes a result."""
 
     cache: str = Field(

@@ -28,7 +28,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Offer:
+class AssistantTool:
     """A tool for an assistant. ``harmless``: it neither costs nor changes anything."""
 
     name: str
@@ -40,7 +40,7 @@ class Offer:
 OFFERS = {
     offer.name: offer
     for offer in (
-        Offer(
+        AssistantTool(
             "ask",
             "Answer a scientific question, checked claim by claim against a simulator. Questions "
             "of the benchmark have a stored answer (the tool 'questions' lists them); any other "
@@ -57,7 +57,7 @@ OFFERS = {
             ),
             False,
         ),
-        Offer(
+        AssistantTool(
             "simulate",
             "Run one tool of a domain's simulator. Its handbook lists tools, arguments and ranges.",
             JsonShape(
@@ -74,7 +74,7 @@ OFFERS = {
             ),
             False,
         ),
-        Offer(
+        AssistantTool(
             "handbook",
             "What a domain's simulator can and cannot tell, with its tools and their ranges.",
             JsonShape(
@@ -82,7 +82,7 @@ OFFERS = {
             ),
             True,
         ),
-        Offer(
+        AssistantTool(
             "questions",
             "The questions that have a stored answer, of one domain or of all.",
             JsonShape({"type": "object", "properties": {"domain": _DOMAIN}}),
@@ -92,7 +92,7 @@ OFFERS = {
 }
 
 
-class Desk:
+class AssistantDesk:
     """A project's answers, simulators and questions, for somebody who is not at its terminal.
 
     Without ``allowed`` no model is asked and no service of somebody else's is called.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcp import types
 from mcp.server.lowlevel import Server
 
-from flows.assistant.desk import OFFERS, Desk, Said
+from flows.assistant.desk import OFFERS, AssistantDesk, Said
 from flows.cli.errors import code_of
 from simulrag.errors import InputError
 
@@ -33,7 +33,7 @@ _CLOSED = types.ToolAnnotations(
 )
 
 
-def make_server(desk: Desk) -> Server[Any]:
+def make_server(desk: AssistantDesk) -> Server[Any]:
     """The server of a project."""
     from importlib.metadata import version
 
@@ -80,13 +80,13 @@ def make_server(desk: Desk) -> Server[Any]:
     )
 
 
-def _domains(desk: Desk) -> list[str]:
+def _domains(desk: AssistantDesk) -> list[str]:
     from flows.params import load_params
 
     return load_params(desk.project.params).domains
 
 
-def _served(desk: Desk, name: str, arguments: dict[str, Any]) -> tuple[Said, bool]:
+def _served(desk: AssistantDesk, name: str, arguments: dict[str, Any]) -> tuple[Said, bool]:
     """The result and whether it is an error; a fault of ours is told in one line and logged."""
     try:
         return desk.serve(name, arguments), False
@@ -97,7 +97,7 @@ def _served(desk: Desk, name: str, arguments: dict[str, Any]) -> tuple[Said, boo
         return Said(f"{name} failed inside SimulRAG: {type(error).__name__}", {}), True
 
 
-async def serve_stdio(desk: Desk) -> None:
+async def serve_stdio(desk: AssistantDesk) -> None:
     """Serve until the other side closes. Prints of ours go to stderr meanwhile."""
     from mcp.server.stdio import stdio_server
 
@@ -106,7 +106,7 @@ async def serve_stdio(desk: Desk) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def serve_http(desk: Desk, port: int, token: str) -> None:
+def serve_http(desk: AssistantDesk, port: int, token: str) -> None:
     """Serve on this machine's loopback address. Raises InputError for a port that is taken."""
     import uvicorn
 
@@ -126,7 +126,7 @@ def serve_http(desk: Desk, port: int, token: str) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def http_app(desk: Desk, token: str) -> App:
+def http_app(desk: AssistantDesk, token: str) -> App:
     """The server as a web application: the token first, then the SDK's check of host and origin."""
     inner = make_server(desk).streamable_http_app(host=HOST, streamable_http_path=PATH)
     wanted = f"Bearer {token}".encode()

@@ -39,7 +39,7 @@ def mcp(
     """Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by default."""
     import asyncio
 
-    from flows.assistant.desk import Desk
+    from flows.assistant.desk import AssistantDesk
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import EnvironmentFault, InputError
@@ -49,7 +49,7 @@ def mcp(
     found = find_project(project)
     load_params(found.params)  # what is wrong there is said before anybody waits
     os.chdir(found.root)
-    desk = Desk(found, allowed=allow, model=model)
+    desk = AssistantDesk(found, allowed=allow, model=model)
     if http is None:
         from flows.assistant.server import serve_stdio
 

@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows.sections import Name, RoomSection, Section
+from flows.sections import Name, ParamsSection, RoomSection
 
 FactualBy = Literal["logprobs", "sampled", "off"]
 
 
-class DocumentFiles(Section):
+class DocumentFiles(ParamsSection):
     """Files that questions by form are made from, and that the library condition reads."""
 
     files: list[str] = Field(min_length=1, description="files or folders, from the project's own")

@@ -12,7 +12,7 @@ import yaml
 from mcp import Client
 
 from flows.assistant import server
-from flows.assistant.desk import OFFERS, Desk
+from flows.assistant.desk import OFFERS, AssistantDesk
 from flows.files import write_records
 from flows.project import Project
 from simulrag.records import Answer, FinalText, Line, Question
@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-async def called(desk: Desk, name: str, /, **arguments: Any) -> tuple[str, Any, bool]:
+async def called(desk: AssistantDesk, name: str, /, **arguments: Any) -> tuple[str, Any, bool]:
     async with Client(server.make_server(desk)) as client:
         result = await client.call_tool(name, arguments)
         (block,) = result.content
@@ -50,7 +50,7 @@ async def called(desk: Desk, name: str, /, **arguments: Any) -> tuple[str, Any, 
 
 
 async def test_the_tools_are_there_with_their_schemas(project: Project) -> None:
-    async with Client(server.make_server(Desk(project))) as client:
+    async with Client(server.make_server(AssistantDesk(project))) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert list(tools) == ["ask", "simulate", "handbook", "questions"]
     assert set(tools["simulate"].input_schema["required"]) == {"domain", "tool"}
@@ -61,17 +61,19 @@ async def test_the_tools_are_there_with_their_schemas(project: Project) -> None:
 
 
 async def test_a_stored_answer_costs_nothing(project: Project) -> None:
-    text, fields, wrong = await called(Desk(project), "ask", question="how long is the RIDE?")
+    text, fields, wrong = await called(
+        AssistantDesk(project), "ask", question="how long is the RIDE?"
+    )
     assert not wrong
     assert text.startswith("Eight minutes.\n\n(recorded answer (anthropic: claude)")
     assert fields["verified"] is True
 
 
 async def test_questions_and_a_handbook(project: Project) -> None:
-    text, fields, _ = await called(Desk(project), "questions", domain="urban")
+    text, fields, _ = await called(AssistantDesk(project), "questions", domain="urban")
     assert text == "urban-1: How long is the ride?"
     assert fields["questions"][0]["id"] == "urban-1"
-    text, _, wrong = await called(Desk(project), "handbook", domain="urban")
+    text, _, wrong = await called(AssistantDesk(project), "handbook", domain="urban")
     assert "| speed_factor |" in text
     assert not wrong
 
@@ -91,7 +93,7 @@ async def test_questions_and_a_handbook(project: Project) -> None:
 async def test_a_mistake_is_answered_in_words(
     project: Project, tool: str, arguments: dict[str, Any], words: str
 ) -> None:
-    text, _, wrong = await called(Desk(project), tool, **arguments)
+    text, _, wrong = await called(AssistantDesk(project), tool, **arguments)
     assert wrong
     assert words in text
 
@@ -99,7 +101,7 @@ async def test_a_mistake_is_answered_in_words(
 async def test_where_calls_are_allowed_the_recorded_model_still_answers_nothing_new(
     project: Project,
 ) -> None:
-    desk = Desk(project, allowed=True)
+    desk = AssistantDesk(project, allowed=True)
     text, _, wrong = await called(desk, "ask", question="Why?", domain="urban")
     assert wrong
     assert "params.yaml only replays recorded answers" in text
@@ -115,14 +117,16 @@ async def test_somebody_elses_service_is_not_run_by_the_way(
     both = {"sources": ["climate", "rivers"]}
     params["simulators"]["both"] = {"name": "joined", "settings": both}
     project.params.write_text(yaml.safe_dump(params))
-    text, _, wrong = await called(Desk(project), "handbook", domain="rivers")
+    text, _, wrong = await called(AssistantDesk(project), "handbook", domain="rivers")
     assert ("### level" in text, wrong) == (True, False)
     for domain in ("rivers", "both"):
-        text, _, wrong = await called(Desk(project), "simulate", domain=domain, tool="level")
+        text, _, wrong = await called(
+            AssistantDesk(project), "simulate", domain=domain, tool="level"
+        )
         assert wrong
         assert "somebody else's" in text
     own = {"tool": "query_lat_and_lon", "arguments": {"city_name": "Oslo"}}
-    _, _, wrong = await called(Desk(project), "simulate", domain="both", **own)
+    _, _, wrong = await called(AssistantDesk(project), "simulate", domain="both", **own)
     assert not wrong  # the other source of the two is ours
 
 
@@ -138,11 +142,11 @@ async def test_a_command_of_somebody_elses_is_not_started(project: Project, tmp_
     project.params.write_text(yaml.safe_dump(params))
     for domain in ("tools", "page", "both"):
         for name, asked in (("handbook", {}), ("simulate", {"tool": "level"})):
-            text, _, wrong = await called(Desk(project), name, domain=domain, **asked)
+            text, _, wrong = await called(AssistantDesk(project), name, domain=domain, **asked)
             assert wrong
             assert "start the server with --allow-calls-that-cost" in text
     own = {"tool": "query_lat_and_lon", "arguments": {"city_name": "Oslo"}}
-    text, _, wrong = await called(Desk(project), "simulate", domain="both", **own)
+    text, _, wrong = await called(AssistantDesk(project), "simulate", domain="both", **own)
     assert not wrong, text
     assert not started.exists()
 
@@ -169,7 +173,7 @@ async def test_long_requests_say_that_they_go_on(
     heard: list[str] = []
     told = threading.Event()
 
-    def slow(self: Desk, name: str, arguments: Any) -> Any:
+    def slow(self: AssistantDesk, name: str, arguments: Any) -> Any:
         told.wait(30)
         return original(self, name, arguments)
 
@@ -177,10 +181,10 @@ async def test_long_requests_say_that_they_go_on(
         heard.append(message or "")
         told.set()
 
-    original = Desk.serve
-    monkeypatch.setattr(Desk, "serve", slow)
+    original = AssistantDesk.serve
+    monkeypatch.setattr(AssistantDesk, "serve", slow)
     monkeypatch.setattr(server, "PROGRESS_S", 0.01)
-    async with Client(server.make_server(Desk(project))) as client:
+    async with Client(server.make_server(AssistantDesk(project))) as client:
         await client.call_tool("questions", {}, progress_callback=progress)
     assert heard[0] == "questions: running for 0.01 s"
 
@@ -189,7 +193,7 @@ async def test_long_requests_say_that_they_go_on(
 async def test_without_its_token_http_answers_nothing(
     project: Project, header: dict[str, str]
 ) -> None:
-    transport = httpx2.ASGITransport(app=server.http_app(Desk(project), "a" * 20))
+    transport = httpx2.ASGITransport(app=server.http_app(AssistantDesk(project), "a" * 20))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         answer = await client.post("/mcp", headers=header, json={})
     assert answer.status_code == 401
