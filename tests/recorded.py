@@ -26,9 +26,7 @@ from flows.stages import stage_names
 from flows.stages.metrics import read_templates
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError
-from simulrag.metrics.data import DomainData
-from simulrag.metrics.gather import collect
-from simulrag.metrics.pool import labels_by_question
+from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.settings import MetricSettings
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, FinalClaims, Label
@@ -120,7 +118,7 @@ def data_of(found: Replayed, domain: str, settings: MetricSettings) -> DomainDat
     """What the metrics know of a replayed domain, without the exports of its calls."""
     made = found.results
     labels = read_table(made.labels(domain), Label)
-    return collect(
+    return domain_data(
         domain,
         settings,
         questions=read_questions(made.benchmark(domain)),

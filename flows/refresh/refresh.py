@@ -27,7 +27,7 @@ from flows.refresh.periods import moment_of, seed_of
 from flows.refresh.repository import author, dvc, experiment, git, push, shown
 from flows.stages.metrics import read_domain
 from simulrag.errors import CallsPending, InputError
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
 
 _OF_ERRORS: dict[str, Status] = {

@@ -18,12 +18,10 @@ from flows.running.runner import At
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.method.settings import MethodSettings
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.exports import read_export
-from simulrag.metrics.gather import collect
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
-from simulrag.metrics.pool import labels_by_question
 from simulrag.metrics.recipes import csv_of_recipes, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
@@ -56,7 +54,7 @@ def read_domain(
     judged = read_frame(place.labels(domain), "labels", columns)
     # A run outside DVC has made no benchmark.
     paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING}
-    return collect(
+    return domain_data(
         domain,
         settings,
         questions=record_lines(benchmark or place.benchmark(domain), Question),

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families.answers import final_answer_values
 from simulrag.metrics.intervals import Floats, estimate, holm, two_sided_p
-from simulrag.metrics.names import UE_SBA
+from simulrag.metrics.methods import UE_SBA
 from simulrag.metrics.plan import plans_of, ranked_claims
 from simulrag.metrics.ranking import measure
 from simulrag.records import Record

@@ -60,22 +60,21 @@ subject
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import confidence_before
 from simulrag.metrics.asked import Asks, stated
 from simulrag.metrics.consistency import contradictions
-from simulrag.metrics.data import Answered
-from simulrag.metrics.names import FINAL, name_of
-from simulrag.metrics.pool import LabelsOfQuestion
+from simulrag.metrics.methods import FINAL, name_of
 from simulrag.records import (
     VOTES,
     Answer,
     FinalClaims,
+    FinalText,
     LabelValue,
+    Line,
     VerdictStatus,
     claim_hash,
 )
@@ -85,16 +84,60 @@ if TYPE_CHECKING:
 
     _Kind = pl.DataType | type[pl.DataType]
 
-
-Row = TypeVar("Row")
-
-_PART = 1000
+LabelsOfQuestion = Mapping[str, LabelValue | None]
+"""By claim hash; None where the judge failed."""
 
 
-def claim_rows(
+def claims_frame(
+    answers: Iterable[Answer],
+    scenario_of: Mapping[str, str],
+    labels: Mapping[str, LabelsOfQuestion],
+    centralities: Sequence[str],
+) -> pl.DataFrame:
+    """The claims of the complete answers; scenarios and labels by question id.
+
+    Raises InputError for a missing confidence.
+    """
+    import polars as pl
+
+    label = pl.Enum(get_args(LabelValue))
+    columns: dict[str, _Kind] = {
+        "question_id": pl.String,
+        "scenario_id": pl.String,
+        "claim": pl.UInt32,
+        "text_before": pl.String,
+        "text_after": pl.String,
+        "hash_before": pl.String,
+        "hash_after": pl.String,
+        **dict.fromkeys(centralities, pl.Float64),
+        VOTES: pl.Float64,
+        "verbalized": pl.Float64,
+        "boundary": pl.Boolean,
+        "checkable": pl.Boolean,
+        "verdict": pl.Enum(get_args(VerdictStatus)),
+        "label_before": label,
+        "label_after": label,
+        "subject": pl.UInt32,
+        "subject_uncertainty": pl.Float64,
+        "speaks": pl.Boolean,
+    }
+    rows = [
+        row
+        for answer in answers
+        if answer.failure is None
+        for row in _claim_rows(
+            answer,
+            scenario_of[answer.question_id],
+            labels.get(answer.question_id, {}),
+            centralities,
+        )
+    ]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _claim_rows(
     answer: Answer, scenario_id: str, labels: LabelsOfQuestion, centralities: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a complete answer's claims. Raises InputError for a missing confidence."""
     name, support = answer.question_id, answer.support
     subject_of: dict[int, tuple[int, float, bool]] = {}
     for place, subject in enumerate(answer.subjects):
@@ -123,72 +166,14 @@ def claim_rows(
         )
 
 
-def claims_frame(rows: Iterator[tuple[Any, ...]], centralities: Sequence[str]) -> pl.DataFrame:
-    """The claims of a domain from ``claim_rows``."""
-    import polars as pl
-
-    label = pl.Enum(get_args(LabelValue))
-    columns: dict[str, _Kind] = {
-        "question_id": pl.String,
-        "scenario_id": pl.String,
-        "claim": pl.UInt32,
-        "text_before": pl.String,
-        "text_after": pl.String,
-        "hash_before": pl.String,
-        "hash_after": pl.String,
-        **dict.fromkeys(centralities, pl.Float64),
-        VOTES: pl.Float64,
-        "verbalized": pl.Float64,
-        "boundary": pl.Boolean,
-        "checkable": pl.Boolean,
-        "verdict": pl.Enum(get_args(VerdictStatus)),
-        "label_before": label,
-        "label_after": label,
-        "subject": pl.UInt32,
-        "subject_uncertainty": pl.Float64,
-        "speaks": pl.Boolean,
-    }
-    return pl.concat(pl.DataFrame(part, schema=columns, orient="row") for part in _parts(rows))
-
-
-def final_row(
-    final: FinalClaims, answer: Answered, scenario_id: str, asks: Asks, labels: LabelsOfQuestion
-) -> dict[str, Any]:
-    """A final answer, its claims as lists."""
-    name, line = final.question_id, final.line
-    written = answer.finals.get(line)
-    # Of texts that differ in white space or case one counts.
-    places = {claim_hash(text): place for place, text in enumerate(final.claims)}
-    found = [labels.get(one) for one in places]
-    texts = [final.claims[place] for place in places.values()]
-    true = (text for text, label in zip(texts, found, strict=True) if label == "true")
-    subjects = final.subjects or ()
-    subject_of = {claim: at for at, subject in enumerate(subjects) for claim in subject.claims}
-    return {
-        "question_id": name,
-        "scenario_id": scenario_id,
-        "method": name_of(line),
-        "samples": line.samples,
-        "budget_percent": line.budget_percent,
-        "kappa": line.kappa,
-        "complete": answer.completed and final.failure is None,
-        "words": written.words if written else 0,
-        "claims_sent": written.sent if written else 0,
-        "asked": answer.asked,
-        "stated": stated(asks.values, true),
-        "contradictions": None
-        if final.subjects is None
-        else contradictions(final.claims, subjects, asks.scales),
-        "claim": list(places.values()),
-        "text": texts,
-        "claim_hash": list(places),
-        "label": found,
-        "subject": [subject_of.get(place) for place in places.values()],
-    }
-
-
-def finals_frame(rows: Iterator[dict[str, Any]]) -> pl.DataFrame:
-    """The claims of a domain's final answers from ``final_row``."""
+def finals_frame(
+    finals: Iterable[FinalClaims],
+    answers: Mapping[str, tuple[Answer, Mapping[Line, FinalText]]],
+    scenario_of: Mapping[str, str],
+    labels: Mapping[str, LabelsOfQuestion],
+    asks: Mapping[str, Asks],
+) -> pl.DataFrame:
+    """The claims of final answers; all else by question id, answers with their texts by line."""
     import polars as pl
 
     of_answer: dict[str, _Kind] = {
@@ -213,13 +198,51 @@ def finals_frame(rows: Iterator[dict[str, Any]]) -> pl.DataFrame:
         "subject": pl.UInt32,
     }
     columns = of_answer | {name: pl.List(kind) for name, kind in of_claim.items()}
-    return pl.concat(
-        pl.DataFrame(part, schema=columns, orient="row").explode(*of_claim, empty_as_null=True)
-        for part in _parts(rows)
-    )
+    rows = []
+    for final in finals:
+        name = final.question_id
+        answer, texts = answers[name]
+        text = texts.get(final.line)
+        row = {
+            "scenario_id": scenario_of[name],
+            "complete": answer.failure is None and final.failure is None,
+            "words": len(text.text.split()) if text else 0,
+            "claims_sent": claims_sent(answer, text) if text else 0,
+        }
+        rows.append(row | _final_row(final, labels.get(name, {}), asks[name]))
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    return frame.explode(*of_claim, empty_as_null=True)
 
 
-def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """The rows in parts, at least one: as objects they take several times a frame's memory."""
-    yield list(islice(rows, _PART))
-    yield from iter(lambda: list(islice(rows, _PART)), [])
+def claims_sent(answer: Answer, final: FinalText) -> int:
+    """How many claims a final answer sent to verification."""
+    return sum(answer.claims[index].verdict is not None for index in final.selected)
+
+
+def _final_row(final: FinalClaims, labels: LabelsOfQuestion, asks: Asks) -> dict[str, Any]:
+    """What a final answer's claims tell by themselves; the claims as lists."""
+    line = final.line
+    # Of texts that differ in white space or case one counts.
+    places = {claim_hash(text): place for place, text in enumerate(final.claims)}
+    texts = [final.claims[place] for place in places.values()]
+    labelled = [labels.get(key) for key in places]
+    true = (text for text, label in zip(texts, labelled, strict=True) if label == "true")
+    subjects = final.subjects or ()
+    subject_of = {claim: at for at, subject in enumerate(subjects) for claim in subject.claims}
+    return {
+        "question_id": final.question_id,
+        "method": name_of(line),
+        "samples": line.samples,
+        "budget_percent": line.budget_percent,
+        "kappa": line.kappa,
+        "asked": len(asks.values),
+        "stated": stated(asks.values, true),
+        "contradictions": None
+        if final.subjects is None
+        else contradictions(final.claims, subjects, asks.scales),
+        "claim": list(places.values()),
+        "text": texts,
+        "claim_hash": list(places),
+        "label": labelled,
+        "subject": [subject_of.get(place) for place in places.values()],
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.names import FINAL, RECONCILED, SIMULRAG, UE_SBA, UNCERTAINTY
+from simulrag.metrics.methods import FINAL, RECONCILED, SIMULRAG, UE_SBA, UNCERTAINTY
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from simulrag.method.selection import Candidates, select_by_budget
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Floats, Ints
-from simulrag.metrics.names import (
+from simulrag.metrics.methods import (
     ALL_RAG,
     BUDGETED,
     NO_RAG,

@@ -6,7 +6,7 @@ the coverage beside every metric falls instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,18 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simulrag.errors import InputError
 from simulrag.method.selection import Candidates
 from simulrag.metrics.intervals import Floats, Ints
-from simulrag.records import DECIDED, VOTES, LabelValue
+from simulrag.records import DECIDED, VOTES
 
 if TYPE_CHECKING:
     import polars as pl
-
-LabelRow = tuple[str, str, LabelValue | None]
-"""Question id, claim hash and label; None where the judge failed."""
-LabelsOfQuestion = Mapping[str, LabelValue | None]
-"""By claim hash."""
 
 PARTLY_VERIFIED = "answer.verify: selected verified only some claims"
 """Why no method that verifies claims can be measured on such answers."""
@@ -38,18 +32,6 @@ def _codes(labels: pl.Series) -> NDArray[np.int8]:
     """Labels as numbers."""
     codes = {"true": TRUE, "false": FALSE, "undecided": UNDECIDED}
     return labels.cast(str).replace_strict(codes, default=NO_LABEL).to_numpy().astype(np.int8)
-
-
-def labels_by_question(labels: Iterable[LabelRow]) -> Mapping[str, LabelsOfQuestion]:
-    """Labels by question id. Raises InputError where two rows contradict each other."""
-    found: dict[str, dict[str, LabelValue | None]] = {}
-    for question, claim, label in labels:
-        if found.setdefault(question, {}).setdefault(claim, label) != label:
-            raise InputError(
-                f"labels: question '{question}' has two different judge labels for the claim "
-                f"{claim}: remove one"
-            )
-    return found
 
 
 @dataclass(frozen=True)

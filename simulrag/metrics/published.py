@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulrag.errors import InputError
-from simulrag.metrics.names import FIGURE_METRICS
+from simulrag.metrics.methods import FIGURE_METRICS
 
 if TYPE_CHECKING:
     import polars as pl

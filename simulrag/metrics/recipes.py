@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulrag.metrics.names import (
+from simulrag.metrics.methods import (
     CLOSED_BOOK,
     COMPLETED,
     FINAL,

@@ -13,7 +13,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 
 from simulrag.metrics import families
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.table import Measurement
 
 Family = Callable[[DomainData], Iterator[Measurement]]

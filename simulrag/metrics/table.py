@@ -4,7 +4,7 @@ All domains' tables have the same columns, in the order of ``COLUMNS``. Texts th
 "" (an empty field of the file), numbers that do not apply are null. A ``value`` that is null is
 undefined, and ``reason`` says why; where only the interval is missing, ``reason`` says that.
 
-What the families hold (``method``: the names of ``simulrag.metrics.names``):
+What the families hold (``method``: the names of ``simulrag.metrics.methods``):
 
 coverage
     questions, completed, claims, labels_missing, labels_unknown, replayed, with_evidence: counts in
@@ -57,7 +57,7 @@ method_cost
 spending
     calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
 agreement
-    agreement, cohen_kappa, fleiss_kappa by ``between`` (two annotators, or names.PEOPLE ...).
+    agreement, cohen_kappa, fleiss_kappa by ``between`` (two annotators, people, people and judge).
 
 Where replies came by files nobody counted tokens: their rows have no value and a reason, and beside
 them stand rows whose metric ends in ``_estimated``, from the stored messages.
@@ -73,7 +73,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import InputError
 from simulrag.metrics.intervals import Estimate
-from simulrag.metrics.names import METHOD, name_of
+from simulrag.metrics.methods import METHOD, name_of
 from simulrag.records import Line
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.names import NO_RAG, OURS
+from simulrag.metrics.methods import NO_RAG, OURS
 from simulrag.metrics.recipes import QUALITY, Recipe, pooled, to_choose_from
 from simulrag.report.blocks import DASH, interval
 from simulrag.report.run import DomainTable, Run

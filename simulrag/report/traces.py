@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from simulrag.metrics.names import name_of
+from simulrag.metrics.methods import name_of
 from simulrag.records import VOTES, Answer, Claim, FinalText, Question, Statement, claim_hash
 
 

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families.claims import claims as claim_level
 from simulrag.metrics.pool import TRUE as LABELLED_TRUE
 from simulrag.metrics.settings import MetricSettings

@@ -8,13 +8,16 @@ from itertools import combinations
 import numpy as np
 
 from simulrag.judging.people.labels import WANTED, Settled
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Floats, Ints, estimate, scenario_weights
-from simulrag.metrics.names import JUDGE, JUDGE_DECIDED, PEOPLE
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import LabelValue
 
+PEOPLE = "people"
+JUDGE = "judge and people"
+JUDGE_DECIDED = "judge and people, where the judge decided"
+"""Between whom labels are compared; two annotators are ``A and B``."""
 _VALUES: tuple[LabelValue, ...] = ("true", "false", "undecided")
 _ONE_LABEL = "undefined: only one label was ever given"
 _NO_CLAIM = "undefined: no claim"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from simulrag.metrics.comparing import Pair, compared
-from simulrag.metrics.data import DomainData, FinalCounts
+from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
 from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.names import OURS, at_budget, name_of
+from simulrag.metrics.methods import OURS, SIMULRAG, name_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, filled
@@ -72,7 +72,7 @@ def answers(data: DomainData) -> Iterator[Measurement]:
 
 def metrics_of(data: DomainData) -> tuple[str, ...]:
     """What can be measured of a domain's final answers."""
-    grouped = any(counts.grouped.any() for counts in data.final_counts.values())
+    grouped = any(counts["grouped"].any() for counts in data.final_counts.values())
     return METRICS + GROUPED if grouped else METRICS
 
 
@@ -83,37 +83,43 @@ def final_answer_values(
 
     ``weights``: resamples x scenarios.
     """
-    counts = data.counts(data.own_line)
+    counts = _counts(data, data.own_line)
     return _metrics(counts, weights[:, data.scenario], undecided, "excluded")
+
+
+def _counts(data: DomainData, line: Line) -> FinalCounts:
+    """A line's counts; of a line that nobody wrote, nothing is complete."""
+    nothing = np.zeros(len(data.answers))
+    return data.final_counts.get(line) or dict.fromkeys(FINAL_COUNTS, nothing)
 
 
 def _metrics(
     counts: FinalCounts, weights: Floats, undecided: Undecided, failures: str
 ) -> dict[str, Floats]:
     """Each metric for each resample; NaN where undefined. ``weights``: resamples x answers."""
-    shown = counts.true + counts.false
+    shown = counts["true"] + counts["false"]
     if undecided == "false":
-        shown = shown + counts.undecided
-    complete = counts.complete
+        shown = shown + counts["undecided"]
+    complete = counts["complete"]
     counted = shown * complete
     asked = np.ones_like(complete) if failures == "zero" else complete
     # A complete answer without a claim that counts has no share of true ones; a failed one has 0.
     rated = np.where(complete > 0, counted > 0, failures == "zero").astype(float)
-    grouped = complete * counts.grouped
+    grouped = complete * counts["grouped"]
     tops_and_bottoms = {
-        "informativeness": (counts.true * complete, asked),
-        "factuality": (counts.true * complete, counted),
-        "factuality_per_question": (_share(counts.true * complete, counted), rated),
+        "informativeness": (counts["true"] * complete, asked),
+        "factuality": (counts["true"] * complete, counted),
+        "factuality_per_question": (_share(counts["true"] * complete, counted), rated),
         "completeness": (
-            _share(counts.stated, counts.asked) * complete,
-            asked * (counts.asked > 0),
+            _share(counts["stated"], counts["asked"]) * complete,
+            asked * (counts["asked"] > 0),
         ),
-        "false_claims": ((shown - counts.true) * complete, complete),
-        "undecided_claims": (counts.undecided * complete, complete),
-        "words": (counts.words * complete, complete),
-        "claims_sent": (counts.claims_sent * complete, complete),
-        "contradictions": (counts.contradictions * grouped, grouped),
-        "contradicted": ((counts.contradictions > 0) * grouped, grouped),
+        "false_claims": ((shown - counts["true"]) * complete, complete),
+        "undecided_claims": (counts["undecided"] * complete, complete),
+        "words": (counts["words"] * complete, complete),
+        "claims_sent": (counts["claims_sent"] * complete, complete),
+        "contradictions": (counts["contradictions"] * grouped, grouped),
+        "contradicted": ((counts["contradictions"] > 0) * grouped, grouped),
     }
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {
@@ -133,8 +139,8 @@ def _share(part: Floats, whole: Floats) -> Floats:
 def _rows(
     data: DomainData, line: Line, weights: Floats, undecided: Undecided, failures: str
 ) -> Iterator[Measurement]:
-    counts = data.counts(line)
-    questions, complete = len(data.answers), int(counts.complete.sum())
+    counts = _counts(data, line)
+    questions, complete = len(data.answers), int(counts["complete"].sum())
     undefined = "undefined: no claim counts" if complete else "undefined: no question completed"
     metrics = metrics_of(data)
     reasons = dict.fromkeys(metrics, undefined) | (_UNDEFINED if complete else {})
@@ -151,9 +157,9 @@ def _rows(
         undecided=undecided,
         failures=failures,
     )
-    taken = np.ones(questions) if failures == "zero" else counts.complete
-    over = {"completeness": taken * (counts.asked > 0)}
-    over |= dict.fromkeys(GROUPED, counts.complete * counts.grouped)
+    taken = np.ones(questions) if failures == "zero" else counts["complete"]
+    over = {"completeness": taken * (counts["asked"] > 0)}
+    over |= dict.fromkeys(GROUPED, counts["complete"] * counts["grouped"])
     for name, result in zip(metrics, found, strict=True):
         here = place
         if name in over:
@@ -166,16 +172,16 @@ def _compare(
     data: DomainData, ours: Line, full: int, weights: Floats, undecided: Undecided
 ) -> Iterator[Measurement]:
     """A line of ours minus each baseline, on the questions that both completed."""
-    mine, pairs = data.counts(ours), []
+    mine, pairs = _counts(data, ours), []
     nearest = _nearest(data, ours)
     for line in data.lines:
         if not (_is_baseline(line, ours) or line == nearest):
             continue
         if ours.samples not in (full, line.samples):
             continue
-        theirs = data.counts(line)
-        common = mine.complete * theirs.complete
-        grouped = mine.grouped * theirs.grouped
+        theirs = _counts(data, line)
+        common = mine["complete"] * theirs["complete"]
+        grouped = mine["grouped"] * theirs["grouped"]
         questions = len(data.answers)
         row = replace(
             Measurement.of(ours, "comparisons", data.domain),
@@ -183,12 +189,14 @@ def _compare(
             coverage=float(common.sum()) / questions if questions else None,
             level="answer",
             undecided=undecided,
-            baseline=name_of(line) if _is_baseline(line, ours) else at_budget(line.budget_percent),
+            baseline=name_of(line) if _is_baseline(line, ours) else _at_budget(line.budget_percent),
             baseline_samples=line.samples,
         )
         sides = [
-            _metrics(replace(one, complete=common, grouped=grouped), weights, undecided, "excluded")
-            for one in (mine, theirs)
+            _metrics(
+                {**counts, "complete": common, "grouped": grouped}, weights, undecided, "excluded"
+            )
+            for counts in (mine, theirs)
         ]
         pairs.append(Pair(row, sides[0], sides[1]))
     yield from compared(pairs, metrics_of(data), data.scenarios)
@@ -211,8 +219,15 @@ def _nearest(data: DomainData, ours: Line) -> Line | None:
     """The published method's line that sends the nearest number of claims to verification."""
 
     def sent(line: Line) -> float:
-        counts = data.counts(line)
-        return float(counts.claims_sent @ counts.complete / max(1.0, counts.complete.sum()))
+        counts = _counts(data, line)
+        return float(
+            counts["claims_sent"] @ counts["complete"] / max(1.0, counts["complete"].sum())
+        )
 
     published = [line for line in data.lines if _published(line, ours)]
     return min(published, key=lambda line: abs(sent(line) - sent(ours)), default=None)
+
+
+def _at_budget(percent: float | None) -> str:
+    """SimulRAG at a budget, where that is not the one of the line that it is compared with."""
+    return SIMULRAG if percent is None else f"{SIMULRAG} at {percent:g} %"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimate, ratio
 from simulrag.metrics.plan import NO_BOUNDARY
 from simulrag.metrics.pool import PARTLY_VERIFIED

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, estimate
 from simulrag.metrics.plan import Checked, checked_sets
 from simulrag.metrics.registry import metric

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulrag.metrics.comparing import Pair, compared
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, estimates
-from simulrag.metrics.names import BASELINES, UE_SBA
+from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.plan import Setting, plans_of, ranked_claims
 from simulrag.metrics.ranking import METRICS, measure
 from simulrag.metrics.registry import metric

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, Ints, estimate, ratio
 from simulrag.metrics.plan import Checked, checked_sets
 from simulrag.metrics.ranking import Ranked, running_within

@@ -17,10 +17,11 @@ import numpy as np
 
 from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.bill import ALL, Bill
-from simulrag.metrics.data import Answered, DomainData
+from simulrag.metrics.domain import DomainData, final_texts
 from simulrag.metrics.exports import Estimated
+from simulrag.metrics.frames import claims_sent
 from simulrag.metrics.intervals import Ints
-from simulrag.metrics.names import (
+from simulrag.metrics.methods import (
     NO_RAG,
     UE_SBA,
     VERBALIZED,
@@ -29,7 +30,7 @@ from simulrag.metrics.names import (
 from simulrag.metrics.plan import Setting, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
-from simulrag.records import FinalMethod, Line, Usage
+from simulrag.records import Answer, FinalMethod, Line, Usage
 
 _SAMPLED = ("closed_book", "decompose", "merge", "joint")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "tool_calls", "verify")
@@ -124,42 +125,44 @@ def _of_selection(data: DomainData, setting: Setting) -> Bill:
     return bill
 
 
-def _written_from_claims(answer: Answered) -> Mapping[str, Usage]:
+def _written_from_claims(answer: Answer) -> Mapping[str, Usage]:
     """What writing the published method's answer took; the answer itself may be another's."""
-    for line, written in answer.finals.items():
-        if line.method == "simulrag" and line.samples == answer.samples:
-            return {"final": written.usage["final"]} if "final" in written.usage else {}
+    for line, text in final_texts(answer).items():
+        if line.method == "simulrag" and line.samples == _samples(answer):
+            usage = answer.usage if text is answer.final else text.usage
+            return {"final": usage["final"]} if "final" in usage else {}
     return {}
 
 
 def _of_answers(data: DomainData) -> dict[Line, Bill]:
     """The answer's own final text, one sample by itself, and the baselines'."""
     bills: dict[Line, Bill] = {}
-
-    def bill(line: Line) -> Bill:
-        return bills.setdefault(line, Bill(_estimates(data)))
-
-    for answer in data.answers:
-        for line, written in answer.finals.items():
-            own = written.usage
-            if line == answer.line:
-                own = {task: usage for task, usage in own.items() if task in _WRITING}
-            for task, usage in own.items():
-                bill(line).add(task, usage, step=_step_of(task))
-            _charge_line(bill(line), data, answer, line, written.sent)
+    for answer, texts in zip(data.answers, data.final_texts, strict=True):
+        for line, text in texts.items():
+            usage = text.usage
+            if text is answer.final:
+                usage = {task: one for task, one in answer.usage.items() if task in _WRITING}
+            bill = bills.setdefault(line, Bill(_estimates(data)))
+            for task, used in usage.items():
+                bill.add(task, used, step=_step_of(task))
+            _charge_line(bill, data, answer, line, claims_sent(answer, text))
     return bills
 
 
-def _charge_line(bill: Bill, data: DomainData, answer: Answered, line: Line, sent: int) -> None:
+def _samples(answer: Answer) -> int:
+    """The sampled answers behind a final one (m)."""
+    return max(1, len(answer.closed_book))
+
+
+def _charge_line(bill: Bill, data: DomainData, answer: Answer, line: Line, sent: int) -> None:
     """Of the calls that final answers share those of the samples that this one is written from."""
-    steps = _SHARED[line.method]
-    if line.samples < answer.samples:
+    steps, samples = _SHARED[line.method], _samples(answer)
+    if line.samples < samples:
         one = ("closed_book",) if line.method == "closed_book" else _OF_ONE_SAMPLE
         steps = tuple(step for step in steps if step in one)
     if "tool_calls" in steps:
         bill.runs += answer.simulator_runs
-    part = line.samples / answer.samples
-    _charge(bill, data, answer, steps, [float(sent)], part)
+    _charge(bill, data, answer, steps, [float(sent)], line.samples / samples)
 
 
 _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify", "read_claims")
@@ -169,7 +172,7 @@ _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify"
 def _charge(
     bill: Bill,
     data: DomainData,
-    answer: Answered,
+    answer: Answer,
     steps: Sequence[str],
     sent: Sequence[float],
     part: float = 1.0,
@@ -190,7 +193,8 @@ def _charge(
             share = fmean(ceil(claims / size) for claims in sent) / usage.calls
         elif step == "boundary" and part < 1:
             size = _size_of(task, data.claims_per_call)
-            share = ceil(answer.from_first / size) / usage.calls
+            first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
+            share = ceil(first / size) / usage.calls
         elif step in ("closed_book", "decompose"):
             share = part
         bill.add(task, usage, min(1.0, share), step=step)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.plan import plans_of, ranked_claims
 from simulrag.metrics.ranking import score_levels
 from simulrag.metrics.registry import metric

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import JsonValue
 
-from simulrag.metrics.data import Answered, DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimates, ratio
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
-from simulrag.records import Question, ToolCall
+from simulrag.records import Question, Retrieval, RetrievalStatus, ToolCall
 
 ORACLE = "oracle retrieval: the evidence was looked up and no tool was called"
 BY_QUESTION = "plain retrieval: the question itself was the query and no tool was called"
@@ -31,12 +31,24 @@ Name = tuple[str, str, str]
 """Metric, tool and argument, the latter two "" where they do not apply."""
 
 
-class _Counted(NamedTuple):
+class _Share(NamedTuple):
     """One measurement: a question's share is ``top`` by ``bottom``; ``scenario`` its index."""
 
     scenario: int
     top: float
     bottom: float = 1.0
+
+
+class _Retrieved(NamedTuple):
+    """A question, what was retrieved for it (None: it was not reached), its scenario's index."""
+
+    question: Question
+    retrieval: Retrieval | None
+    scenario: int
+
+    @property
+    def status(self) -> RetrievalStatus | None:
+        return self.retrieval.status if self.retrieval is not None else None
 
 
 @metric("retrieval")
@@ -58,17 +70,16 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     no tool, so nothing is measured there.
     """
     questions = {one.question_id: one for one in data.questions}
-    pairs = [(questions[one.question_id], one) for one in data.answers]
-    asked = [(question, answer) for question, answer in pairs if question.calls]
-    counted = [
-        (question, answer)
-        for question, answer in asked
-        if answer.retrieval is not None and answer.retrieval not in _NO_TOOL
+    retrieved = [
+        _Retrieved(questions[answer.question_id], answer.retrieval, scenario)
+        for answer, scenario in zip(data.answers, data.scenario.tolist(), strict=True)
     ]
-    seen = {answer.retrieval for answer in data.answers}
+    asked = [one for one in retrieved if one.question.calls]
+    counted = [one for one in asked if one.status is not None and one.status not in _NO_TOOL]
+    seen = {one.status for one in retrieved}
     untold = next((why for status, why in _NO_TOOL.items() if status in seen), None)
     reason = (untold or (_NO_ANSWER if asked else NO_CALLS)) if not counted else ""
-    measured = _measure(counted, _varying([question for question, _ in asked]))
+    measured = _measure(counted, _varying([one.question for one in asked]))
     resampled = [
         ratio(
             np.array([one.top for one in found], dtype=float),
@@ -88,15 +99,17 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
 
 
 def _measure(
-    counted: Sequence[tuple[Question, Answered]], varying: frozenset[tuple[str, str]]
-) -> Mapping[Name, list[_Counted]]:
+    counted: Sequence[_Retrieved], varying: frozenset[tuple[str, str]]
+) -> Mapping[Name, list[_Share]]:
     names = ("tool", "call", "arguments", "failed", "not_applicable", "second_attempt")
-    found: dict[Name, list[_Counted]] = {(name, "", ""): [] for name in names}
-    single: dict[Name, list[_Counted]] = {}
-    for question, answer in counted:
-        place = answer.scenario
-        matched = _match(question.calls, answer.calls)
-        same_tools = sorted(c.tool for c in question.calls) == sorted(c.tool for c in answer.calls)
+    shares: dict[Name, list[_Share]] = {(name, "", ""): [] for name in names}
+    by_argument: dict[Name, list[_Share]] = {}
+    for question, retrieval, scenario in counted:
+        if retrieval is None:
+            continue
+        calls = [run.call for run in retrieval.evidence]
+        matched = _match(question.calls, calls)
+        same_tools = sorted(c.tool for c in question.calls) == sorted(c.tool for c in calls)
         equal = [
             (known.tool, name, call is not None and _same(value, call.arguments.get(name)))
             for known, call in matched
@@ -112,16 +125,18 @@ def _measure(
         values = {
             "tool": same_tools,
             "call": exact,
-            "failed": answer.retrieval == "failed",
-            "not_applicable": answer.retrieval == "not_applicable",
-            "second_attempt": answer.attempts > 1,
+            "failed": retrieval.status == "failed",
+            "not_applicable": retrieval.status == "not_applicable",
+            "second_attempt": retrieval.attempts > 1,
         }
         for name, value in values.items():
-            found[name, "", ""].append(_Counted(place, float(value)))
-        found["arguments", "", ""].append(_Counted(place, sum(changing), len(changing)))
+            shares[name, "", ""].append(_Share(scenario, float(value)))
+        shares["arguments", "", ""].append(_Share(scenario, sum(changing), len(changing)))
         for tool, name, right in equal:
-            single.setdefault(("argument", tool, name), []).append(_Counted(place, float(right)))
-    return found | dict(sorted(single.items()))
+            by_argument.setdefault(("argument", tool, name), []).append(
+                _Share(scenario, float(right))
+            )
+    return shares | dict(sorted(by_argument.items()))
 
 
 def _match(

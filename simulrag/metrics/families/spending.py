@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from simulrag.metrics.bill import MAIN_TOKENS, TOKENS
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.exports import UNCOUNTED, ModelCalls
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import ESTIMATED, Measurement

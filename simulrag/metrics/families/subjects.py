@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.data import DomainData
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimates
 from simulrag.metrics.ranking import Ranked, measure
 from simulrag.metrics.registry import metric

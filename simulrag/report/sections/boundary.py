@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.metrics.names import BOUNDARY_SHARES
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import Block, Figure, Section, Table, count, interval
 from simulrag.report.build import dot_figure, listed
 from simulrag.report.chart import BLUE, OCHRE, RED
 from simulrag.report.run import DomainTable, Run
 
-_LOOKS = dict(zip(BOUNDARY_SHARES, (BLUE, RED, OCHRE), strict=True))
+_SHARES = {
+    "filtered": "claims judged outside the simulator's reach",
+    "kept_decided": "claims inside that verification decided",
+    "filtered_decidable": "claims outside that verification could decide",
+}
+_LOOKS = dict(zip(_SHARES, (BLUE, RED, OCHRE), strict=True))
 
 
 def blocks(run: Run) -> Iterator[Block]:
@@ -49,7 +53,7 @@ def _table(domain: DomainTable) -> Table:
 
 
 def _name(row: Measurement) -> str:
-    return BOUNDARY_SHARES[row.metric]
+    return _SHARES[row.metric]
 
 
 SECTION = Section("boundary", "Simulator boundary", blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.metrics.names import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
+from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
 from simulrag.report.blocks import Block, Figure, Section, Table, budget, count, interval
 from simulrag.report.build import Columns, listed, pivoted
 from simulrag.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines

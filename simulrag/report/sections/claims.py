@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from simulrag.metrics.names import (
+from simulrag.metrics.methods import (
     ALL_RAG,
     BUDGETED,
     FIGURE_METRICS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-from simulrag.metrics.names import OURS, UE_SBA
+from simulrag.metrics.methods import OURS, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.report.blocks import DASH, Block, Section, Table, budget, kappas
 from simulrag.report.build import Columns, Given, pivoted

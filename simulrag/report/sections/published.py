@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from simulrag.metrics.names import BASELINES, UE_SBA
+from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.published import PAPER_METRICS, published_field
 from simulrag.report.blocks import DASH, Block, Section, Table, Text
 from simulrag.report.run import DomainTable, Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
 from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS

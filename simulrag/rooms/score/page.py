@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flows.outs import Outs
 from flows.project import Results
-from simulrag.metrics.names import CLOSED_BOOK, OURS
+from simulrag.metrics.methods import CLOSED_BOOK, OURS
 from simulrag.metrics.table import Measurement, read_table
 from simulrag.report.blocks import Block, Figure, Section, Table, Text, interval, percent
 from simulrag.report.build import dot_figure

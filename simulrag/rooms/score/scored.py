@@ -8,7 +8,7 @@ import numpy as np
 
 from simulrag.errors import EnvironmentFault, ModelError
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
-from simulrag.metrics.names import FINAL
+from simulrag.metrics.methods import FINAL
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Evidence

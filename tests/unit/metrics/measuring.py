@@ -8,9 +8,7 @@ from typing import Any
 import polars as pl
 
 from simulrag.judging.people.labels import settle
-from simulrag.metrics.data import DomainData
-from simulrag.metrics.gather import collect
-from simulrag.metrics.pool import labels_by_question
+from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import frame_of, select
@@ -36,7 +34,7 @@ def data_of(
     if questions is None:
         places = scenario_of or {one.question_id: f"s-{one.question_id}" for one in answers}
         questions = [question(name, scenario) for name, scenario in places.items()]
-    return collect(
+    return domain_data(
         "urban",
         settings,
         questions=questions,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.metrics.names import BUDGETED
+from simulrag.metrics.methods import BUDGETED
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 from simulrag.records import Answer, Failure, Label, LabelValue, Retrieval

@@ -13,8 +13,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from simulrag.metrics.families.agreement import fleiss_kappa
-from simulrag.metrics.names import JUDGE, JUDGE_DECIDED, PEOPLE
+from simulrag.metrics.families.agreement import JUDGE, JUDGE_DECIDED, PEOPLE, fleiss_kappa
 from simulrag.metrics.table import select
 from simulrag.records import HumanLabel, LabelValue
 from tests.unit.metrics.measuring import measured_study, row

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.metrics.names import CLOSED_BOOK, COMPLETED, FINAL, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, RECONCILED, SIMULRAG
 from simulrag.metrics.recipes import (
     PRICE,
     QUALITY,

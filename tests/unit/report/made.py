@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simulrag.metrics.names import ALL_RAG, BUDGETED, FINAL, NO_RAG, UE_SBA
+from simulrag.metrics.methods import ALL_RAG, BUDGETED, FINAL, NO_RAG, UE_SBA
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import (

@@ -1,4 +1,4 @@
-"""The names that readers see, each spelled once."""
+"""The methods that are compared, by the names that readers see; each name is spelled once."""
 
 from __future__ import annotations
 
@@ -55,22 +55,5 @@ def name_of(line: Line) -> str:
     return FINAL[line.method]
 
 
-def at_budget(percent: float | None) -> str:
-    """SimulRAG at a budget, where that is not the one of the line that it is compared with."""
-    return SIMULRAG if percent is None else f"{SIMULRAG} at {percent:g} %"
-
-
-PEOPLE = "people"
-JUDGE = "judge and people"
-JUDGE_DECIDED = "judge and people, where the judge decided"
-"""Between whom labels are compared; two annotators are ``A and B``."""
-
 FIGURE_METRICS = {"f1": "F1", "aupr": "AUPR", "auroc": "AUROC"}
 """The metrics that curves are drawn of."""
-
-BOUNDARY_SHARES = {
-    "filtered": "claims judged outside the simulator's reach",
-    "kept_decided": "claims inside that verification decided",
-    "filtered_decidable": "claims outside that verification could decide",
-}
-"""The shares that describe boundary assessment."""

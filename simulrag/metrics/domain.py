@@ -1,0 +1,279 @@
+"""What the metrics know of one domain: its records, and the two frames made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from simulrag.errors import InputError
+from simulrag.judging.people.labels import Key, Settled
+from simulrag.method.settings import ClaimsPerCall, Merging
+from simulrag.metrics.asked import Asks, asks_of
+from simulrag.metrics.exports import Exported
+from simulrag.metrics.frames import LabelsOfQuestion, claims_frame, finals_frame
+from simulrag.metrics.intervals import Floats, Ints, scenario_weights
+from simulrag.metrics.methods import FINAL, METHOD
+from simulrag.metrics.money import Pricing, no_prices
+from simulrag.metrics.pool import ClaimPool
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import select
+from simulrag.questions.open.records import Template
+from simulrag.records import Answer, FinalClaims, FinalText, LabelValue, Line, Question
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LabelRow = tuple[str, str, LabelValue | None]
+"""Question id, claim hash and label; None where the judge failed."""
+FINAL_COUNTS = (
+    "true",
+    "false",
+    "undecided",
+    "complete",
+    "grouped",
+    "words",
+    "claims_sent",
+    "asked",
+    "stated",
+    "contradictions",
+)
+FinalCounts = Mapping[str, Floats]
+"""By the names of ``FINAL_COUNTS`` what is counted of a line's final answers, an entry an answer.
+
+``true``, ``false`` and ``undecided``: distinct claims by label; ``complete``: whether all labels
+are known. ``grouped``: whether it is known what the claims are about. ``words``, ``claims_sent``,
+``asked``, ``stated`` and ``contradictions`` as in ``frames``. Floats, so that resamples weigh them.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class DomainData:
+    """One domain, ready to be measured.
+
+    ``asks``: what each question asks for, by its id. ``labels``: by question and claim hash, the
+    judge's with those by people above them. ``claims`` and ``finals``: the two frames that
+    ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of the same
+    claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call`` and
+    ``merging``: how the answers were made, which decides what a method by itself would cost.
+    """
+
+    domain: str
+    settings: MetricSettings
+    questions: tuple[Question, ...]
+    answers: tuple[Answer, ...]
+    asks: Mapping[str, Asks]
+    labels: Mapping[str, LabelsOfQuestion]
+    claims: pl.DataFrame
+    finals: pl.DataFrame
+    judge: Mapping[Key, LabelValue | None]
+    settled: Mapping[Key, Settled]
+    exported: Mapping[str, Exported] = field(default_factory=dict)
+    pricing: Pricing = no_prices
+    claims_per_call: ClaimsPerCall = field(default_factory=ClaimsPerCall)
+    merging: Merging = "joint"
+
+    @cached_property
+    def scenario(self) -> Ints:
+        """The index of each answer's scenario among those of the answers."""
+        scenario_of = {one.question_id: one.scenario_id for one in self.questions}
+        names = [scenario_of[answer.question_id] for answer in self.answers]
+        index = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        return np.array([index[name] for name in names], dtype=np.int64)
+
+    @cached_property
+    def scenarios(self) -> int:
+        """How many distinct scenarios the answers have."""
+        return int(self.scenario.max(initial=-1)) + 1
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How often each scenario is drawn: (1 + resamples) x scenarios."""
+        return self.resampled(self.settings.bootstrap, self.domain)
+
+    def resampled(self, resamples: int, stream: str) -> Floats:
+        """``intervals.scenario_weights`` of this domain's scenarios."""
+        return scenario_weights(self.scenarios, resamples, self.settings.seed, stream)
+
+    @cached_property
+    def pool(self) -> ClaimPool:
+        """The claims as arrays."""
+        places = {answer.question_id: place for place, answer in enumerate(self.answers)}
+        question = [places[name] for name in self.claims["question_id"]]
+        return ClaimPool.of(self.claims, self.settings.centralities, question, self.scenario)
+
+    @cached_property
+    def coverage(self) -> float | None:
+        """The mean over all questions of the share of its claims that count."""
+        return self.pool.coverage([answer.failure is None for answer in self.answers])
+
+    @cached_property
+    def final_texts(self) -> tuple[Mapping[Line, FinalText], ...]:
+        """Each question's final answers by line, its own first."""
+        return tuple(map(final_texts, self.answers))
+
+    @cached_property
+    def final_counts(self) -> dict[Line, FinalCounts]:
+        """What is counted of each line that was written."""
+        import polars as pl
+
+        labelled = pl.col("claim").is_null() | pl.col("label").is_not_null()
+        counts = (
+            *((pl.col("label") == label).sum().alias(label) for label in get_args(LabelValue)),
+            (pl.col("complete") & labelled).all(),
+            pl.first("words", "claims_sent", "stated", "contradictions"),
+            pl.first("contradictions").is_not_null().alias("grouped"),
+        )
+        answers = pl.DataFrame(
+            {
+                "question_id": [answer.question_id for answer in self.answers],
+                "asked": [len(self.asks[answer.question_id].values) for answer in self.answers],
+            },
+            schema_overrides={"question_id": pl.String},
+        )
+        found: dict[Line, FinalCounts] = {}
+        for size in set(self.finals.select(*Line.model_fields).iter_rows()):
+            line = dict(zip(Line.model_fields, size, strict=True))
+            of_line = select(self.finals, **line).group_by("question_id").agg(counts)
+            rows = answers.join(of_line, "question_id", "left", maintain_order="left")
+            columns = rows.drop("question_id").cast(pl.Float64).fill_null(0)
+            found[Line(**line | {"method": METHOD[line["method"]]})] = {
+                column.name: column.to_numpy() for column in columns
+            }
+        return found
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The final answers to measure: SimulRAG's first, of one method the largest first."""
+        found = set(self.final_counts)
+        if not any(answer.failure is None for answer in self.answers):
+            # Every method failed on all questions, which is something to show.
+            found |= {self.own_line, Line(method="closed_book", samples=1)}
+        return tuple(sorted(found, key=_place))
+
+    @cached_property
+    def own_line(self) -> Line:
+        """SimulRAG at its largest m and budget."""
+        ours = [line for line in self.final_counts if line.method == "simulrag"]
+        ours = ours or [next(iter(texts)) for texts in self.final_texts]
+        return min(ours, key=_place, default=Line(method="simulrag", samples=1))
+
+
+def _place(line: Line) -> tuple[float, ...]:
+    """Of a line among the others: by its method, then the largest m, budget and kappa first."""
+    return list(FINAL).index(line.method), *(-number for number in line.size)
+
+
+def final_texts(answer: Answer) -> dict[Line, FinalText]:
+    """A question's final answers by line: its own, one closed-book sample, the baselines.
+
+    A failed one counts as the published method's at its m.
+    """
+    own = answer.final.line
+    if answer.failure is not None:
+        own = Line(method="simulrag", samples=max(1, len(answer.closed_book)))
+    text = answer.closed_book[0] if answer.closed_book else ""
+    alone = FinalText(line=Line(method="closed_book", samples=1), text=text)
+    return {own: answer.final} | {one.line: one for one in (alone, *answer.baselines)}
+
+
+def labels_by_question(labels: Iterable[LabelRow]) -> Mapping[str, LabelsOfQuestion]:
+    """Labels by question id. Raises InputError where two rows contradict each other."""
+    found: dict[str, dict[str, LabelValue | None]] = {}
+    for question, claim, label in labels:
+        if found.setdefault(question, {}).setdefault(claim, label) != label:
+            raise InputError(
+                f"labels: question '{question}' has two different judge labels for the claim "
+                f"{claim}: remove one"
+            )
+    return found
+
+
+def domain_data(
+    domain: str,
+    settings: MetricSettings,
+    *,
+    questions: Iterable[Question],
+    answers: Iterable[Answer],
+    finals: Iterable[FinalClaims],
+    judge: Mapping[str, LabelsOfQuestion],
+    templates: Mapping[str, Template] | None = None,
+    settled: Mapping[Key, Settled] | None = None,
+    exported: Mapping[str, Exported] | None = None,
+    pricing: Pricing = no_prices,
+    claims_per_call: ClaimsPerCall = ClaimsPerCall(),  # noqa: B008 immutable
+    merging: Merging = "joint",
+) -> DomainData:
+    """A domain's data from its records.
+
+    ``templates`` of the questions, by id: without them nobody knows which values are asked.
+    ``settled``: labels by people, which override the judge's; those of other questions count
+    nowhere.
+    Raises InputError for records that contradict each other or do not belong together.
+    """
+    asked = {one.question_id: one for one in questions}
+    answers, finals = tuple(answers), tuple(finals)
+    _check(asked, answers, finals, judge)
+    people = {key: one for key, one in (settled or {}).items() if key[0] in asked}
+    labels = dict(judge)
+    for (name, claim), group in people.items():
+        labels[name] = {**labels.get(name, {}), claim: group.label}
+    scenario_of = {name: one.scenario_id for name, one in asked.items()}
+    asks = {name: asks_of(one, templates or {}) for name, one in asked.items()}
+    texts = {answer.question_id: (answer, final_texts(answer)) for answer in answers}
+    return DomainData(
+        domain=domain,
+        settings=settings,
+        questions=tuple(asked.values()),
+        answers=answers,
+        asks=asks,
+        labels=labels,
+        claims=claims_frame(answers, scenario_of, labels, settings.centralities),
+        finals=finals_frame(finals, texts, scenario_of, labels, asks),
+        judge={key: judge.get(key[0], {}).get(key[1]) for key in people},
+        settled=people,
+        exported=exported or {},
+        pricing=pricing,
+        claims_per_call=claims_per_call,
+        merging=merging,
+    )
+
+
+def _check(
+    questions: Mapping[str, Question],
+    answers: Sequence[Answer],
+    finals: Sequence[FinalClaims],
+    labels: Iterable[str],
+) -> None:
+    """Raise InputError unless every record is of a question that was asked, and there once."""
+    answered: set[str] = set()
+    for answer in answers:
+        name = answer.question_id
+        if name in answered:
+            raise InputError(f"answers: question '{name}' is there twice: remove one row")
+        if name not in questions:
+            raise InputError(
+                f"question '{name}' has an answer and is not in the benchmark: "
+                "answer and benchmark files must belong together"
+            )
+        answered.add(name)
+    owners = [("labels", name) for name in labels]
+    owners += [("final claims", final.question_id) for final in finals]
+    for kind, name in owners:
+        if name not in answered:
+            raise InputError(
+                f"{kind}: question '{name}' has no answer: answer and label files must belong "
+                "together"
+            )
+    seen: set[tuple[str, Line]] = set()
+    for final in finals:
+        key = name, line = final.question_id, final.line
+        if key in seen:
+            raise InputError(
+                f"final claims: question '{name}' is there twice for {line.method} at "
+                f"m = {line.samples}: remove one row"
+            )
+        seen.add(key)
