@@ -30,11 +30,11 @@ def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
 
 def sources_of(name: str, settings: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Name and settings of each source of a joined simulator; of another, its own."""
-    if name != "joined":
+    sources = settings.get("sources")
+    if name != "joined" or not isinstance(sources, list | tuple):
         return [(name, settings)]
     told: list[Mapping[str, Any]] = [
-        {"name": source} if isinstance(source, str) else source
-        for source in settings.get("sources") or ()
+        source if isinstance(source, Mapping) else {"name": source} for source in sources
     ]
     return [(str(source.get("name")), source.get("settings") or {}) for source in told]
 

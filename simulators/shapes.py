@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import count, islice
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
@@ -59,25 +62,22 @@ class JsonShape:
         """Raises ValueError for what is not a JSON schema of an object."""
         from jsonschema import Draft202012Validator, SchemaError
 
-        if self.schema.get("type", "object") != "object":
-            raise ValueError(f"it describes a {self.schema.get('type')}, not an object")
+        kind = self.schema.get("type", "object")
+        if kind != "object" and "object" not in (kind if isinstance(kind, list) else ()):
+            raise ValueError(f"it describes a {kind}, not an object")
         try:
-            Draft202012Validator.check_schema(self.schema)
+            # Without its check of formats: patterns are read by another engine than Python's.
+            Draft202012Validator.check_schema(self.schema, format_checker=None)
         except SchemaError as error:
             raise ValueError(f"it is not a JSON schema: {error.message}") from None
-        for keyword, part in _keywords(self.schema):
+        for keyword, part in keywords(self.schema):
             outside = isinstance(part, str) and not part.startswith("#")
             if keyword in ("$ref", "$dynamicRef") and outside:
                 raise ValueError(f"$ref '{part}' leads out of the schema")
         if why := too_large(self.schema) or _endless(self.schema):
             raise ValueError(why)
-        for keyword, part in _keywords(self.schema):
-            if keyword == "patternProperties" and isinstance(part, Mapping):
-                raise ValueError(
-                    "it has patternProperties, which are not taken: name the properties"
-                )
-            if keyword == "pattern" and isinstance(part, str):
-                _compiled(part)
+        if any(keyword == "patternProperties" for keyword, _ in keywords(self.schema)):
+            raise ValueError("it has patternProperties, which are not taken: name the properties")
 
     @cached_property
     def properties(self) -> dict[str, Mapping[str, Any]]:
@@ -95,10 +95,18 @@ class JsonShape:
             values = {**self._defaults(values), **values}
         problems = [f"{where}: {what}" for where, what in not_finite(values)]
         try:
-            for error in [] if problems else self._validator.iter_errors(values):
+            errors = iter(()) if problems else self._validator().iter_errors(values)
+            for error in islice(errors, MOST_PROBLEMS):
                 near = best_match([error]) or error
                 where = ".".join(map(str, near.absolute_path)) or "all"
-                problems.append(f"{where}: {near.message[:300]}")
+                problems.append(f"{where[:300]}: {near.message[:300]}")
+            problems += ["and more" for _ in islice(errors, 1)]
+        except _TooTangled:
+            raise ValueError(
+                f"it takes more than {MOST_STEPS:,} steps to check: it is too long for its schema"
+            ) from None
+        except ArithmeticError as error:
+            raise ValueError(f"a number in it is too large to check: {error}") from None
         except (RecursionError, Unresolvable) as error:
             raise ValueError(
                 f"the schema refers to itself or to nothing ({type(error).__name__})"
@@ -111,12 +119,26 @@ class JsonShape:
             raise ValueError("; ".join(problems))
         return values
 
-    @cached_property
     def _validator(self) -> Any:
+        """A validator that ends: branches that refer to each other double with every level."""
         from jsonschema import Draft202012Validator, validators
         from referencing import Registry
 
-        guarded = validators.extend(Draft202012Validator, {"pattern": _matches})
+        steps = count()
+
+        def counted(keyword: Callable[..., Any]) -> Callable[..., Any]:
+            def checked(*given: Any) -> Any:
+                if next(steps) > MOST_STEPS:
+                    raise _TooTangled
+                return keyword(*given)
+
+            return checked
+
+        ours = {"pattern": _matches, "uniqueItems": _unique}
+        keywords = {**Draft202012Validator.VALIDATORS, **ours}
+        guarded = validators.extend(
+            Draft202012Validator, {name: counted(keyword) for name, keyword in keywords.items()}
+        )
         # An empty registry: nothing is ever fetched for a $ref.
         return guarded(self.schema, registry=Registry())
 
@@ -127,7 +149,7 @@ class JsonShape:
             for name, schema in self.properties.items()
             if name not in values
             and "default" in schema
-            and self._validator.evolve(schema=schema).is_valid(schema["default"])
+            and self._validator().evolve(schema=schema).is_valid(schema["default"])
         }
 
     def _resolved(self, schema: Any) -> Mapping[str, Any]:
@@ -224,6 +246,9 @@ def not_finite(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
             yield from not_finite(part, f"{where}[{at}]")
 
 
+MOST_STEPS = 1_000_000
+"""Keywords that are looked at to check one value; a reply of 200,000 numbers takes half of them."""
+MOST_PROBLEMS = 5
 MOST_VALUES = 200_000
 """Of a document, each alias counted as often as it is named."""
 DEEPEST = 100
@@ -253,42 +278,76 @@ def too_large(value: object) -> str:
     return f"it holds more than {MOST_VALUES:,} values" if found > MOST_VALUES else ""
 
 
+class _TooTangled(Exception):  # noqa: N818 it never leaves this module
+    """A check that takes too many steps."""
+
+
+@lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
     """A pattern for an engine that never goes back, so that no text takes it for ever.
 
-    Raises ValueError for a pattern that needs to go back.
+    None for one that this engine does not know, such as one that looks ahead: the service that
+    wrote it checks by it, and we do not.
     """
     import re2
 
+    quiet = re2.Options()
+    quiet.log_errors = False  # to the terminal, as the service wrote it
     try:
-        return re2.compile(pattern)
-    except re2.error as error:
-        raise ValueError(f"its pattern '{pattern[:100]}' cannot be used: {error}") from None
+        return re2.compile(_UNICODE.sub(r"\\x{\1}", pattern), quiet)
+    except re2.error:
+        return None
+
+
+_UNICODE = re.compile(r"\\u([0-9A-Fa-f]{4})")
+"""How JSON Schema's dialect names a letter by its number."""
 
 
 def _matches(_: Any, pattern: str, value: object, __: object) -> Iterator[Any]:
     """JSON Schema's keyword ``pattern``."""
     from jsonschema import ValidationError
 
-    if isinstance(value, str) and not _compiled(pattern).search(value):
+    if not isinstance(value, str) or (compiled := _compiled(pattern)) is None:
+        return
+    if not compiled.search(value.encode(errors="replace").decode()):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
+def _unique(_: Any, unique: object, value: object, __: object) -> Iterator[Any]:
+    """JSON Schema's keyword ``uniqueItems``, in linear time."""
+    from jsonschema import ValidationError
+
+    if unique and isinstance(value, list):
+        texts = {json.dumps(item, sort_keys=True) for item in value}
+        if len(texts) < len(value):
+            yield ValidationError("the list holds an item twice")
+
+
+_DATA = ("const", "default", "enum", "example", "examples")
+"""Keywords whose values are data and no schemas."""
+_NAMED = ("$defs", "definitions", "dependentSchemas", "properties", "schemas")
+"""Keywords that hold schemas by names that are no keywords."""
+
+
+def keywords(schema: Any) -> Iterator[tuple[str, Any]]:
     """Every keyword of a schema with its value, at any depth."""
     if isinstance(schema, Mapping):
         for keyword, part in schema.items():
+            if keyword in _DATA or keyword.startswith("x-"):
+                continue
             yield keyword, part
-            yield from _keywords(part)
+            named = keyword in _NAMED and isinstance(part, Mapping)
+            for inner in part.values() if named else [part]:
+                yield from keywords(inner)
     elif isinstance(schema, list):
         for part in schema:
-            yield from _keywords(part)
+            yield from keywords(part)
 
 
 def _target(schema: Any, reference: str) -> Any:
     """What a reference within a schema points to; None where there is nothing."""
     for word in filter(None, reference.removeprefix("#").split("/")):
-        name = word.replace("~1", "/").replace("~0", "~")
+        name = unquote(word).replace("~1", "/").replace("~0", "~")
         if isinstance(schema, list):
             schema = dict(enumerate(schema)).get(int(name)) if name.isdecimal() else None
         else:

@@ -10,7 +10,9 @@ import re
 import sys
 from typing import Any, TextIO
 
-_COLOUR_OR_OTHER = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_COLOUR_OR_OTHER = re.compile(
+    r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r(?!\n)"
+)
 
 
 class Guarded:

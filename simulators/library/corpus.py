@@ -147,9 +147,10 @@ class Corpus:
             TypeError,
             ValueError,
         ) as wrong:
+            why = " ".join(str(wrong).split())[:200]
             raise CorpusChanged(
                 f"the corpus in {self.folder} was altered after it was built, as its files do not "
-                f"fit each other ({type(wrong).__name__}: {str(wrong)[:200]}); {_BUILD}"
+                f"fit each other ({type(wrong).__name__}: {why}); {_BUILD}"
             ) from None
 
     def check_unchanged(self) -> None:

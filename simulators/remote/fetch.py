@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import httpx2
 
 from simulators.base import RunError
-from simulators.remote.errors import ReplyTooLarge, ServiceDied, ServiceTimeout
+from simulators.remote.errors import ReplyInvalid, ReplyTooLarge, ServiceDied, ServiceTimeout
 from simulators.remote.loop import on_loop
 from simulators.remote.service import Limits, without_secrets
 
@@ -44,9 +45,13 @@ class Fetcher:
         """
         asked = {"params": dict(query or {}), **({} if body is None else {"json": body})}
         deadline = time.monotonic() + self._limits.timeout_s
+        try:
+            address = httpx2.URL(url)
+        except httpx2.InvalidURL as error:
+            raise RunError(f"{_place(url)[:200]} is no address: {error}") from None
         for attempt in range(self._retries + 1):
             status, headers, content = on_loop(
-                self._once(method, httpx2.URL(url), asked, deadline - time.monotonic())
+                self._once(method, address, asked, deadline - time.monotonic())
             )
             if 200 <= status < 300:
                 kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -85,6 +90,9 @@ class Fetcher:
             raise ServiceDied(
                 f"{_place(str(url))} cannot be reached ({self._safe(str(error))}); is it running?"
             ) from None
+        except httpx2.RequestError as error:
+            said = self._safe(str(error))
+            raise ReplyInvalid(f"{_place(str(url))} answered what cannot be read: {said}") from None
         raise RunError(f"{_place(str(url))} redirects without an end")
 
     async def _read(self, response: httpx2.Response) -> bytes:
@@ -112,6 +120,8 @@ class Fetcher:
 def _within_host(sent: httpx2.Request, following: httpx2.Request) -> httpx2.Request:
     """The request that follows a redirect. Raises RunError for one that leaves the host."""
     one, other = sent.url, following.url
+    if other.userinfo:
+        raise RunError(f"{_place(str(one))} redirects to an address with a user name or password")
     if (one.scheme, one.host, one.port) != (other.scheme, other.host, other.port):
         raise RunError(
             f"{_place(str(one))} redirects to another host ({other.scheme}://{other.host}), which "
@@ -129,6 +139,7 @@ def _place(url: str) -> str:
 
 def _wait(headers: httpx2.Headers, attempt: int) -> float:
     try:
-        return min(max(float(headers.get("retry-after", "")), 0.0), LONGEST_WAIT_S)
+        asked = float(headers.get("retry-after", ""))
     except ValueError:
-        return float(min(0.5 * 2**attempt, LONGEST_WAIT_S))
+        asked = math.nan
+    return min(max(asked, 0.0) if math.isfinite(asked) else 0.5 * 2**attempt, LONGEST_WAIT_S)

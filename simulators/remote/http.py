@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +22,7 @@ from simulators.remote.service import (
     prose_of,
     secret,
 )
-from simulators.shapes import too_large
+from simulators.shapes import MOST_VALUES, too_large
 
 
 class OpenApiSimulator(RemoteSimulator):
@@ -112,16 +113,43 @@ def _read(document: str, fetcher: Fetcher) -> Mapping[str, Any]:
             raise ArgumentError(f"document: {document} cannot be read: {error}") from None
     try:
         # JSON is YAML too, and a reader of YAML takes a hundred times as long for it.
-        read = json.loads(text) if text.lstrip()[:1] == b"{" else yaml.safe_load(text)
+        is_json = text.lstrip()[:1] == b"{"
+        read = json.loads(text) if is_json else yaml.load(text, _yaml_loader())  # noqa: S506 safe
     except (yaml.YAMLError, ValueError) as error:
-        raise ArgumentError(f"document: {document} is neither JSON nor YAML: {error}") from None
+        words = " ".join(str(error).split())
+        raise ArgumentError(f"document: {document} is neither JSON nor YAML: {words}") from None
     except RecursionError:
         raise ArgumentError(f"document: {document} is nested too deep") from None
     if not isinstance(read, Mapping):
         raise ArgumentError(f"document: {document} is not an OpenAPI document")
     if why := too_large(read):
         raise ArgumentError(f"document: {document} cannot be used: {why}")
+    try:
+        json.dumps(read, ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"document: {document} holds what JSON cannot: {error}") from None
     return read
+
+
+@cache
+def _yaml_loader() -> Any:
+    """YAML as JSON has it: a date is its text, and merged maps are bounded."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        merged = 0
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.merged += len(node.value)
+            if self.merged > MOST_VALUES:
+                raise yaml.YAMLError(f"its merged maps hold more than {MOST_VALUES:,} values")
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
 
 
 def _found(document: Mapping[str, Any], wanted: Sequence[str] | None) -> list[Operation]:
@@ -144,7 +172,7 @@ def _values(operation: Operation, reply: Reply) -> tuple[Mapping[str, Any], str]
     """A reply's outputs and its words."""
     name = operation.offered.name
     try:
-        text = reply.content.decode()
+        text = reply.content.decode("utf-8-sig")
         if "json" not in reply.kind:
             return {}, text
         read = json.loads(text)

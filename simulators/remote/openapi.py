@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote, unquote
 
 from simulators.base import ArgumentError
 from simulators.remote.service import Offered
+from simulators.shapes import keywords
 
 METHODS = ("get", "post", "put", "patch", "delete")
 BODY = "body"
+LONGEST_PATH = 2000
 RESULT = "result"
 """The output that holds a reply which is not an object (a number, a list)."""
 
@@ -32,6 +35,7 @@ _DOCUMENT = {
         "components": {**_OBJECT, "properties": {"schemas": _OBJECT}},
         "paths": {
             **_OBJECT,
+            "patternProperties": {"^x-": {}},
             "additionalProperties": {
                 **_OBJECT,
                 "properties": {"parameters": _PARAMETERS, **dict.fromkeys(METHODS, _OPERATION)},
@@ -75,10 +79,10 @@ def operations(document: Any, wanted: Sequence[str] | None) -> list[Operation]:
                 f"{method.upper()} {path} has no operationId; name the operations that you need "
                 "under operations:"
             )
-        if name is not None and (wanted is None or name in wanted):
-            if name in found:
+        if name is not None and (wanted is None or str(name) in wanted):
+            if str(name) in found:
                 raise ArgumentError(f"two operations are named '{name}'")
-            found[name] = _operation(document, str(name), method, path, shared, raw)
+            found[str(name)] = _operation(document, str(name), method, path, shared, raw)
     unknown = [name for name in wanted or () if name not in found]
     if unknown:
         known = sorted(str(raw.get("operationId")) for _, _, _, raw in _raw(document))
@@ -144,6 +148,10 @@ def _check(part: Any, shape: Mapping[str, Any], what: str) -> None:
 def _raw(document: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any], Mapping[str, Any]]]:
     paths = document.get("paths") or {}
     for path, item in paths.items():
+        if str(path).startswith("x-"):
+            continue
+        if not str(path).isprintable() or len(str(path)) > LONGEST_PATH:
+            raise ArgumentError(f"the document's path {str(path)[:200]!r} is no path of an address")
         if not str(path).startswith("/"):
             raise ArgumentError(
                 f"the document's path '{str(path)[:200]}' does not begin with '/', so it could "
@@ -261,8 +269,7 @@ def _target(document: Mapping[str, Any], part: Any) -> Mapping[str, Any]:
         if not reference.startswith("#/"):
             raise ArgumentError(f"the document refers to '{reference}'; bundle it into one file")
         target: Any = document
-        for word in reference[2:].split("/"):
-            key = word.replace("~1", "/").replace("~0", "~")
+        for key in _words(reference):
             target = target.get(key) if isinstance(target, Mapping) else None
         if target is None:
             raise ArgumentError(f"the document refers to '{reference}', which is not in it")
@@ -271,31 +278,37 @@ def _target(document: Mapping[str, Any], part: Any) -> Mapping[str, Any]:
 
 
 def _whole(document: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema in JSON Schema's words, with the components that it refers to and no others."""
-    named = ((document.get("components") or {}).get("schemas")) or {}
+    """A schema in JSON Schema's words, with what it refers to at its place, and no more."""
     kept: dict[str, Any] = {}
-    waiting = [schema]
+    waiting, seen = [schema], set[tuple[str, ...]]()
     while waiting:
-        for name in _names(waiting.pop()):
-            if name in named and name not in kept:
-                kept[name] = named[name]
-                waiting.append(named[name])
-    whole = {**schema, "components": {"schemas": kept}} if kept else dict(schema)
-    plain = _plain(whole)
+        for keyword, reference in keywords(waiting.pop()):
+            if keyword != "$ref" or not isinstance(reference, str):
+                continue
+            words = _words(reference)
+            # Of a named schema all, as other references may point to other parts of it.
+            place = words[:3] if words[:2] == ("components", "schemas") else words
+            target = _target(document, {"$ref": "#/" + "/".join(map(_escaped, place))})
+            if place and place not in seen:
+                seen.add(place)
+                waiting.append(target)
+                inside = kept
+                for word in place[:-1]:
+                    inside = inside.setdefault(word, {})
+                inside[place[-1]] = target
+    plain = _plain({**schema, **kept})
     assert isinstance(plain, dict)
     return plain
 
 
-def _names(part: Any) -> Iterator[str]:
-    if isinstance(part, Mapping):
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            yield reference.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-        for value in part.values():
-            yield from _names(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _names(value)
+def _words(reference: str) -> tuple[str, ...]:
+    """The names that a reference within a document leads by."""
+    words = map(unquote, reference.removeprefix("#/").split("/"))
+    return tuple(word.replace("~1", "/").replace("~0", "~") for word in words)
+
+
+def _escaped(word: str) -> str:
+    return quote(word.replace("~", "~0").replace("/", "~1"))
 
 
 def _plain(part: Any) -> Any:
@@ -305,8 +318,13 @@ def _plain(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return part
     found = {str(key): _plain(value) for key, value in part.items()}
-    if found.pop("nullable", None) is True and isinstance(found.get("type"), str):
-        found["type"] = [found["type"], "null"]
+    if found.pop("nullable", None) is True:
+        if isinstance(found.get("type"), str):
+            found["type"] = [found["type"], "null"]
+            if isinstance(found.get("enum"), list):
+                found["enum"] = [*found["enum"], None]
+        else:
+            found = {"anyOf": [found, {"type": "null"}]}
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         strict = found.get(exclusive)
         if isinstance(strict, bool):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import codecs
 import contextlib
+import json
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -112,15 +114,34 @@ async def process_streams(
 
 
 def _message(line: bytes, failed: Callable[[Exception], None]) -> Any:
-    """The message in a line; None for a line of a log, and for a message that cannot be read."""
+    """The message in a line; None for a line of a log, and for a reply that cannot be read.
+
+    Of that ``failed`` hears, as its call would wait for it in vain.
+    """
     from mcp_types import jsonrpc_message_adapter
 
+    line = line.removeprefix(codecs.BOM_UTF8).strip()
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        why = _unreadable(line)
+    if why:
+        failed(ReplyInvalid(f"it sent a reply that cannot be read: {why}"))
+    return None
+
+
+def _unreadable(line: bytes) -> str:
+    """Why a line that is no message was meant as a reply; "" where it was not."""
+    if not line.startswith(b"{") or b'"jsonrpc"' not in line[:200]:
+        return ""
+    try:
+        read = json.loads(line)
+    except RecursionError:
+        return "it is nested too deep"
     except ValueError as error:
-        if b'"jsonrpc"' in line:
-            failed(ReplyInvalid(f"it sent a message that cannot be read: {error}"))
-        return None
+        return f"it is not JSON ({error})"
+    replies = {"result", "error"} & read.keys() and isinstance(read.get("id"), int | str)
+    return "it is no reply as MCP has it" if replies else ""
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -139,6 +160,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         else:
             continue
         break
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # what it started and left in its group
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()

@@ -42,7 +42,7 @@ class Limits:
     def __post_init__(self) -> None:
         """Raises ArgumentError for a limit that is not positive."""
         for name, value in (("timeout_s", self.timeout_s), ("max_mb", self.max_mb)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
                 raise ArgumentError(f"{name} is {value!r}; give a number above 0")
 
     @property

@@ -155,6 +155,8 @@ class FolderStore:
     def _refuse_emptied(self) -> None:
         """A database without its table has lost what was paid for: diskcache would begin anew."""
         file = self.folder / DATABASE
+        if file.is_symlink() and not file.exists():
+            raise CacheError(f"{file} links to a file that is not there; put it back or delete it")
         patience = time.monotonic() + MAKING_S
         while file.is_file():
             with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as database:

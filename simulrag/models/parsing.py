@@ -96,13 +96,13 @@ def without_thought(text: str) -> str:
     """The reply without what a reasoning model's server left before it: ``<think>...</think>``.
 
     A chat template may have written the opening tag into the prompt, so that the closing one is
-    alone. Raises InvalidReply for a thought without an end.
+    alone, at the end of its line. Raises InvalidReply for a thought without an end.
     """
     before, closing, after = text.partition(THOUGHT_ENDS)
     start = before.lstrip()[: len(THOUGHT_BEGINS)]
     if start == THOUGHT_BEGINS and not closing:
         raise InvalidReply(f"the reply begins with {THOUGHT_BEGINS} and never ends that thought")
-    alone = closing and THOUGHT_BEGINS not in before and not start.startswith("{")
+    alone = closing and THOUGHT_BEGINS not in before and after.startswith("\n")
     return after if start == THOUGHT_BEGINS or alone else text
 
 

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
@@ -24,8 +25,18 @@ _SUFFIX = ".md.j2"
 _GONE = ("first", "second", "common")
 """The sets of version 0.2.0, which no folder of this version holds."""
 _CLOSING = re.compile(r"</([a-z_]+)>")
-_GAP = r"[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
-_CLOSING_SPELLED = re.compile(rf"[<\uff1c\ufe64]{_GAP}(?P<slash>[/\uff0f\u2044\u2215]){_GAP}")
+_UNSEEN = (
+    r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U000e0000-\U000e0fff"
+)
+"""What Unicode has a reader ignore, and controls, as a class of a pattern."""
+_IS_UNSEEN = re.compile(f"[{_UNSEEN}]")
+_OF_A_NAME = re.compile(r"[a-z0-9_-]+")
+_GAP = rf"[\s{_UNSEEN}]*"
+_CLOSING_SPELLED = re.compile(
+    rf"[<\u2039\uff1c\ufe64]{_GAP}(?P<slash>[/\uff0f\u2044\u2215\u29f8]){_GAP}"
+)
 """The beginning of a closing tag in other signs too: of full width, with blanks or unseen signs."""
 _LONGEST_SPELLING = 1000
 _SEPARATING = re.compile(r"(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE)
@@ -99,32 +110,38 @@ class Prompts:
         marks += [
             match.start("slash")
             for match in _CLOSING_SPELLED.finditer(text)
-            if self._tag.match(_plain(text[match.end() : match.end() + _LONGEST_SPELLING]))
+            if _name_after(text, match.end()) in self._tags
         ]
         if not marks:
             return value
-        for mark in sorted(marks, reverse=True):
-            text = f"{text[:mark]}\\{text[mark:]}"
-        return text
+        cuts = [0, *sorted(marks), len(text)]
+        return "\\".join(text[start:end] for start, end in pairwise(cuts))
 
     @cached_property
-    def _tag(self) -> re.Pattern[str]:
-        """The name of a tag that some prompt closes."""
-        tags = sorted(
-            {
-                tag
-                for place in self._places
-                for file in place.glob(f"*{_SUFFIX}")
-                for tag in _CLOSING.findall(file.read_text(encoding="utf-8"))
-            }
+    def _tags(self) -> frozenset[str]:
+        """The names of the tags that some prompt closes."""
+        return frozenset(
+            tag
+            for place in self._places
+            for file in place.glob(f"*{_SUFFIX}")
+            for tag in _CLOSING.findall(file.read_text(encoding="utf-8"))
         )
-        return re.compile(rf"(?:{'|'.join(tags) or '(?!)'})(?![a-z0-9_-])")
 
 
-def _plain(text: str) -> str:
-    """Letters as a reader takes them: of usual width, small, without signs that nobody sees."""
-    seen = unicodedata.normalize("NFKC", text)
-    return "".join(sign for sign in seen if unicodedata.category(sign) != "Cf").casefold()
+def _name_after(text: str, start: int) -> str:
+    """The tag's name that a reader sees there: letters of any width and case, and no unseen sign.
+
+    Looks no further than the name goes, at most ``_LONGEST_SPELLING`` signs.
+    """
+    name = ""
+    for place in range(start, min(start + _LONGEST_SPELLING, len(text))):
+        if _IS_UNSEEN.match(text, place):
+            continue
+        seen = unicodedata.normalize("NFKC", text[place]).casefold()
+        if not _OF_A_NAME.fullmatch(seen):
+            break
+        name += seen
+    return name
 
 
 def _no_folder(folder: Path, overrides: str) -> str:

@@ -30,10 +30,11 @@ class LocalSettings(BaseModel):
 
 def _is_address(url: str) -> bool:
     try:
-        port = urlsplit(url).port
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
     except ValueError:  # no number, or out of range
         return False
-    return port != 0 and _PLAIN_URL.fullmatch(url) is not None
+    return bool(host) and port != 0 and _PLAIN_URL.fullmatch(url) is not None
 
 
 Structured = Literal["tool", "output_format"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -11,6 +12,7 @@ from simulrag.errors import InputError
 from simulrag.models.providers.registry import known_providers
 from simulrag.models.settings import ModelSettings
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 FORMS = (
     "openai:gpt-5-mini, anthropic:claude-sonnet-4-5, http://127.0.0.1:11434/v1#qwen3 "
     "(a server of your own and its model) or local:weights.gguf"
@@ -58,7 +60,8 @@ def _named_by(base_url: str) -> str:
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return "default"  # the address itself is refused in a moment
-    name = host if port is None else f"{host}-{port}"
-    return re.sub(r"[^a-z0-9._-]", "-", name).lstrip("-._") or "default"
+        host = f"ip6-{host.replace(':', '-')}" if ":" in host else host.encode("idna").decode()
+    except ValueError:  # no address, which is refused in a moment, or a name that DNS cannot have
+        host, port = "", None
+    name = host if port is None else f"{host}_{port}"
+    return name if _NAME.fullmatch(name) else f"at-{sha256(base_url.encode()).hexdigest()[:12]}"

@@ -151,6 +151,7 @@ def test_plain_text() -> None:
         ("\n<think>\n</think>\n\nIt rises.", "It rises."),
         ("I think so.\n</think>\n\nIt rises.", "It rises."),
         ("It rises.", "It rises."),
+        ("The tag </think> ends a thought.", "The tag </think> ends a thought."),
         ("It rises, as <think>so</think> says.", "It rises, as <think>so</think> says."),
     ],
 )
@@ -164,6 +165,8 @@ def test_a_thought_before_json_is_cut_and_one_within_is_not() -> None:
 
     assert read('<think>{"reason": "a"}</think>{"reason": "b"}') == "b"
     assert read('{"reason": "one </think> two"}') == "one </think> two"
+    assert read('```json\n{"reason": "</think>"}\n```') == "</think>"
+    assert read('Answer: {"reason": "the tag </think> ends"}') == "the tag </think> ends"
 
 
 def test_a_thought_without_an_end_is_no_reply() -> None:

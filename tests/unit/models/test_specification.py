@@ -21,7 +21,7 @@ from simulrag.models.specification import model_settings
                 "provider": "openai",
                 "model": "qwen3:8b",
                 "base_url": "http://127.0.0.1:11434/v1",
-                "endpoint": "127.0.0.1-11434",
+                "endpoint": "127.0.0.1_11434",
             },
         ),
         (
@@ -39,7 +39,7 @@ from simulrag.models.specification import model_settings
                 "provider": "openai",
                 "model": "m",
                 "base_url": "http://[::1]:8000/v1",
-                "endpoint": "1-8000",
+                "endpoint": "ip6---1_8000",
             },
         ),
     ],
@@ -70,7 +70,25 @@ def test_an_endpoint_is_named_by_the_user_or_by_the_address() -> None:
         model_settings("http://127.0.0.1:1/v1#m", "Our Server")
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:99999999/v1", "http://[::1/v1", "http://"])
+def test_no_two_servers_have_one_name() -> None:
+    urls = [
+        *(
+            "http://jp:1",
+            "http://日本.jp:1",
+            "http://日.jp:1",
+            "http://a-1",
+            "http://a:1",
+            "http://a:11",
+        ),
+        *("http://[::1]:8000", "http://1:8000", "http://a_1", "http://-"),
+    ]
+    assert len({model_settings(f"{url}/v1#m").endpoint for url in urls}) == len(urls) - 1  # a_1
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:99999999/v1", "http://[::1/v1", "http://", "http://:80", "http:///v1"],
+)
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(InputError, match="base_url must start"):
         model_settings(f"{url}#m")

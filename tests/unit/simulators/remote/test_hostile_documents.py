@@ -153,10 +153,160 @@ def test_a_pattern_takes_no_longer_than_its_text(pattern: str) -> None:
     assert time.process_time() - began < 1
 
 
-@pytest.mark.parametrize("pattern", [r"(?=a)b", r"(a)\1", "("])
-def test_a_pattern_that_needs_to_go_back_is_refused_at_once(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"pattern|regex"):
-        shape(word={"type": "string", "pattern": pattern})
+@pytest.mark.parametrize("pattern", [r"(?=\x1b]0;x\x07)b", r"(a)\1", "(", r"^.{1,2000}$"])
+def test_a_pattern_that_the_engine_does_not_know_is_the_service_s_to_check(
+    pattern: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = shape(word={"type": "string", "pattern": pattern, "minLength": 2})
+    assert made.check({"word": "b" * 30}) == {"word": "b" * 30}
+    with pytest.raises(ValueError, match="too short"):
+        made.check({"word": "b"})
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "fails"),
+    [
+        (r"^[\u0020-\u007e]+$", "plain", "\x07"),
+        (r"^(?<year>\d{4})$", "2024", "24"),
+        (r"^\p{L}+$", "Ströme", "1"),
+    ],
+)
+def test_patterns_of_javascript_s_dialect(pattern: str, fits: str, fails: str) -> None:
+    made = shape(word={"type": "string", "pattern": pattern})
+    made.check({"word": fits})
+    with pytest.raises(ValueError, match="does not match"):
+        made.check({"word": fails})
+
+
+def test_branches_that_double_with_every_level_end() -> None:
+    """Twelve levels took seconds, forty no end."""
+    again = {"properties": {"x": {"$ref": "#/$defs/A"}}}
+    tangled = {"anyOf": [{**again, "required": ["zz"]}, again]}
+    made = JsonShape(
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": tangled}}
+    )
+    value: Any = {}
+    for _ in range(40):
+        value = {"x": value}
+    began = time.process_time()
+    with pytest.raises(ValueError, match="steps to check"):
+        made.check({"a": value})
+    assert time.process_time() - began < 60
+
+
+def test_unique_items_take_linear_time() -> None:
+    made = shape(rows={"type": "array", "uniqueItems": True})
+    rows = [{"a": number} for number in range(50_000)]
+    began = time.process_time()
+    made.check({"rows": rows})
+    with pytest.raises(ValueError, match="holds an item twice"):
+        made.check({"rows": [*rows, {"a": 7}]})
+    assert time.process_time() - began < 10
+
+
+def test_a_long_reply_with_every_item_wrong_is_a_short_line() -> None:
+    made = shape(rows={"type": "array", "items": {"type": "string"}})
+    with pytest.raises(ValueError, match="; and more") as said:
+        made.check({"rows": [0] * 100_000})
+    assert len(str(said.value)) < 1000
+
+
+def test_a_number_that_is_too_large_to_divide_is_one_line() -> None:
+    with pytest.raises(ValueError, match="too large to check"):
+        shape(a={"type": "number", "multipleOf": 0.1}).check({"a": 10**400})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "string", "example": {"$ref": "other.json", "pattern": "("}},
+        {"type": "string", "default": "x", "enum": ["x", "y"], "x-hint": {"$ref": "a.json"}},
+    ],
+)
+def test_data_in_a_schema_is_no_schema(part: Any) -> None:
+    assert shape(word=part, patternProperties={"type": "string"}).check({"word": "x"})
+
+
+def api(tmp_path: Path, text: str) -> OpenApiSimulator:
+    """A document in YAML with one operation, whose reply has the schema ``text``."""
+    head = """
+openapi: 3.0.3
+info: {title: Rivers, version: "1"}
+x-date: 2024-01-01
+paths:
+  x-note: {a: 1}
+  /level:
+    x-anything: [1]
+    get:
+      operationId: level
+      description: 2024-01-01
+      responses:
+        "200": {content: {application/json: {schema: {$ref: "#/components/schemas/Level"}}}}
+components:
+  parameters: {P: {name: p, in: query, schema: {type: number, example: 2024-01-01}}}
+  schemas:
+    Other Thing: {type: object, properties: {b: {type: string, nullable: true, enum: [x]}}}
+    Level:
+"""
+    body = "".join(f"      {line}\n" for line in text.splitlines())
+    file = tmp_path / "api.yaml"
+    file.write_text(head + body)
+    return OpenApiSimulator(str(file), base_url="http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("schema", "reply"),
+    [
+        ("type: object\nproperties: {day: {type: string, example: 2024-01-01}}", {"day": "x"}),
+        (
+            "type: object\n"
+            "properties: {a: {nullable: true, allOf: [{$ref: "
+            "'#/components/schemas/Other Thing'}]}}",
+            {"a": None},
+        ),
+        (
+            "type: object\n"
+            "properties: {a: {$ref: '#/components/schemas/Other%20Thing/properties/b'}}",
+            {"a": None},
+        ),
+        ("type: object\nproperties: {a: {$ref: '#/components/parameters/P/schema'}}", {"a": 1}),
+        ("type: object\nnullable: true\nproperties: {a: {type: integer}}", {"a": 1}),
+    ],
+)
+def test_documents_as_people_write_them_are_taken(
+    tmp_path: Path, schema: str, reply: dict[str, Any]
+) -> None:
+    made = api(tmp_path, schema)
+    assert made.fingerprint()
+    outputs = made.tools["level"].outputs
+    assert isinstance(outputs, JsonShape)
+    assert outputs.check(reply) == reply
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: !!binary aGVsbG8=", "holds what JSON cannot"),
+        ("a: !!set {x, y}", "holds what JSON cannot"),
+        ('a: "\\ud800"', "holds what JSON cannot|neither JSON nor YAML"),
+        ("a: &a {" + ", ".join(f"k{n}: 1" for n in range(2000)) + "}\nb:\n"
+         + "- {<<: *a}\n" * 2000, "merged maps"),
+        ("a: [\nb: ]]\n- c", "neither JSON nor YAML"),
+    ],
+)  # fmt: skip
+def test_yaml_that_is_no_json_is_one_line(tmp_path: Path, text: str, words: str) -> None:
+    began = time.process_time()
+    with pytest.raises(ArgumentError, match=words) as said:
+        opened(tmp_path, f"openapi: 3.0.0\n{text}\n", base_url="http://127.0.0.1:1")
+    assert "\n" not in str(said.value)
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("path", ["/a\r\nX: y", "/" + "a" * 70_000, "/\x00"])
+def test_a_path_that_no_address_can_have_is_one_line(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ArgumentError, match="is no path of an address"):
+        opened(tmp_path, document(path), base_url="http://127.0.0.1:1")
 
 
 def test_references_that_double_are_refused_before_a_value_is_checked() -> None:

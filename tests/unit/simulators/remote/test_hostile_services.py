@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from simulators.base import RunError
 from simulators.remote.errors import ReplyInvalid, ServiceTimeout
 from simulators.remote.fetch import Fetcher
 from simulators.remote.mcp import McpSimulator
@@ -65,7 +66,7 @@ def test_what_drips_is_late(first: bytes, then: bytes) -> None:
     assert time.monotonic() - began < 5
 
 
-def mcp_server(folder: Path, called: str, before: str = "") -> list[str]:
+def mcp_server(folder: Path, called: str, before: str = "", output: str = "") -> list[str]:
     """A command that starts an MCP server which writes ``called`` when its tool is called."""
     file = folder / "server.py"
     file.write_text(
@@ -73,6 +74,7 @@ def mcp_server(folder: Path, called: str, before: str = "") -> list[str]:
             import json, os, pathlib, signal, sys, time
             BEFORE
             TOOL = {"name": "gauge", "inputSchema": {"type": "object", "properties": {}}}
+            OUTPUT
             for line in sys.stdin:
                 asked = json.loads(line)
                 if "id" not in asked:
@@ -96,9 +98,76 @@ def mcp_server(folder: Path, called: str, before: str = "") -> list[str]:
                 print(json.dumps(reply), flush=True)
         """)
         .replace("BEFORE", before)
+        .replace("OUTPUT", output and f"TOOL['outputSchema'] = {output}")
         .replace("CALLED", called)
     )
     return [sys.executable, str(file)]
+
+
+@pytest.mark.parametrize(
+    ("head", "retries"),
+    [
+        (b"HTTP/1.1 503 X\r\nRetry-After: nan\r\nContent-Length: 0\r\n\r\n", 1),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", 0),
+        (b"HTTP/1.1 302 X\r\nLocation: http://u:p@127.0.0.1/\r\nContent-Length: 0\r\n\r\n", 0),
+        (b"SMTP ready\r\n\r\n", 0),
+    ],
+)
+def test_an_odd_reply_is_a_run_that_failed(head: bytes, retries: int) -> None:
+    with dripping(head, b"") as url, pytest.raises(RunError):
+        Fetcher(Limits(2.0, 1.0), retries, None).send("GET", url)
+
+
+LOGGED = (
+    'INFO received {"jsonrpc": "2.0", "id": 1, "method": "x"}',
+    '{"ts": 1, "msg": "got", "payload": {"jsonrpc": "2.0"}}',
+    '{"level": "info", "jsonrpc": "2.0"}',
+    '{"jsonrpc": "2.0", "method": "notifications/odd", "params": [1]}',
+    '{"jsonrpc": "2.0", "id": 1.5, "result": {}}',
+    "",
+)
+
+
+def test_lines_of_a_log_and_messages_of_nobody_are_passed_over(tmp_path: Path) -> None:
+    said = "; ".join(f"print({line!r})" for line in LOGGED)
+    good = (
+        """print("\ufeff" + head + '{"content": [{"type": "text", "text": "1.5"}]}}', flush=True)"""
+    )
+    simulator = McpSimulator(mcp_server(tmp_path, f"{said}; {good}"), timeout_s=20)
+    try:
+        assert simulator.run("gauge", {}, 0)["evidence_text"] == "1.5"
+    finally:
+        simulator.close()
+
+
+def test_an_error_of_the_server_is_told_in_its_words(tmp_path: Path) -> None:
+    failed = (
+        """print('{"jsonrpc": "2.0", "id": %s, "error": {"code": CODE, "message": "locked"}}' """
+    )
+    failed += """% asked["id"], flush=True)"""
+    for code in (-32000, -32001):
+        command = mcp_server(tmp_path, failed.replace("CODE", str(code)))
+        simulator = McpSimulator(command, timeout_s=20)
+        try:
+            with pytest.raises(RunError, match=r"refused: .*locked"):
+                simulator.run("gauge", {}, 0)
+        finally:
+            simulator.close()
+
+
+def test_a_pattern_of_a_reply_stops_no_other_call(tmp_path: Path) -> None:
+    """The SDK checks replies by Python's patterns, in the thread of all sessions."""
+    evil = """print(head + '{"content": [], "structuredContent": {"y": "' + "a" * 40 + '!"}}}', """
+    schema = '{"type": "object", "properties": {"y": {"type": "string", "pattern": "^(a+)+$"}}}'
+    command = mcp_server(tmp_path, f"{evil}flush=True)", output=schema)
+    simulator = McpSimulator(command, timeout_s=10)
+    began = time.monotonic()
+    try:
+        with pytest.raises(ReplyInvalid, match="does not match"):
+            simulator.run("gauge", {}, 0)
+    finally:
+        simulator.close()
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(
