@@ -86,12 +86,12 @@ def _pull_calls(project: Project, params: Params) -> None:
 def show_table(project: Project, *, every: bool = False) -> None:
     from rich.console import Console
 
-    from simulrag.report.run import Run, read_domains
+    from simulrag.report.run import ReportedRun, read_domains
     from simulrag.report.terminal import terminal_table
 
     params = load_params(project.params)
     console = Console()
     domains = read_domains(project.results.metrics, params.domains)
-    console.print(terminal_table(Run(params.metrics, domains), every=every))
+    console.print(terminal_table(ReportedRun(params.metrics, domains), every=every))
     report = project.results.report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)

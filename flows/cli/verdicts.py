@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from flows.project import Project
-    from simulrag.report.verdicts import Judged
+    from simulrag.report.verdicts import RuleVerdicts
 
 verdicts_app = typer.Typer(
     no_args_is_help=True,
@@ -59,7 +59,7 @@ def compare(
     typer.echo(f"-> {out}")
 
 
-async def _all(project: Project) -> list[Judged]:
+async def _all(project: Project) -> list[RuleVerdicts]:
     """By domain: the verdicts of the answers in data/, by each rule as far as it is stored."""
     from flows.files import record_lines
     from flows.params import load_params
@@ -71,7 +71,7 @@ async def _all(project: Project) -> list[Judged]:
     from simulrag.models.prompts import Prompts
     from simulrag.questions.published import read_questions
     from simulrag.records import Answer
-    from simulrag.report.verdicts import RULES, Judged
+    from simulrag.report.verdicts import RULES, RuleVerdicts
 
     params = load_params(project.params)
     if params.answer.verify_by in ("point", "range"):
@@ -87,7 +87,7 @@ async def _all(project: Project) -> list[Judged]:
             cache.import_calls(path)
         for domain in params.domains:
             tools = params.load_simulator(domain, project.root).tools
-            judged, gate = Judged(domain), StoredGateway(settings, cache, prompts)
+            judged, gate = RuleVerdicts(domain), StoredGateway(settings, cache, prompts)
             answers = list(record_lines(project.results.answers(domain), Answer))
             benchmark = read_questions(project.results.benchmark(domain))
             questions = {question.question_id: question for question in benchmark}

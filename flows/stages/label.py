@@ -12,18 +12,17 @@ from flows.running.runner import At
 from flows.sections import LabelParams
 from flows.watch.artifacts import failure_lines
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
-from simulrag.questions.published import question_of, read_questions
-from simulrag.records import Answer, FinalClaims, Label, Question
+from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
+from simulrag.records import Answer, FinalClaims, Label
 from simulrag.stage import Outcome, Stage
 
 
 async def make(at: At) -> Outcome:
     """Label the answers that are complete; failed questions have nothing to label."""
     place, path = at.place, at.place.answers(at.item)
-    questions = {q.question_id: q for q in read_questions(at.benchmark)}
-    answers = list(record_lines(path, Answer))
-    pairs = [(question_of(questions, answer, path), answer) for answer in answers]
-    pairs = [(question, answer) for question, answer in pairs if answer.failure is None]
+    questions = read_questions(at.benchmark)
+    answers = list(answered_questions(record_lines(path, Answer), path, questions))
+    pairs = [pair for pair in answers if pair.answer.failure is None]
     at.tracker.expect(len(pairs))
     async with at.asking() as bench:
         made = await at.over("label", pairs, partial(_label, settings=at.params.label), bench)
@@ -46,7 +45,7 @@ async def make(at: At) -> Outcome:
 
 
 async def _label(
-    bench: Bench, pair: tuple[Question, Answer], settings: LabelParams
+    bench: Bench, pair: AnsweredQuestion, settings: LabelParams
 ) -> tuple[tuple[FinalClaims, ...], tuple[Label, ...]]:
     question, answer = pair
     finals = await final_claims(question, answer, bench.gateway, subjects=settings.subjects)

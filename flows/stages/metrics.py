@@ -153,7 +153,6 @@ STAGE = Stage(
         "simulrag/method/settings.py",
         "simulrag/models/prices.py",
         "simulrag/method/numbers.py",
-        "simulrag/questions/open/asked.py",
         "simulrag/questions/open/records.py",
         "simulrag/models/replies.py",
         "simulrag/records.py",

@@ -20,7 +20,7 @@ from simulrag.metrics.published import (
     read_published,
     read_published_benchmark,
 )
-from simulrag.questions.published import question_of, read_questions
+from simulrag.questions.published import answered_questions, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.report.blocks import Table
 from simulrag.report.labels import LabelTable
@@ -28,7 +28,7 @@ from simulrag.report.page import write_report
 from simulrag.report.run import (
     Credits,
     LabelledByPeople,
-    Run,
+    ReportedRun,
     RunSummary,
     read_domains,
 )
@@ -75,7 +75,7 @@ def write(
     asked = ROLES if place == project.results else ROLES[1:]
     outs = Outs(project, params, place, list(files), labels, questions)
     brought = [(page.SECTION.key, page.read(outs)) for page in registry.each("page")]
-    run = Run(
+    run = ReportedRun(
         settings=params.metrics,
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
@@ -100,8 +100,10 @@ def _traced(
 ) -> Iterator[Traced]:
     """Each answer with its question and labels, one in memory at a time."""
     for name, asked in questions.items():
-        for answer in record_lines(place.answers(name), Answer):
-            question = question_of(asked, answer, place.answers(name))
+        path = place.answers(name)
+        for question, answer in answered_questions(
+            record_lines(path, Answer), path, asked.values()
+        ):
             yield Traced(question, answer, labels[name].of(answer.question_id))
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from simulrag.method.numbers import numbers
-from simulrag.questions.open.asked import asked_value
-from simulrag.questions.open.records import MagnitudeClass, Template
+from simulrag.questions.open.records import MagnitudeClass, Template, asked_value
 from simulrag.records import Question
 
 

@@ -34,7 +34,7 @@ class _Line:
 
 
 @dataclass
-class Bill:
+class Amounts:
     """Amounts by step, summed over questions; fractions where a shared call is split.
 
     ``estimates``: calls and tokens by task, from which tokens are estimated that nobody counted.

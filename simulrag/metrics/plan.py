@@ -22,7 +22,7 @@ from simulrag.metrics.methods import (
     VERBALIZED_BY_CENTRALITY,
 )
 from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
-from simulrag.metrics.ranking import Ranked
+from simulrag.metrics.ranking import RankedClaims
 from simulrag.metrics.settings import TREATMENTS, MetricSettings, Undecided
 from simulrag.metrics.table import Measurement
 
@@ -31,7 +31,7 @@ NO_BOUNDARY = "the simulator boundary was not asked"
 
 
 @dataclass(frozen=True)
-class Setting:
+class BudgetedMethod:
     """One line of the table before anything is measured.
 
     ``chosen``: the indices of the selected claims, for Random those of each seed. ``scores``: what
@@ -57,7 +57,7 @@ def stated_scores(pool: ClaimPool) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def plans_of(data: DomainData) -> Mapping[str, tuple[Setting, ...]]:
+def plans_of(data: DomainData) -> Mapping[str, tuple[BudgetedMethod, ...]]:
     """Every line of the table, by centrality and, where the answers voted, by votes."""
     shared: dict[tuple[str, int, int], Ints] = {}
     return {
@@ -71,7 +71,7 @@ def _plan(
     settings: MetricSettings,
     centrality: str,
     shared: dict[tuple[str, int, int], Ints],
-) -> Iterator[Setting]:
+) -> Iterator[BudgetedMethod]:
     candidates = pool.candidates(centrality)
     confidence, stated = pool.confidence[centrality], stated_scores(pool)
 
@@ -83,7 +83,7 @@ def _plan(
             shared[key] = _select(candidates, method, budget, seed, settings)
         return shared[key]
 
-    yield Setting(NO_RAG, 0, (chosen(RANDOM, 0, settings.seed),), confidence)
+    yield BudgetedMethod(NO_RAG, 0, (chosen(RANDOM, 0, settings.seed),), confidence)
     for method in (*BUDGETED[:2], VERBALIZED_BY_CENTRALITY, *BUDGETED[2:]):
         reason = ""
         if method in (VERBALIZED, VERBALIZED_BY_CENTRALITY) and not pool.verbalized_asked:
@@ -96,10 +96,10 @@ def _plan(
         scores = stated if method == VERBALIZED else confidence
         for budget in settings.budgets_percent:
             picks = tuple(chosen(method, budget, settings.seed + seed) for seed in range(seeds))
-            yield Setting(method, budget, picks, scores, reason if len(pool) else "")
+            yield BudgetedMethod(method, budget, picks, scores, reason if len(pool) else "")
     everything = (chosen(RANDOM, 100, settings.seed),)
     reason = PARTLY_VERIFIED if pool.partly_verified else ""
-    yield Setting(ALL_RAG, 100, everything, confidence, reason)
+    yield BudgetedMethod(ALL_RAG, 100, everything, confidence, reason)
 
 
 def _select(
@@ -112,8 +112,8 @@ def _select(
 
 
 def ranked_claims(
-    data: DomainData, setting: Setting, undecided: Undecided, seed: int = 0
-) -> Ranked:
+    data: DomainData, setting: BudgetedMethod, undecided: Undecided, seed: int = 0
+) -> RankedClaims:
     """The claim set after the selection of a seed was verified: who is true, with which score."""
     pool = data.pool
     selected = np.zeros(len(pool), dtype=bool)
@@ -121,7 +121,7 @@ def ranked_claims(
     verified = selected if data.settings.all_selected_one else selected & pool.decided
     label = np.where(selected, pool.after, pool.before)
     counted = pool.usable & (label != UNDECIDED) if undecided == "excluded" else pool.usable
-    return Ranked(
+    return RankedClaims(
         scores=np.where(verified, 1.0, setting.scores)[counted],
         true=(label == TRUE)[counted],
         scenario=pool.scenario[counted],
@@ -136,10 +136,10 @@ class Checked:
     ``confidence``: the centrality, or "verbalized". ``reason``: why nothing can be measured.
     """
 
-    setting: Setting
+    setting: BudgetedMethod
     confidence: str
     undecided: Undecided
-    claims: Ranked
+    claims: RankedClaims
     reason: str = ""
 
     def row(self, family: str, data: DomainData) -> Measurement:
@@ -165,7 +165,7 @@ def checked_sets(data: DomainData) -> tuple[Checked, ...]:
     leading = data.settings.centrality
     plan = {(one.method, one.budget_percent): one for one in plans_of(data)[leading]}
     before = plan[NO_RAG, 0]
-    stated = Setting(
+    stated = BudgetedMethod(
         VERBALIZED,
         0,
         before.chosen,

@@ -39,7 +39,7 @@ _PART = 32_000
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedClaims:
     """Claims to rank, one entry a claim: score, truth, and the indices of scenario and question."""
 
     scores: Floats
@@ -48,7 +48,7 @@ class Ranked:
     question: Ints
 
 
-def measure(ranked: Ranked, weights: Floats) -> dict[str, Floats]:
+def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
     """Every metric of ``METRICS`` for every resample; NaN where it is undefined there.
 
     ``weights``: resamples x scenarios. AUROC counts ties half (midrank); AUPR is average
@@ -90,7 +90,7 @@ def _coarse(group: Ints, groups: int) -> Ints:
     return found
 
 
-def _pooled(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
+def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
     """The metrics over all claims: true and false weight a group, the best score first."""
     groups = int(group.max()) + 1
     resamples, scenarios = weights.shape
@@ -103,7 +103,7 @@ def _pooled(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
             hits = np.cumsum(true[at], axis=1)
             taken = hits + np.cumsum(false[at], axis=1)
             wins = (false[at] * (hits - true[at] / 2)).sum(axis=1)
-            _fill(found, at, _Part(true[at], hits, taken, wins))
+            _fill(found, at, _Resamples(true[at], hits, taken, wins))
         return found
     shape = (scenarios, groups)
     cell = ranked.scenario * groups + group
@@ -116,12 +116,12 @@ def _pooled(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
         at = slice(start, start + rows)
         drawn = weights[at]
         wins = ((drawn @ pairs) * drawn).sum(axis=1)
-        part = _Part(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
+        part = _Resamples(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
         _fill(found, at, part)
     return found
 
 
-def _sparse(ranked: Ranked, group: Ints, weights: Floats) -> tuple[Floats, Floats]:
+def _sparse(ranked: RankedClaims, group: Ints, weights: Floats) -> tuple[Floats, Floats]:
     """True and false weight, resamples x groups, where scenarios are many."""
     from scipy import sparse
 
@@ -136,7 +136,7 @@ def _sparse(ranked: Ranked, group: Ints, weights: Floats) -> tuple[Floats, Float
     return total(ranked.true), total(~ranked.true)
 
 
-class _Part(NamedTuple):
+class _Resamples(NamedTuple):
     """Some resamples: the true weight of each group, what is hit and taken down to it, and wins.
 
     ``wins``: the weight of pairs of a true claim above a false one, ties half.
@@ -148,7 +148,7 @@ class _Part(NamedTuple):
     wins: Floats
 
 
-def _fill(found: dict[str, Floats], at: slice, part: _Part) -> None:
+def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
     """The metrics of some resamples."""
     true, hits, taken, wins = part
     positives, every = hits[:, -1], taken[:, -1]
@@ -190,7 +190,7 @@ def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
     return best
 
 
-def _within(ranked: Ranked, group: Ints, weights: Floats) -> dict[str, Floats]:
+def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
     """Each question's AUROC and AUPR, averaged with the weight of its scenario."""
     questions, row = np.unique(ranked.question, return_inverse=True)
     groups = int(group.max()) + 1

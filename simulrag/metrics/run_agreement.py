@@ -14,7 +14,7 @@ from simulrag.records import Answer, Claim, claim_hash
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RunAgreement:
     """One figure. ``value`` None: nothing to compare, or undefined (kappa of a constant)."""
 
     name: str
@@ -23,7 +23,7 @@ class Agreement:
     n: int
 
 
-def agreements(one: Sequence[Answer], two: Sequence[Answer]) -> list[Agreement]:
+def agreements(one: Sequence[Answer], two: Sequence[Answer]) -> list[RunAgreement]:
     """All figures over the questions that both runs completed."""
     pairs = _both(one, two)
     claims = [pair for first, second in pairs for pair in _same_texts(first, second)]
@@ -65,7 +65,7 @@ def _both(one: Sequence[Answer], two: Sequence[Answer]) -> list[tuple[Answer, An
     ]
 
 
-def _merging(pairs: Sequence[tuple[Answer, Answer]]) -> Iterator[Agreement]:
+def _merging(pairs: Sequence[tuple[Answer, Answer]]) -> Iterator[RunAgreement]:
     """The mean over questions, since a pooled index would reward the many separate questions."""
     scores = [
         partition_agreement(*([claim.sources for claim in answer.claims] for answer in pair))
@@ -73,9 +73,9 @@ def _merging(pairs: Sequence[tuple[Answer, Answer]]) -> Iterator[Agreement]:
         if pair[0].answer_claims == pair[1].answer_claims and any(pair[0].answer_claims)
     ]
     n = len(scores)
-    yield Agreement("merging_adjusted_rand", fmean(scores) if n else None, "mean a question", n)
+    yield RunAgreement("merging_adjusted_rand", fmean(scores) if n else None, "mean a question", n)
     alike = sum(score == 1.0 for score in scores)
-    yield Agreement("merging_identical", alike / n if n else None, "share of questions", n)
+    yield RunAgreement("merging_identical", alike / n if n else None, "share of questions", n)
 
 
 def _same_texts(one: Answer, two: Answer) -> Iterator[tuple[Claim, Claim]]:
@@ -92,12 +92,12 @@ def _status(claim: Claim) -> str | None:
 
 def _judgements(
     name: str, pairs: Sequence[tuple[bool | str | None, bool | str | None]]
-) -> Iterator[Agreement]:
+) -> Iterator[RunAgreement]:
     asked = [(str(a), str(b)) for a, b in pairs if a is not None and b is not None]
     n = len(asked)
     alike = sum(a == b for a, b in asked) / n if n else None
-    yield Agreement(f"{name}_same", alike, "share of claims", n)
-    yield Agreement(f"{name}_kappa", _kappa(asked), "Cohen's kappa", n)
+    yield RunAgreement(f"{name}_same", alike, "share of claims", n)
+    yield RunAgreement(f"{name}_kappa", _kappa(asked), "Cohen's kappa", n)
 
 
 def _kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
@@ -109,8 +109,8 @@ def _kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     return float(cohen_kappa_score([a for a, _ in pairs], [b for _, b in pairs]))
 
 
-def _corrections(claims: Sequence[tuple[Claim, Claim]]) -> Agreement:
+def _corrections(claims: Sequence[tuple[Claim, Claim]]) -> RunAgreement:
     both = [(a.after, b.after) for a, b in claims if _status(a) == _status(b) == "contradicted"]
     n = len(both)
     same = sum(claim_hash(a) == claim_hash(b) for a, b in both)
-    return Agreement("correction_same", same / n if n else None, "share of contradicted", n)
+    return RunAgreement("correction_same", same / n if n else None, "share of contradicted", n)

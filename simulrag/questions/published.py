@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -88,15 +88,28 @@ def read_questions(path: str | Path) -> list[Question]:
     return questions
 
 
-def question_of(questions: Mapping[str, Question], answer: Answer, source: Path) -> Question:
-    """What an answer of the file ``source`` is to. Raises InputError where nobody asked it."""
-    question = questions.get(answer.question_id)
-    if question is None:
-        raise InputError(
-            f"{source} answers question {answer.question_id}, which is not in the benchmark; "
-            "answers and benchmark must belong together"
-        )
-    return question
+class AnsweredQuestion(NamedTuple):
+    """A question and its answer."""
+
+    question: Question
+    answer: Answer
+
+
+def answered_questions(
+    answers: Iterable[Answer], source: Path, questions: Iterable[Question]
+) -> Iterator[AnsweredQuestion]:
+    """The answers of the file ``source`` with their questions.
+
+    Raises InputError for an answer to a question that nobody asked.
+    """
+    asked = {question.question_id: question for question in questions}
+    for answer in answers:
+        if answer.question_id not in asked:
+            raise InputError(
+                f"{source} answers question {answer.question_id}, which is not in the benchmark; "
+                "answers and benchmark must belong together"
+            )
+        yield AnsweredQuestion(asked[answer.question_id], answer)
 
 
 def _evidence(question: str, derived: str) -> Evidence:

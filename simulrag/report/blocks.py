@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simulrag.metrics.table import Measurement
-from simulrag.report.run import Run
+from simulrag.report.run import ReportedRun
 
 DASH = "—"
 
@@ -72,7 +72,7 @@ Block = Table | Figure | Text | Facts
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A part of the page: its anchor, its title, and what it shows of a run (nothing: left out).
 
     ``after``: of a room's section, the anchor of the one that it follows.
@@ -80,7 +80,7 @@ class Section:
 
     key: str
     title: str
-    blocks: Callable[[Run], Iterable[Block]]
+    blocks: Callable[[ReportedRun], Iterable[Block]]
     after: str = ""
 
 

@@ -13,7 +13,7 @@ Columns = Mapping[str, Callable[[Measurement], str]]
 """Columns by title: what the cell of a row says."""
 
 
-def listed(found: Sequence[Measurement], columns: Columns, **more: Unpack[Given]) -> Table:
+def listed(found: Sequence[Measurement], columns: Columns, **more: Unpack[TableWords]) -> Table:
     """A line a row; reasons of undefined values become notes."""
     cells = [tuple(cell(row) for cell in columns.values()) for row in found]
     return _table(list(columns), cells, found, found, more)
@@ -25,7 +25,7 @@ def pivoted(
     metrics: Mapping[str, str],
     tails: Columns | None = None,
     show: Callable[[Measurement], str] | None = None,
-    **more: Unpack[Given],
+    **more: Unpack[TableWords],
 ) -> Table:
     """A line for rows with equal ``heads``, a column a metric; ``tails`` are of its first row."""
     lines: dict[tuple[str, ...], dict[str, Measurement]] = {}
@@ -45,7 +45,7 @@ def pivoted(
     return _table([*heads, *metrics.values(), *(tails or {})], cells, firsts, shown, more)
 
 
-def paired(found: Sequence[Measurement], heads: Columns, **more: Unpack[Given]) -> Table:
+def paired(found: Sequence[Measurement], heads: Columns, **more: Unpack[TableWords]) -> Table:
     """Differences to baselines, each with its gain in percent of the baseline, p and Holm's p."""
 
     def pair(row: Measurement) -> tuple[object, ...]:
@@ -63,7 +63,7 @@ def paired(found: Sequence[Measurement], heads: Columns, **more: Unpack[Given]) 
     return listed([row for row in found if row.unit == "difference"], columns, **more)
 
 
-class Given(TypedDict, total=False):
+class TableWords(TypedDict, total=False):
     """What ``Table`` is given beside its cells. ``strong``: methods whose lines are set off.
 
     ``line``: how a reason names its row; else by method.
@@ -84,7 +84,7 @@ def _table(
     cells: Sequence[tuple[str, ...]],
     lines: Sequence[Measurement],
     reasons: Sequence[Measurement],
-    given: Given,
+    given: TableWords,
 ) -> Table:
     strong = given.get("strong", ())
     return Table(

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from simulrag.report.blocks import Block, Facts, Figure, Table
 from simulrag.report.chart import standalone
-from simulrag.report.run import Run
+from simulrag.report.run import ReportedRun
 from simulrag.report.sections import sections
 from simulrag.report.table_files import files_of
 from simulrag.report.traces import BLOCK, Traced, blocks, index_entry, script_json, trace
@@ -21,7 +21,7 @@ from simulrag.report.traces import BLOCK, Traced, blocks, index_entry, script_js
 _SCRIPTS = ("figures.js", "graph.js", "questions.js")
 
 
-def write_report(path: Path, run: Run, traced: Iterable[Traced]) -> None:
+def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None:
     """Write the report to ``path``, the same bytes for the same arguments.
 
     ``traced`` is gone through once, and no question is held longer than its trace takes. Beside

@@ -138,7 +138,7 @@ Credits = Mapping[tuple[str, ...], tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Run:
+class ReportedRun:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from simulrag.metrics.methods import NO_RAG, OURS
 from simulrag.metrics.recipes import QUALITY, Recipe, pooled, to_choose_from
 from simulrag.report.blocks import DASH, interval
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections.recipes import evidence_words, reliable_words
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _COLUMNS = (
 )
 
 
-def terminal_table(run: Run, *, every: bool = False) -> Group:
+def terminal_table(run: ReportedRun, *, every: bool = False) -> Group:
     """Each own domain with the recipes to choose from (``every``: all), then the published ones.
 
     A dash stands where a value is undefined; why, is said below and in the report.
@@ -54,7 +54,7 @@ def terminal_table(run: Run, *, every: bool = False) -> Group:
     return Group(*parts)
 
 
-def _of_domain(run: Run, domain: DomainTable, every: bool) -> Table:
+def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
     table = _table()
     recipes = domain.recipes(run.settings.undecided)
     for recipe in recipes if every else to_choose_from(recipes):
@@ -70,7 +70,7 @@ def _of_domain(run: Run, domain: DomainTable, every: bool) -> Table:
     return table
 
 
-def _of_published(run: Run, published: Sequence[DomainTable], every: bool) -> Table:
+def _of_published(run: ReportedRun, published: Sequence[DomainTable], every: bool) -> Table:
     table = _table()
     recipes = [domain.recipes(run.settings.undecided) for domain in published]
     shown = {one.name for own in recipes for one in (own if every else to_choose_from(own))}
@@ -104,7 +104,7 @@ def _style(recipe: Recipe) -> str:
     return "bold" if recipe.method in OURS else ""
 
 
-def _below(run: Run, domain: DomainTable) -> Iterator[str]:
+def _below(run: ReportedRun, domain: DomainTable) -> Iterator[str]:
     yield from reliable_words(domain)
     auroc = domain.one("claims", method=NO_RAG, metric="auroc", **run.leading)
     if auroc is not None:
@@ -120,7 +120,7 @@ def _below(run: Run, domain: DomainTable) -> Iterator[str]:
     yield from (f"{DASH}: {reason}" for reason in sorted(reasons - {""}))
 
 
-def _caption(run: Run, published: Sequence[DomainTable]) -> Iterator[str]:
+def _caption(run: ReportedRun, published: Sequence[DomainTable]) -> Iterator[str]:
     recipes = [one for domain in run.domains for one in domain.recipes(run.settings.undecided)]
     most = max((one.line.samples for one in recipes), default=1)
     yield f"m (sampled answers) is 1 for closed book and RAG, else {most}, where nothing is said."

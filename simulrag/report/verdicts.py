@@ -27,7 +27,7 @@ class Case:
 
 
 @dataclass
-class Judged:
+class RuleVerdicts:
     """A domain's verdicts by rule, one a claim; None where a reply is not stored.
 
     ``requests`` and ``tokens`` of the prompts that are missing for it, estimated from their text.
@@ -52,9 +52,9 @@ class Judged:
         )
 
 
-def page(domains: Sequence[Judged], cases: Sequence[Case]) -> str:
+def page(domains: Sequence[RuleVerdicts], cases: Sequence[Case]) -> str:
     """The page as Markdown."""
-    whole = Judged("all domains")
+    whole = RuleVerdicts("all domains")
     for one in domains:
         for name in COLUMNS:
             whole.verdicts[name] += one.verdicts[name]
@@ -71,7 +71,7 @@ def page(domains: Sequence[Judged], cases: Sequence[Case]) -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def _counts(judged: Judged) -> Table:
+def _counts(judged: RuleVerdicts) -> Table:
     """Verdicts by rule, and how often arithmetic and the model's reading differ."""
     rows = []
     model = judged.verdicts["model"]

@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from simulrag.method.confidence import claim_confidence
-from simulrag.metrics.ranking import Ranked, measure
+from simulrag.metrics.ranking import RankedClaims, measure
 
 FILE = (
     Path(__file__).resolve().parents[2].parent
@@ -73,7 +73,7 @@ def test_discrimination_matches_to_four_digits(published: dict[str, Any], centra
 def test_our_metrics_match_too(published: dict[str, Any]) -> None:
     scores, true = labelled(published, "closeness")
     one = np.zeros(len(scores), dtype=np.int64)
-    found = measure(Ranked(scores, true, scenario=one, question=one), np.ones((1, 1)))
+    found = measure(RankedClaims(scores, true, scenario=one, question=one), np.ones((1, 1)))
     expected = published["published"][PUBLISHED["closeness"]]
     assert found["auroc"][0] == pytest.approx(expected["auroc"], abs=5e-5)
     assert found["aupr"][0] == pytest.approx(expected["auprc"], abs=5e-5)

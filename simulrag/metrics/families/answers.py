@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
 from simulrag.metrics.intervals import Floats, estimates
 from simulrag.metrics.methods import OURS, SIMULRAG, name_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
-from simulrag.metrics.table import Measurement, filled
+from simulrag.metrics.table import Measurement, Pair, compared, filled
 from simulrag.records import Line
 
 METRICS = (

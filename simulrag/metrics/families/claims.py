@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, estimates
 from simulrag.metrics.methods import BASELINES, UE_SBA
-from simulrag.metrics.plan import Setting, plans_of, ranked_claims
+from simulrag.metrics.plan import BudgetedMethod, plans_of, ranked_claims
 from simulrag.metrics.ranking import METRICS, measure
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
-from simulrag.metrics.table import Measurement, filled
+from simulrag.metrics.table import Measurement, Pair, compared, filled
 
 COMPARED = ("f1", "aupr", "auroc")
 
@@ -46,7 +45,7 @@ def claims(data: DomainData) -> Iterator[Measurement]:
 
 
 def _measure(
-    data: DomainData, setting: Setting, undecided: Undecided
+    data: DomainData, setting: BudgetedMethod, undecided: Undecided
 ) -> tuple[dict[str, Floats], int]:
     if setting.reason:
         return {name: np.full(len(data.weights), np.nan) for name in METRICS}, 0
@@ -63,7 +62,7 @@ def _measure(
 
 def _rows(
     data: DomainData,
-    plan: tuple[Setting, ...],
+    plan: tuple[BudgetedMethod, ...],
     values: Measured,
     centrality: str,
     undecided: Undecided,
@@ -109,7 +108,7 @@ def _undefined(name: str, count: int) -> str:
 
 def _compare(
     data: DomainData,
-    plan: tuple[Setting, ...],
+    plan: tuple[BudgetedMethod, ...],
     values: Measured,
     centrality: str,
     undecided: Undecided,

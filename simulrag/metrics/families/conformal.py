@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, Ints, estimate, ratio
 from simulrag.metrics.plan import Checked, checked_sets
-from simulrag.metrics.ranking import Ranked, running_within
+from simulrag.metrics.ranking import RankedClaims, running_within
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
@@ -78,7 +78,7 @@ class Losses:
         return float(self.thresholds[allowed - 1]) if allowed else None
 
 
-def losses_of(claims: Ranked) -> Losses:
+def losses_of(claims: RankedClaims) -> Losses:
     """The losses of every question at every threshold that makes a difference."""
     scores = np.round(claims.scores, _DECIMALS)
     levels, level = np.unique(-scores, return_inverse=True)
@@ -152,7 +152,7 @@ def _measure(data: DomainData, checked: Checked) -> Iterator[tuple[str, Estimate
 
 
 def _held_out(
-    claims: Ranked, losses: Losses, units: Ints, settings: MetricSettings
+    claims: RankedClaims, losses: Losses, units: Ints, settings: MetricSettings
 ) -> NDArray[np.bool_]:
     """Whether each claim is kept at the kappa that its scenario had no part in."""
     order = np.random.default_rng(settings.seed).permutation(len(units))

@@ -16,7 +16,7 @@ from statistics import fmean
 import numpy as np
 
 from simulrag.method.settings import ClaimsPerCall, Merging
-from simulrag.metrics.bill import ALL, Bill
+from simulrag.metrics.bill import ALL, Amounts
 from simulrag.metrics.domain import DomainData, final_texts
 from simulrag.metrics.exports import Estimated
 from simulrag.metrics.frames import claims_sent
@@ -27,7 +27,7 @@ from simulrag.metrics.methods import (
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
 )
-from simulrag.metrics.plan import Setting, plans_of
+from simulrag.metrics.plan import BudgetedMethod, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, FinalMethod, Line, Usage
@@ -72,7 +72,7 @@ def cost(data: DomainData) -> Iterator[Measurement]:
 
     Calls count whether they were paid for now or came from the cache.
     """
-    bill = Bill(_estimates(data))
+    bill = Amounts(_estimates(data))
     for answer in data.answers:
         for task, usage in answer.usage.items():
             bill.add(task, usage)
@@ -108,8 +108,8 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
             yield replace(place, step=ALL, metric="chain", n=len(data.answers), value=length)
 
 
-def _of_selection(data: DomainData, setting: Setting) -> Bill:
-    bill = Bill(_estimates(data))
+def _of_selection(data: DomainData, setting: BudgetedMethod) -> Amounts:
+    bill = Amounts(_estimates(data))
     selected = _selected(data, setting)
     for place, answer in enumerate(data.answers):
         steps = _steps(setting.method)
@@ -134,15 +134,15 @@ def _written_from_claims(answer: Answer) -> Mapping[str, Usage]:
     return {}
 
 
-def _of_answers(data: DomainData) -> dict[Line, Bill]:
+def _of_answers(data: DomainData) -> dict[Line, Amounts]:
     """The answer's own final text, one sample by itself, and the baselines'."""
-    bills: dict[Line, Bill] = {}
+    bills: dict[Line, Amounts] = {}
     for answer, texts in zip(data.answers, data.final_texts, strict=True):
         for line, text in texts.items():
             usage = text.usage
             if text is answer.final:
                 usage = {task: one for task, one in answer.usage.items() if task in _WRITING}
-            bill = bills.setdefault(line, Bill(_estimates(data)))
+            bill = bills.setdefault(line, Amounts(_estimates(data)))
             for task, used in usage.items():
                 bill.add(task, used, step=_step_of(task))
             _charge_line(bill, data, answer, line, claims_sent(answer, text))
@@ -154,7 +154,7 @@ def _samples(answer: Answer) -> int:
     return max(1, len(answer.closed_book))
 
 
-def _charge_line(bill: Bill, data: DomainData, answer: Answer, line: Line, sent: int) -> None:
+def _charge_line(bill: Amounts, data: DomainData, answer: Answer, line: Line, sent: int) -> None:
     """Of the calls that final answers share those of the samples that this one is written from."""
     steps, samples = _SHARED[line.method], _samples(answer)
     if line.samples < samples:
@@ -170,7 +170,7 @@ _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify"
 
 
 def _charge(
-    bill: Bill,
+    bill: Amounts,
     data: DomainData,
     answer: Answer,
     steps: Sequence[str],
@@ -216,7 +216,7 @@ def _step_of(task: str) -> str:
     return task.removesuffix("_batch")
 
 
-def _chain(bill: Bill, line: Line, merging: Merging) -> int:
+def _chain(bill: Amounts, line: Line, merging: Merging) -> int:
     """How many calls wait for one another, first attempts that succeed."""
     length = 0
     for steps in _IN_TURN:
@@ -239,7 +239,7 @@ def _steps(method: str) -> tuple[str, ...]:
     return _RANKED_BY_AGREEMENT
 
 
-def _selected(data: DomainData, setting: Setting) -> list[Ints]:
+def _selected(data: DomainData, setting: BudgetedMethod) -> list[Ints]:
     """How many claims of each question are selected, an array a seed."""
     size = len(data.answers)
     return [np.bincount(data.pool.question[one], minlength=size) for one in setting.chosen]

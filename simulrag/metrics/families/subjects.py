@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimates
-from simulrag.metrics.ranking import Ranked, measure
+from simulrag.metrics.ranking import RankedClaims, measure
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement, filled
@@ -28,7 +28,7 @@ def subjects(data: DomainData) -> Iterator[Measurement]:
         counted = ranked_subjects if undecided == "false" else ranked_subjects.drop_nulls("true")
         question = counted["question"].to_numpy()
         for name in (VOTES, *data.settings.centralities):
-            ranked = Ranked(
+            ranked = RankedClaims(
                 counted[name].to_numpy(),
                 counted["true"].fill_null(False).to_numpy(),
                 data.scenario[question],

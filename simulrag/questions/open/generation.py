@@ -16,7 +16,7 @@ from simulrag.questions.open.check import Problem
 from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.questions.open.templates import draw_templates
-from simulrag.questions.open.writing import Rejection, rejection, write_question
+from simulrag.questions.open.writing import RejectedScenario, rejection, write_question
 from simulrag.records import Question, Record
 
 
@@ -38,7 +38,7 @@ class BenchmarkSummary(Record):
     rejected_by_reason: dict[str, int]
     simulator_failures: int
     exhausted: bool
-    rejections: tuple[Rejection, ...] = ()
+    rejections: tuple[RejectedScenario, ...] = ()
 
 
 class Benchmark(NamedTuple):
@@ -82,7 +82,7 @@ async def generate(
     by_id = {template.template_id: template for template in templates}
     slots = asyncio.Semaphore(concurrency)
 
-    async def one(scenario: SampledScenario) -> Question | Rejection:
+    async def one(scenario: SampledScenario) -> Question | RejectedScenario:
         async with slots:
             try:
                 evidence = await run_scenario(simulations, scenario, simulator_seed)
@@ -98,7 +98,7 @@ async def generate(
             return result
 
     stream = scenario_stream(templates, seed, domain)
-    results: list[Question | Rejection] = []
+    results: list[Question | RejectedScenario] = []
     missing, left, exhausted = n, n * draws_per_question, False
     while missing and left and not exhausted:
         wanted = min(missing, left)
@@ -108,7 +108,7 @@ async def generate(
         missing = n - sum(isinstance(result, Question) for result in results)
         left -= len(batch)
     questions = [result for result in results if isinstance(result, Question)]
-    rejections = [result for result in results if isinstance(result, Rejection)]
+    rejections = [result for result in results if isinstance(result, RejectedScenario)]
     summary = BenchmarkSummary(
         domain=domain,
         requested=n,
@@ -125,11 +125,13 @@ async def generate(
 
 
 async def _all(
-    tasks: list[asyncio.Task[Question | Rejection]],
-) -> list[Question | Rejection]:
+    tasks: list[asyncio.Task[Question | RejectedScenario]],
+) -> list[Question | RejectedScenario]:
     """Every result in order; the first error stops the rest. What waits for a batch stops none."""
 
-    async def arrived(task: asyncio.Task[Question | Rejection]) -> Question | Rejection | None:
+    async def arrived(
+        task: asyncio.Task[Question | RejectedScenario],
+    ) -> Question | RejectedScenario | None:
         try:
             return await task
         except CallsPending:
@@ -150,7 +152,7 @@ def _take(stream: Iterator[SampledScenario], count: int) -> list[SampledScenario
     return list(islice(stream, count))
 
 
-def _by_reason(rejections: list[Rejection]) -> dict[str, int]:
+def _by_reason(rejections: list[RejectedScenario]) -> dict[str, int]:
     kinds = Counter(
         kind for item in rejections for kind in sorted({problem.kind for problem in item.problems})
     )

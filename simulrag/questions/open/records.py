@@ -1,12 +1,15 @@
-"""A template of questions: its situation, the runs behind it, and what it asks about."""
+"""A template of questions: its situation, the runs behind it, and what its asks come to."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from simulrag.models.replies import Reply, Text
+from simulrag.records import Evidence
 
 ArgumentValue = (
     StrictBool | StrictInt | float | StrictStr | list[StrictStr | float | list[StrictInt | float]]
@@ -109,3 +112,33 @@ class SetUpTemplate(Template):
 
     set_up: Text
     beyond: Annotated[list[Text], Field(max_length=2)]
+
+
+@dataclass(frozen=True)
+class AskedValue:
+    """What one ask of a template comes to: the number, and the class that it falls into."""
+
+    ask: Ask
+    value: float
+    class_name: str | None
+
+    @property
+    def limits(self) -> list[float]:
+        """The magnitudes at which a class begins, without the first (0)."""
+        return [item.from_magnitude for item in self.ask.classes[1:]]
+
+
+def asked_value(ask: Ask, evidence: Sequence[Evidence]) -> AskedValue | None:
+    """The number that an ask is about; None where the runs give none (an output in words)."""
+    values = []
+    for number in (ask.run, ask.against):
+        value = evidence[number - 1].outputs.get(ask.output) if number else 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        values.append(float(value))
+    own, other = values
+    if ask.scale == "percent" and not other:
+        return None
+    result = 100 * (own / other - 1) if ask.scale == "percent" else own - other
+    reached = [item.name for item in ask.classes if item.from_magnitude <= abs(result)]
+    return AskedValue(ask, result, reached[-1] if reached else None)

@@ -22,7 +22,6 @@ from simulrag.method.numbers import numbers
 from simulrag.method.simulation import example_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
-from simulrag.questions.open.filling import fill_runs, grid, grid_value
 from simulrag.questions.open.records import (
     Ask,
     Placeholder,
@@ -31,6 +30,7 @@ from simulrag.questions.open.records import (
     SetUpTemplate,
     Template,
 )
+from simulrag.questions.open.scenarios import fill_runs, grid, grid_value
 from simulrag.stand_in import MARK, Prompted
 from simulrag.task import Task
 

@@ -13,9 +13,8 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.parsing import unusable
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.asked import AskedValue, asked_value
 from simulrag.questions.open.check import Problem, check_reference
-from simulrag.questions.open.records import SetUpTemplate, Template
+from simulrag.questions.open.records import AskedValue, SetUpTemplate, Template, asked_value
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
 from simulrag.stand_in import RIGHT, Prompted, prose, sentence, sentences
@@ -78,7 +77,7 @@ CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""
 
 
-class Rejection(Record):
+class RejectedScenario(Record):
     """A scenario that gave no question, and every reason."""
 
     scenario_id: str
@@ -93,7 +92,7 @@ async def write_question(
     scenario: SampledScenario,
     evidence: tuple[Evidence, ...],
     domain: str,
-) -> Question | Rejection:
+) -> Question | RejectedScenario:
     """One checked question, or why there is none.
 
     A template with a set-up gives a question that states it; the writer is handed the asked values,
@@ -208,16 +207,16 @@ async def _contradicted(
     ]
 
 
-def _rejected_by_model(scenario: SampledScenario, error: ModelError) -> Rejection:
+def _rejected_by_model(scenario: SampledScenario, error: ModelError) -> RejectedScenario:
     problem = Problem(kind=unusable(error), detail=str(error))
     return rejection(scenario, "question", problem)
 
 
 def rejection(
     scenario: SampledScenario, step: Literal["simulator", "question", "check"], *problems: Problem
-) -> Rejection:
+) -> RejectedScenario:
     """The record of a scenario that gave no question."""
-    return Rejection(
+    return RejectedScenario(
         scenario_id=scenario.scenario_id,
         template_id=scenario.template_id,
         step=step,

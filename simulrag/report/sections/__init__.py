@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulrag import registry
-from simulrag.report.blocks import Section
+from simulrag.report.blocks import ReportSection
 from simulrag.report.sections import (
     answers,
     benchmark,
@@ -23,7 +23,7 @@ from simulrag.report.sections import (
     published,
 )
 
-OWN: tuple[Section, ...] = (
+OWN: tuple[ReportSection, ...] = (
     overview.SECTION,
     answers.SECTION,
     claims.SECTION,
@@ -38,7 +38,7 @@ OWN: tuple[Section, ...] = (
 """The questions one by one (``traces.py``) end the page."""
 
 
-def sections() -> Iterator[Section]:
+def sections() -> Iterator[ReportSection]:
     """All of them, the rooms' after those that they name."""
     brought = [module.SECTION for module in registry.each("page")]
     for own in OWN:

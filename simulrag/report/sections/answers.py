@@ -10,7 +10,7 @@ from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.report.blocks import (
     Block,
     Figure,
-    Section,
+    ReportSection,
     Table,
     Text,
     budget,
@@ -21,7 +21,7 @@ from simulrag.report.blocks import (
 )
 from simulrag.report.build import dot_figure, paired, pivoted
 from simulrag.report.chart import BLUE, GREY, RED
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 
 LABELLED = {
     "informativeness": "Informativeness",
@@ -59,7 +59,7 @@ _ONE_SAMPLE = (
 )
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """A figure and a table a domain; other treatments of the same answers are folded."""
     measured = [domain for domain in run.domains if domain.rows("answers")]
     if not measured:
@@ -121,7 +121,9 @@ def _subjects(domain: DomainTable, found: Sequence[Measurement]) -> Table:
     )
 
 
-def leading_finals(run: Run, domain: DomainTable, metric: str = "factuality") -> list[Measurement]:
+def leading_finals(
+    run: ReportedRun, domain: DomainTable, metric: str = "factuality"
+) -> list[Measurement]:
     """A metric of every final answer, failed questions left out."""
     return domain.rows(
         "answers", metric=metric, failures="excluded", undecided=run.settings.undecided
@@ -166,7 +168,7 @@ def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, 
     )
 
 
-def _figures(run: Run, domain: DomainTable) -> Iterator[Figure]:
+def _figures(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     for metric in ("factuality", "informativeness", "completeness"):
         title = METRICS[metric]
         found = leading_finals(run, domain, metric)
@@ -216,4 +218,4 @@ def _short(method: str) -> str:
     return next(name for name, title in FINAL.items() if title == method).replace("_", "-")
 
 
-SECTION = Section("answers", "Final answers", blocks)
+SECTION = ReportSection("answers", "Final answers", blocks)

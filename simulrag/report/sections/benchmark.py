@@ -6,10 +6,19 @@ from collections.abc import Iterator
 
 from simulrag.metrics.published import PAPER_STATISTICS, published_field
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import DASH, Block, Figure, Section, Table, count, interval, percent
+from simulrag.report.blocks import (
+    DASH,
+    Block,
+    Figure,
+    ReportSection,
+    Table,
+    count,
+    interval,
+    percent,
+)
 from simulrag.report.build import dot_figure, listed
 from simulrag.report.chart import BLUE
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 
 _STATISTICS = {
     "answer_words": "words of the reference answer",
@@ -31,7 +40,7 @@ _RETRIEVAL = {
 _ACCURACY = ("tool", "call", "arguments")
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Tool-call accuracy, then the means of the benchmark beside the published ones."""
     for domain in run.domains:
         if domain.rows("retrieval"):
@@ -84,7 +93,7 @@ def _share(row: Measurement) -> str:
     return f"{row.tool}: {row.argument}" if row.argument else _RETRIEVAL.get(row.metric, row.metric)
 
 
-def _statistics(run: Run, domain: DomainTable) -> Table:
+def _statistics(run: ReportedRun, domain: DomainTable) -> Table:
     theirs: dict[str, float] = {}
     if PAPER_STATISTICS in run.published:
         for line in run.published[PAPER_STATISTICS].iter_rows(named=True):
@@ -112,4 +121,4 @@ def _statistic(row: Measurement) -> str:
     return _STATISTICS.get(row.metric, row.metric)
 
 
-SECTION = Section("benchmark", "Retrieval and benchmark", blocks)
+SECTION = ReportSection("benchmark", "Retrieval and benchmark", blocks)

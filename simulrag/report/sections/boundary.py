@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import Block, Figure, Section, Table, count, interval
+from simulrag.report.blocks import Block, Figure, ReportSection, Table, count, interval
 from simulrag.report.build import dot_figure, listed
 from simulrag.report.chart import BLUE, OCHRE, RED
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 
 _SHARES = {
     "filtered": "claims judged outside the simulator's reach",
@@ -18,7 +18,7 @@ _SHARES = {
 _LOOKS = dict(zip(_SHARES, (BLUE, RED, OCHRE), strict=True))
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """A figure and a table a domain."""
     measured = [domain for domain in run.domains if domain.rows("boundary")]
     for domain in measured:
@@ -56,4 +56,4 @@ def _name(row: Measurement) -> str:
     return _SHARES[row.metric]
 
 
-SECTION = Section("boundary", "Simulator boundary", blocks)
+SECTION = ReportSection("boundary", "Simulator boundary", blocks)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
-from simulrag.report.blocks import Block, Figure, Section, Table, budget, count, interval
+from simulrag.report.blocks import Block, Figure, ReportSection, Table, budget, count, interval
 from simulrag.report.build import Columns, listed, pivoted
 from simulrag.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 
 _EMPTY = "undefined: the notes of the\ncalibration table say why"
 _CONFORMAL = {
@@ -20,7 +20,7 @@ _CONFORMAL = {
 }
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """A reliability figure, calibration errors and thresholds a domain."""
     measured = [domain for domain in run.domains if domain.rows("calibration")]
     for domain in measured:
@@ -32,7 +32,7 @@ def blocks(run: Run) -> Iterator[Block]:
             yield _thresholds(run, domain)
 
 
-def _reliability(run: Run, domain: DomainTable) -> Figure:
+def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:
     """Share of true claims against mean confidence by bin, a line a checked set."""
     middle = run.settings.headline_budget
     curves: dict[tuple[str, int], tuple[str, Look]] = {
@@ -81,7 +81,7 @@ _LINE: Columns = {
 }
 
 
-def _errors(run: Run, domain: DomainTable) -> Table:
+def _errors(run: ReportedRun, domain: DomainTable) -> Table:
     return listed(
         domain.rows("calibration", "ece", undecided=run.settings.undecided),
         {**_LINE, "Error": interval, "Claims": lambda row: count(row.n)},
@@ -98,7 +98,7 @@ def _errors(run: Run, domain: DomainTable) -> Table:
     )
 
 
-def _thresholds(run: Run, domain: DomainTable) -> Table:
+def _thresholds(run: ReportedRun, domain: DomainTable) -> Table:
     """Conformal kappa, and what it does on scenarios that it was not calibrated on."""
     return pivoted(
         domain.rows("conformal", undecided=run.settings.undecided),
@@ -122,4 +122,4 @@ def _thresholds(run: Run, domain: DomainTable) -> Table:
     )
 
 
-SECTION = Section("calibration", "Calibration", blocks)
+SECTION = ReportSection("calibration", "Calibration", blocks)

@@ -21,7 +21,7 @@ from simulrag.records import VOTES
 from simulrag.report.blocks import (
     Block,
     Figure,
-    Section,
+    ReportSection,
     Table,
     Text,
     budget,
@@ -42,7 +42,7 @@ from simulrag.report.chart import (
     Series,
     lines,
 )
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 
 LOOKS = {RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}
 EMPTY = "undefined at every budget:\nthe notes below the table say why"
@@ -67,7 +67,7 @@ _LINES = (
 _EVERY_TENTH = frozenset(range(0, 101, 10))
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Curves, the leading table of each domain, and its variants folded."""
     measured = [domain for domain in run.domains if domain.rows("claims")]
     if not measured:
@@ -112,7 +112,7 @@ def _table(domain: DomainTable, centrality: str, undecided: str, name: str, fold
     )
 
 
-def _comparisons(run: Run, domain: DomainTable) -> Table:
+def _comparisons(run: ReportedRun, domain: DomainTable) -> Table:
     found = domain.rows("comparisons", level="claim", **run.leading)
     return paired(
         sorted(
@@ -135,7 +135,7 @@ def _comparisons(run: Run, domain: DomainTable) -> Table:
 
 
 def _measured(
-    run: Run, domain: DomainTable, metric: str, method: str | tuple[str, ...]
+    run: ReportedRun, domain: DomainTable, metric: str, method: str | tuple[str, ...]
 ) -> list[Measurement]:
     rows = domain.rows("claims", metric, method=method, **run.leading)
     return [row for row in rows if row.value is not None]
@@ -171,7 +171,7 @@ def _of_each_metric(
         )
 
 
-def _by_budget(run: Run, domain: DomainTable) -> Iterator[Figure]:
+def _by_budget(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     """Lines are moved a little apart sideways so that intervals do not hide each other."""
     budgets = run.settings.budgets_percent
     low, high = budgets[0] - 5, budgets[-1] + 5
@@ -199,7 +199,7 @@ def _by_budget(run: Run, domain: DomainTable) -> Iterator[Figure]:
     )
 
 
-def by_calls(run: Run, domain: DomainTable) -> Iterator[Figure]:
+def by_calls(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     """Each metric against the calls that a method would make by itself."""
     calls = {
         (row.method, row.budget_percent): row.value
@@ -223,13 +223,13 @@ def by_calls(run: Run, domain: DomainTable) -> Iterator[Figure]:
     yield from _of_each_metric(domain, "cost", caption, draw, Axis("model calls a question"))
 
 
-def _confidences(run: Run, domain: DomainTable) -> tuple[str, ...]:
+def _confidences(run: ReportedRun, domain: DomainTable) -> tuple[str, ...]:
     """The centralities of params.yaml, and where the answers voted, their votes."""
     voted = domain.one("claims", centrality=VOTES) is not None
     return (*run.settings.centralities, *((VOTES,) if voted else ()))
 
 
-def _by_centrality(run: Run, domain: DomainTable) -> Iterator[Figure]:
+def _by_centrality(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     settings = run.settings
     names = _confidences(run, domain)
     if len(names) < 2:
@@ -266,7 +266,7 @@ def _by_centrality(run: Run, domain: DomainTable) -> Iterator[Figure]:
     )
 
 
-def _precision_recall(run: Run, domain: DomainTable) -> Iterator[Figure]:
+def _precision_recall(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     found: dict[tuple[str, float], list[Measurement]] = {}
     for row in domain.rows("precision_recall"):
         if row.value is not None and row.x is not None:
@@ -304,4 +304,4 @@ def _precision_recall(run: Run, domain: DomainTable) -> Iterator[Figure]:
         )
 
 
-SECTION = Section("claims", "Claims", blocks)
+SECTION = ReportSection("claims", "Claims", blocks)

@@ -7,9 +7,9 @@ from typing import Unpack
 
 from simulrag.metrics.methods import OURS, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
-from simulrag.report.blocks import DASH, Block, Section, Table, budget, kappas
-from simulrag.report.build import Columns, Given, pivoted
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, budget, kappas
+from simulrag.report.build import Columns, TableWords, pivoted
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections.claims import by_calls
 
 COUNTS = {
@@ -24,7 +24,7 @@ COUNTS = {
 _ALL = "all"
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """What each method buys with its calls; the tables are folded."""
     for domain in run.domains:
         if domain.rows("method_cost"):
@@ -87,7 +87,7 @@ def _by_model(domain: DomainTable, found: Sequence[Measurement]) -> Table:
     )
 
 
-def _pivoted(found: Sequence[Measurement], heads: Columns, **more: Unpack[Given]) -> Table:
+def _pivoted(found: Sequence[Measurement], heads: Columns, **more: Unpack[TableWords]) -> Table:
     if any(row.metric.endswith(ESTIMATED) for row in found):
         estimated = "Estimated: the characters of the stored messages and replies, by 4."
         more["notes"] = (*more.get("notes", ()), estimated)
@@ -115,4 +115,4 @@ def _cell(row: Measurement) -> str:
     return f"{row.value:,.0f}" if row.family == "spending" else f"{row.value:,.1f}"
 
 
-SECTION = Section("cost", "Cost", blocks)
+SECTION = ReportSection("cost", "Cost", blocks)

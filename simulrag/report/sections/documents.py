@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from simulrag.records import DOCUMENT_TOOL, Answer
-from simulrag.report.blocks import DASH, Block, Section, Table, count
-from simulrag.report.run import Credits, Run
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, count
+from simulrag.report.run import Credits, ReportedRun
 
 _TOLD = ("document", "attribution", "licence")
 
@@ -28,7 +28,7 @@ def credited(answers: Iterable[Answer]) -> Credits:
     return {works: (shown[works], questions[works]) for works in sorted(shown)}
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """A line a document."""
     for domain, found in run.credits.items():
         if found:
@@ -42,4 +42,4 @@ def blocks(run: Run) -> Iterator[Block]:
             )
 
 
-SECTION = Section("documents", "Whose documents were used", blocks)
+SECTION = ReportSection("documents", "Whose documents were used", blocks)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from simulrag.report.blocks import Block, Facts, Section, Table, Text, percent
-from simulrag.report.run import Run
+from simulrag.report.blocks import Block, Facts, ReportSection, Table, Text, percent
+from simulrag.report.run import ReportedRun
 from simulrag.report.sections import recipes
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Price and quality first, then provenance and coverage."""
     warnings = list(_warnings(run))
     if not run.own_and_published[1]:  # it holds for all that is shown
@@ -41,7 +41,7 @@ def provenance(recorded: str) -> list[str]:
     return [line for one in said if (line := re.sub(r"^[-*] |\*\*|`", "", one))]
 
 
-def _warnings(run: Run) -> Iterator[Text]:
+def _warnings(run: ReportedRun) -> Iterator[Text]:
     replayed = sum(domain.count("replayed") for domain in run.domains)
     questions = sum(domain.count("questions") for domain in run.domains)
     if replayed:
@@ -53,7 +53,7 @@ def _warnings(run: Run) -> Iterator[Text]:
         )
 
 
-def _facts(run: Run) -> Iterator[tuple[str, str]]:
+def _facts(run: ReportedRun) -> Iterator[tuple[str, str]]:
     summary = run.summary
     for role, model in summary.models.items():
         replayed = ", replayed from recorded calls" if role in summary.replayed else ""
@@ -65,7 +65,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         yield "parameters of domains, models, answer and metrics", summary.params_hash
 
 
-def _coverage(run: Run) -> Table:
+def _coverage(run: ReportedRun) -> Table:
     counts = {
         "questions": "Questions",
         "completed": "Completed",
@@ -89,4 +89,4 @@ def _coverage(run: Run) -> Table:
     )
 
 
-SECTION = Section("overview", "Main findings", blocks)
+SECTION = ReportSection("overview", "Main findings", blocks)

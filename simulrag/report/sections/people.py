@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.report.blocks import Block, Section, Table, count, interval
+from simulrag.report.blocks import Block, ReportSection, Table, count, interval
 from simulrag.report.build import listed
-from simulrag.report.run import DomainTable, LabelledByPeople, Run
+from simulrag.report.run import DomainTable, LabelledByPeople, ReportedRun
 
 _MEASURES = {
     "agreement": "Equal labels",
@@ -21,7 +21,7 @@ HOW = {
 }
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Agreement and disagreements a domain; nothing where nobody labelled."""
     for domain in run.domains:
         if domain.rows("agreement"):
@@ -73,4 +73,4 @@ def _disagreements(domain: str, labelled: tuple[LabelledByPeople, ...]) -> Table
     )
 
 
-SECTION = Section("people", "Labels by people", blocks)
+SECTION = ReportSection("people", "Labels by people", blocks)

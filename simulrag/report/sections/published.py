@@ -8,11 +8,11 @@ import polars as pl
 
 from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.published import PAPER_METRICS, published_field
-from simulrag.report.blocks import DASH, Block, Section, Table, Text
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, Text
+from simulrag.report.run import DomainTable, ReportedRun
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """The paper's Tables 1 and 3 for domains that it has, after what may be compared."""
     tables = list(_tables(run))
     for domain in run.domains:
@@ -25,7 +25,7 @@ def blocks(run: Run) -> Iterator[Block]:
     yield from tables
 
 
-def _tables(run: Run) -> Iterator[Table]:
+def _tables(run: ReportedRun) -> Iterator[Table]:
     for number, metrics in PAPER_METRICS.items():
         for domain in run.domains:
             if number in run.published:
@@ -52,7 +52,11 @@ def comparable(domain: DomainTable) -> str:
 
 
 def _beside(
-    run: Run, domain: DomainTable, published: pl.DataFrame, number: int, metrics: dict[str, str]
+    run: ReportedRun,
+    domain: DomainTable,
+    published: pl.DataFrame,
+    number: int,
+    metrics: dict[str, str],
 ) -> Iterator[Table]:
     field = published_field(domain.name)
     theirs: dict[tuple[str, float, str, str], float] = {}
@@ -86,4 +90,4 @@ def _beside(
     )
 
 
-SECTION = Section("published", "Published numbers beside ours", blocks)
+SECTION = ReportSection("published", "Published numbers beside ours", blocks)

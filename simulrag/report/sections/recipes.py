@@ -10,7 +10,7 @@ from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
 from simulrag.report.blocks import DASH, Block, Figure, Table, Text, count, interval, percent, why
 from simulrag.report.chart import BLUE, GREEN, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 
 PRINCIPAL = ("checked", "corrected", "simulated")
 """Standings that a simulator run stands behind."""
@@ -26,7 +26,7 @@ _MARKERS = ("square", "triangle", "diamond", "circle")
 _EMPTY = "no final answer could be measured"
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """A picture a domain, one table of the own domains, and what marks are worth.
 
     Questions of the published benchmark stand folded behind them.
@@ -94,7 +94,13 @@ def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
 
 
 def _table(
-    run: Run, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool, fold: str
+    run: ReportedRun,
+    domains: Sequence[DomainTable],
+    name: str,
+    caption: str,
+    *,
+    every: bool,
+    fold: str,
 ) -> Table:
     found = {domain.name: domain.recipes(run.settings.undecided) for domain in domains}
     shown = [
@@ -226,7 +232,7 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
     )
 
 
-def _figure(run: Run, domain: DomainTable) -> Figure:
+def _figure(run: ReportedRun, domain: DomainTable) -> Figure:
     recipes = [one for one in domain.recipes(run.settings.undecided) if not one.twin]
     series, said = [], []
     seen: dict[str, int] = {}

@@ -17,7 +17,7 @@ from simulrag.rooms.attribution.game import (
     alone,
     leave_one_out,
     sets_asked,
-    shapley_with_errors,
+    shapley,
 )
 from simulrag.rooms.attribution.items import Item, context_of, items_of
 from simulrag.rooms.attribution.records import Attribution, ClaimSupport, ItemValue
@@ -146,9 +146,7 @@ class _OneQuestion:
     def _estimate(self, value: Value) -> list[Valued]:
         n, settings = len(self.items), self.settings
         if settings.estimator == "shapley":
-            return shapley_with_errors(
-                value, n, permutations=settings.permutations, seed=settings.seed
-            )
+            return shapley(value, n, permutations=settings.permutations, seed=settings.seed)
         plain = {"leave_one_out": leave_one_out, "alone": alone}[settings.estimator]
         return [Valued(one, 0.0) for one in plain(value, n)]
 

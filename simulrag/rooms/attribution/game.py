@@ -29,24 +29,13 @@ class Valued:
 
 def shapley(
     value: Value, n: int, *, permutations: int = PERMUTATIONS, seed: int = 0
-) -> list[float]:
+) -> list[Valued]:
     """The Shapley value of each of ``n`` items; they sum to value(all) - value(none).
 
     Exact up to ``EXACT_UP_TO`` items, by all 2^n sets. Beyond, the mean over seeded permutations
-    (at most permutations * n sets), whose sum is still exact; ``shapley_with_errors`` says how sure
-    they are. Raises ValueError for a value that is not finite: a failure is never a value.
-    """
-    return [
-        one.value for one in shapley_with_errors(value, n, permutations=permutations, seed=seed)
-    ]
-
-
-def shapley_with_errors(
-    value: Value, n: int, *, permutations: int = PERMUTATIONS, seed: int = 0
-) -> list[Valued]:
-    """``shapley`` with the standard error of each value over the permutations.
-
-    The i-th permutation depends on the seed and i alone, so that more of them keep the earlier.
+    (at most permutations * n sets), whose sum is still exact, with its standard error; the i-th
+    permutation depends on the seed and i alone, so that more of them keep the earlier. Raises
+    ValueError for a value that is not finite: a failure is never a value.
     """
     asked = _once(value, n)
     if n <= EXACT_UP_TO:

@@ -12,9 +12,9 @@ from flows.outs import Outs
 from simulrag.metrics.intervals import Estimate, mean_estimate
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
-from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, percent
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
 from simulrag.report.labels import LabelTable
-from simulrag.report.run import Run
+from simulrag.report.run import ReportedRun
 from simulrag.rooms.attribution.records import Attribution, file_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.rooms.attribution.sources import Shares, Support
@@ -35,8 +35,6 @@ _ITEMS = {
     "cil": "the passage's Causal Intervened Likelihood, what it reports having happened or not",
     "rerun": "the run less the same run with its tool's defaults, which was really made",
 }
-
-
 READS = ("data/attribution",)
 
 
@@ -130,7 +128,7 @@ def counted(
     )
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Classes a domain and, with an estimator of items, their values; nothing where not run."""
     by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
     for domain, found in by_domain.items():
@@ -192,4 +190,6 @@ def _items(domain: str, found: Attributed) -> Table:
     )
 
 
-SECTION = Section("attribution", "Which evidence supports the claims", blocks, after="boundary")
+SECTION = ReportSection(
+    "attribution", "Which evidence supports the claims", blocks, after="boundary"
+)

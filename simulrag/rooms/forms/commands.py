@@ -168,8 +168,12 @@ def validity(
     from flows.files import read_records, write_records
     from simulrag.judging.people.labels import settle
     from simulrag.rooms.forms.published import read_forms
-    from simulrag.rooms.forms.valid_share import agreement, valid_share
-    from simulrag.rooms.forms.validity import Decision, estimate
+    from simulrag.rooms.forms.validity import (
+        Decision,
+        agreement,
+        estimate_validity,
+        valid_share,
+    )
 
     questions = read_forms(file)
     settled = settle(read_exports(exports))
@@ -183,7 +187,7 @@ def validity(
     )
     if (agreed := agreement(settled)) is not None:
         typer.echo(f"two people agree on {agreed[0]:.3f} of {agreed[2]}, kappa {agreed[1]:.3f}")
-    found = estimate(questions, settled)
+    found = estimate_validity(questions, settled)
     write_records(file, found.questions)
     told = (
         "not tried: every fold held one kind of label alone"

@@ -26,7 +26,7 @@ from simulrag.rooms.forms.generation import (
     attempt,
     in_turn,
 )
-from simulrag.rooms.forms.records import Context, Formed, Level, Rejection
+from simulrag.rooms.forms.records import Formed, Level, Rejection, SourceText
 from simulrag.stand_in import RIGHT, Prompted, sentence
 from simulrag.task import Task
 
@@ -72,7 +72,7 @@ class Documents:
     ``similar``: numbers of passages with their scores, the best first, at most so many.
     """
 
-    passages: Sequence[Context]
+    passages: Sequence[SourceText]
     similar: Callable[[str, int], Sequence[tuple[int, float]]]
 
 
@@ -86,7 +86,7 @@ def documents_of(folder: Path) -> Documents:
         stored = corpus.passage(number)
         part = f", part {stored.part} of {stored.parts}" if stored.parts > 1 else ""
         passages.append(
-            Context(
+            SourceText(
                 id=hashlib.sha256(stored.text.encode()).hexdigest()[:12],
                 text=stored.text,
                 locator=f"{stored.document}, {stored.locator}{part}",
@@ -114,7 +114,7 @@ def seed_passages(documents: Documents, seed: int) -> list[int]:
 
 def contexts_of(
     documents: Documents, number: int, count: int, threshold: float
-) -> tuple[Context, ...]:
+) -> tuple[SourceText, ...]:
     """The seed passage, then at most ``count`` others that are like it; the best first.
 
     A passage is like it that scores at least ``threshold`` of what the seed itself scores for its

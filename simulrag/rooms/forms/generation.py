@@ -20,12 +20,12 @@ from simulrag.rooms.forms.audits import audited, masked, repeats
 from simulrag.rooms.forms.records import (
     ChoiceQuestion,
     ClozeQuestion,
-    Context,
     Form,
     Formed,
     FreeformQuestion,
     Level,
     Rejection,
+    SourceText,
     question_id,
 )
 
@@ -163,7 +163,7 @@ class Maker:
 
     source: Domain
     scenario_id: str
-    contexts: tuple[Context, ...]
+    contexts: tuple[SourceText, ...]
     seed: int
 
     def choice(self, level: Level, stem: str, right: str, wrong: Sequence[str]) -> ChoiceQuestion:

@@ -10,9 +10,9 @@ from pathlib import Path
 from flows.files import record_lines
 from flows.outs import Outs
 from simulrag.metrics.table import Measurement, read_table
-from simulrag.report.blocks import DASH, Block, Section, Table, count, percent
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, count, percent
 from simulrag.report.build import Columns, paired, pivoted
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.rooms.forms import places
 from simulrag.rooms.forms.records import (
     COMPARISONS,
@@ -38,8 +38,6 @@ _OTHER_DATA = (
     "of roberta-large, phrase similarity of USE/4 and factual accuracy of a GPT-4 judge; their "
     "BLEU is of characters."
 )
-
-
 READS = ("data/forms",)
 
 
@@ -90,7 +88,7 @@ def examples(scores: Iterable[FormScore]) -> tuple[FormScore, ...]:
     return tuple(found)
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Of each source: measures by form, differences, examples, and the published tables."""
     found: FormsFound | None = run.rooms.get("forms")
     if found is None:
@@ -197,4 +195,4 @@ def _beside(
     )
 
 
-SECTION = Section("forms", "Questions by form", blocks, after="documents")
+SECTION = ReportSection("forms", "Questions by form", blocks, after="documents")

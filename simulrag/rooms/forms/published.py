@@ -25,9 +25,9 @@ from simulrag.rooms.forms.records import (
     MASK,
     ChoiceQuestion,
     ClozeQuestion,
-    Context,
     Formed,
     Level,
+    SourceText,
     asked_forms,
 )
 
@@ -120,7 +120,7 @@ def _question(cells: Mapping[str, str], source: str, where: str) -> Formed:
     if level is None:
         raise InputError(f"{where}: '{cells['level']}' is no level: base, reasoning, hypothetical")
     digest = hashlib.sha256((context or text).encode()).hexdigest()[:12]
-    contexts = (Context(id=digest, text=context),) if context else ()
+    contexts = (SourceText(id=digest, text=context),) if context else ()
     make = Maker(source, f"{source}-{digest}", contexts, 0)
     if cells.get("options"):
         options = _options(cells["options"], where)

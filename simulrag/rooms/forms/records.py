@@ -47,7 +47,7 @@ METRICS: dict[Form, tuple[str, ...]] = {
 """What each form is measured by. An encoder's or an evaluator's name is added in the tables."""
 
 
-class Context(Record):
+class SourceText(Record):
     """What a question was made from: a passage of a document, or a simulator's run as text.
 
     ``locator``: the place in the document, or the call of the run.
@@ -96,7 +96,7 @@ class FormedQuestion(Record):
     scenario_id: str = Field(min_length=1)
     source: Domain = Field(min_length=1)
     text: str = Field(min_length=1)
-    contexts: tuple[Context, ...] = ()
+    contexts: tuple[SourceText, ...] = ()
     valid: Validity = Validity()
 
 

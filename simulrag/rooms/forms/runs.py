@@ -21,8 +21,7 @@ from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.asked import asked_value
-from simulrag.questions.open.records import Ask, Template
+from simulrag.questions.open.records import Ask, Template, asked_value
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Evidence
 from simulrag.rooms.forms.generation import (
@@ -34,7 +33,7 @@ from simulrag.rooms.forms.generation import (
     attempt,
     in_turn,
 )
-from simulrag.rooms.forms.records import Context, Form, Formed, Level, Rejection
+from simulrag.rooms.forms.records import Form, Formed, Level, Rejection, SourceText
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
@@ -209,10 +208,10 @@ class _Scenario:
         said += [f"class {c.name}: size from {c.from_magnitude:g}" for c in ask.classes]
         return "\n".join([*said, *(f"possible: {word}" for word in ask.answers)])
 
-    def _contexts(self, evidence: Sequence[Evidence]) -> tuple[Context, ...]:
+    def _contexts(self, evidence: Sequence[Evidence]) -> tuple[SourceText, ...]:
         several = len(evidence) > 1
         return tuple(
-            Context(
+            SourceText(
                 id=f"{self.scenario.scenario_id}-{number}",
                 text=f"{words}:\n{run.text}" if several else run.text,
                 locator=f"{run.call.tool} {json.dumps(run.call.arguments, sort_keys=True)}",

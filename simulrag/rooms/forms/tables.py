@@ -14,9 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
-from simulrag.metrics.comparing import Pair, compared
 from simulrag.metrics.intervals import Floats, estimate, scenario_weights
-from simulrag.metrics.table import Measurement, filled
+from simulrag.metrics.table import Measurement, Pair, compared, filled
 from simulrag.rooms.forms.bleu import char_counts, char_scores, word_counts, word_scores
 from simulrag.rooms.forms.records import (
     COMPARISONS,

@@ -1,4 +1,4 @@
-"""Whether people would call a question valid: whom to ask about first, and an estimate.
+"""Whether people call a question valid: which to ask about first, what they say, an estimate.
 
 A person's word on a question is a label of the claim that its answer is right and it is worth
 asking: true is valid. Files, disputes, adjudications are those of ``simulrag.judging.people``.
@@ -10,24 +10,27 @@ import random
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from math import log
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simulrag.errors import InputError
-from simulrag.judging.people.labels import Key, Settled
+from simulrag.judging.people.labels import WANTED, Key, Settled
 from simulrag.judging.people.offering import OfferedClaim
-from simulrag.records import Record, claim_hash
+from simulrag.metrics.families.agreement import equal_pairs, fleiss_kappa
+from simulrag.metrics.intervals import Estimate, Floats, estimate, ratio, scenario_weights
+from simulrag.records import LabelValue, Record, claim_hash
 from simulrag.rooms.forms.audits import shown, told
 from simulrag.rooms.forms.records import Formed
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 CONFIDENT = 0.85
 """From this probability of either outcome on, only half of the questions go to people."""
 FEWEST = 10
 """Labels that an estimate needs."""
 FOLDS = 5
+RESAMPLES = 2000
+"""Of seeds, for the interval of the share of valid questions."""
 FEATURES = ("zero_shot", "same_answer", "terms_in_contexts", "unmatched_numbers", "like_seed")
 
 
@@ -43,7 +46,7 @@ class Decision(Record):
     weight: Literal[0, 1, 2]
 
 
-class Estimated(NamedTuple):
+class EstimatedValidity(NamedTuple):
     """Questions with their probabilities, and how good these are on labels that were left out.
 
     ``brier``: the mean squared error of the labelled ones; ``brier_of_share``: of saying the
@@ -119,15 +122,15 @@ def judged(question: Formed, settled: Mapping[Key, Settled]) -> bool | None:
     return {"true": True, "false": False}.get(found.label) if found is not None else None
 
 
-def estimate(questions: Sequence[Formed], settled: Mapping[Key, Settled]) -> Estimated:
+def estimate_validity(
+    questions: Sequence[Formed], settled: Mapping[Key, Settled]
+) -> EstimatedValidity:
     """The probability that people call each question valid, from the features of its audit.
 
     A logistic regression on standardised features, whose mean probability is the labels' share.
     Labelled questions get theirs from a fit without the questions of their own seed. A question
     without features gets none. Raises InputError where the labels do not do for a fit.
     """
-    import numpy as np
-
     rows = [i for i, one in enumerate(questions) if set(FEATURES) <= one.valid.features.keys()]
     known = {i: word for i in rows if (word := judged(questions[i], settled)) is not None}
     if len(known) < FEWEST or len(set(known.values())) < 2:
@@ -152,7 +155,7 @@ def estimate(questions: Sequence[Formed], settled: Mapping[Key, Settled]) -> Est
         chances |= dict(zip(others, told_of.tolist(), strict=True))
     tried = [i for i in known if i in chances]
     share = sum(known.values()) / len(known)
-    return Estimated(
+    return EstimatedValidity(
         [_with(question, chances.get(i)) for i, question in enumerate(questions)],
         len(known),
         _mean([(chances[i] - known[i]) ** 2 for i in tried]),
@@ -160,15 +163,13 @@ def estimate(questions: Sequence[Formed], settled: Mapping[Key, Settled]) -> Est
     )
 
 
-def _fitted(
-    known: npt.NDArray[np.float64], words: npt.NDArray[np.bool_], asked: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _fitted(known: Floats, words: NDArray[np.bool_], asked: Floats) -> Floats:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(known, words)
-    chances: npt.NDArray[np.float64] = model.predict_proba(asked)[:, 1]
+    chances: Floats = model.predict_proba(asked)[:, 1]
     return chances.round(6)
 
 
@@ -192,3 +193,45 @@ def _with(question: Formed, probability: float | None) -> Formed:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+def valid_share(
+    questions: Sequence[Formed], decisions: Sequence[Decision], settled: Mapping[Key, Settled]
+) -> tuple[Estimate, int]:
+    """The weighted share of valid questions among those decided, and the labels behind it.
+
+    The 95 % interval is over seeds. It holds for all questions once every one was decided.
+    """
+    weight = {(one.question_id, one.pair_hash): one.weight for one in decisions}
+    found = [
+        (word, weight.get(key(one), 0), one.scenario_id)
+        for one in questions
+        if (word := judged(one, settled)) is not None
+    ]
+    seeds = sorted({scenario for _, _, scenario in found})
+    place = np.array([seeds.index(scenario) for _, _, scenario in found], dtype=np.int64)
+    bottom = np.array([w for _, w, _ in found], dtype=np.float64)
+    top = bottom * np.array([word for word, _, _ in found], dtype=np.float64)
+    weights = scenario_weights(len(seeds), RESAMPLES, 0, "valid")
+    values = ratio(top, bottom, place, weights)
+    return estimate(values, len(seeds), "no question that was offered has a settled label"), len(
+        found
+    )
+
+
+def agreement(settled: Mapping[Key, Settled]) -> tuple[float, float, int] | None:
+    """Share of equal pairs, Fleiss' kappa (1971) and the questions that two people judged, if any.
+
+    The kappa is NaN where one word alone was ever given.
+    """
+    groups = [one for one in settled.values() if len(one.given) == WANTED]
+    if not groups:
+        return None
+    counts = np.array(
+        [
+            [sum(g.label == word for g in one.given) for word in get_args(LabelValue)]
+            for one in groups
+        ]
+    )
+    each = np.ones((1, len(groups)))
+    return float(equal_pairs(counts, each)[0]), float(fleiss_kappa(counts, each)[0]), len(groups)

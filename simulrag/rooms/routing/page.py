@@ -2,24 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from flows.files import record_lines
 from flows.outs import Outs
+from simulrag.metrics.intervals import Estimate, mean_estimate
 from simulrag.metrics.table import Measurement, filled
-from simulrag.report.blocks import DASH, Block, Section, Table, count, interval, why
-from simulrag.report.run import Run
-from simulrag.rooms.routing.accuracy import KINDS, RoutingScores, routing_scores
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, count, interval, why
+from simulrag.report.run import ReportedRun
 from simulrag.rooms.routing.records import Routed, file_of
 from simulrag.rooms.routing.settings import RoutingParams
 
+NONE = "none"
+"""The right place of a question that no source can answer."""
+KINDS = {
+    "all": "all questions",
+    "own": "the benchmark's own",
+    "none": "of ours, that no source answers",
+    "near_miss": "near misses, as a model wrote them",
+}
 _NOTE = (
     "Every source is asked about in one call, by its handbook. Own questions are right at their "
     "own source, all others at none; partly counts as sent. Nobody checked the near misses."
 )
-
-
 READS = ("data/routing",)
+
+
+@dataclass(frozen=True)
+class RoutingScores:
+    """Where questions were sent.
+
+    ``accuracy``: by the names of ``KINDS`` the share sent right, and ``counts`` of how many; own
+    questions are right at their own source, all others at none. ``confusion``: by (right, sent) the
+    number of questions. ``failed`` ones count nowhere.
+    """
+
+    accuracy: dict[str, Estimate]
+    counts: dict[str, int]
+    confusion: dict[tuple[str, str], int]
+    failed: int
+
+
+def routing_scores(
+    found: Iterable[Routed], *, resamples: int = 1000, seed: int = 0
+) -> RoutingScores:
+    """Scores with 95 % intervals; questions of one scenario are drawn together."""
+    every = list(found)
+    sent = [(one, one.route.chosen) for one in every if one.route is not None]
+    accuracy, counts = {}, {}
+    for kind in KINDS:
+        chosen = [(one, to) for one, to in sent if kind in ("all", one.kind)]
+        accuracy[kind] = mean_estimate(
+            [one.right == to for one, to in chosen],
+            [one.scenario_id for one, _ in chosen],
+            resamples=resamples,
+            seed=seed,
+            stream=kind,
+            undefined="no such question",
+        )
+        counts[kind] = len(chosen)
+    confusion = Counter((one.right or NONE, to or NONE) for one, to in sent)
+    return RoutingScores(accuracy, counts, dict(sorted(confusion.items())), len(every) - len(sent))
 
 
 def read(outs: Outs) -> RoutingScores | None:
@@ -32,7 +77,7 @@ def read(outs: Outs) -> RoutingScores | None:
     return scores if found else None
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Accuracy by kind of question, and the confusion."""
     found: RoutingScores | None = run.rooms.get("routing")
     if found is None:
@@ -65,4 +110,4 @@ def blocks(run: Run) -> Iterator[Block]:
     )
 
 
-SECTION = Section("routing", "Whether the right source is chosen", blocks, after="boundary")
+SECTION = ReportSection("routing", "Whether the right source is chosen", blocks, after="boundary")

@@ -94,7 +94,7 @@ async def ask_about(
     asked = Asked(given=given, facts=tuple(facts))
     if given.failure is not None or not given.answer.strip():
         return asked.model_copy(update={"reasons": {"answer": given.failure or "it is empty"}})
-    work = _Work(given, list(facts), panel, settings)
+    work = _OneAnswer(given, list(facts), panel, settings)
     parts = [work.about_claims(), work.asked_back()]
     if forced and panel.probabilities is not None:
         parts.append(work.forced(panel.probabilities))
@@ -104,7 +104,7 @@ async def ask_about(
     return asked.model_copy(update={**found, "reasons": dict(sorted(work.reasons.items()))})
 
 
-class _Work:
+class _OneAnswer:
     def __init__(self, given: Given, facts: list[str], panel: Panel, settings: ScoreParams) -> None:
         self.given, self.panel, self.settings = given, panel, settings
         self.size = settings.claims_per_call

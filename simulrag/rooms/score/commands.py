@@ -131,8 +131,7 @@ def ratings(
     from rich.table import Table
 
     from flows.files import read_records
-    from simulrag.rooms.score.rated import agreements
-    from simulrag.rooms.score.ratings import read_ratings
+    from simulrag.rooms.score.ratings import agreements, read_ratings
     from simulrag.rooms.score.records import Asked
 
     given = [one for file in files for one in read_ratings(label.content(file), str(file))]

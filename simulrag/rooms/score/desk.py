@@ -48,7 +48,7 @@ async def similarity(query: str, texts: Sequence[str]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Desk:
+class ScoringDesk:
     """The judge's bench, everybody who is asked, and what compares texts."""
 
     bench: Bench
@@ -65,7 +65,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(at: At, bench: Bench, simulator: Simulator | None) -> AsyncIterator[Desk]:
+async def open_desk(
+    at: At, bench: Bench, simulator: Simulator | None
+) -> AsyncIterator[ScoringDesk]:
     """The judge of a bench or several, and models of confidence and fit where they are named."""
     score = at.params.room(ScoreParams)
     async with AsyncExitStack() as stack:
@@ -93,7 +95,7 @@ async def open_desk(at: At, bench: Bench, simulator: Simulator | None) -> AsyncI
         fits: Scorer = similarity
         if score.reranker is not None:
             fits = reranker((await further("reranker", score.reranker)).gateway)
-        yield Desk(bench, panel, score, fits)
+        yield ScoringDesk(bench, panel, score, fits)
 
 
 @asynccontextmanager

@@ -9,10 +9,10 @@ from flows.outs import Outs
 from flows.project import Results
 from simulrag.metrics.methods import CLOSED_BOOK, OURS
 from simulrag.metrics.table import Measurement, read_table
-from simulrag.report.blocks import Block, Figure, Section, Table, Text, interval, percent
+from simulrag.report.blocks import Block, Figure, ReportSection, Table, Text, interval, percent
 from simulrag.report.build import dot_figure
 from simulrag.report.chart import BLUE, GREY, RED
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.rooms.score.measures import MEASURES
 from simulrag.rooms.score.settings import ScoreParams
 
@@ -27,8 +27,6 @@ ABOUT = (
     "docs/trust-which-number.md says which of them to trust for what."
 )
 DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evidence_used")
-
-
 READS = ("data/score",)
 
 
@@ -48,7 +46,7 @@ def read(outs: Outs) -> dict[str, list[Measurement]] | None:
     return found or None
 
 
-def blocks(run: Run) -> Iterator[Block]:
+def blocks(run: ReportedRun) -> Iterator[Block]:
     """Pictures and a table a domain; nothing where the stage was not run."""
     scores: Mapping[str, Sequence[Measurement]] = run.rooms.get("score", {})
     if scores:
@@ -103,4 +101,4 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
     )
 
 
-SECTION = Section("score", "Scores without a reference", blocks, after="documents")
+SECTION = ReportSection("score", "Scores without a reference", blocks, after="documents")

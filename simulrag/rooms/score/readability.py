@@ -45,7 +45,7 @@ _OTHERS = str.split(
 )
 
 
-class Counts(NamedTuple):
+class TextCounts(NamedTuple):
     """Sentences, words and syllables of an English text."""
 
     sentences: int
@@ -62,7 +62,7 @@ def readability(text: str) -> tuple[float, float] | None:
     return flesch(found) if found.words and is_english(text) else None
 
 
-def flesch(found: Counts) -> tuple[float, float]:
+def flesch(found: TextCounts) -> tuple[float, float]:
     """206.835 - 1.015 ASL - 84.6 ASW (Flesch 1948), 0.39 ASL + 11.8 ASW - 15.59 (Kincaid 1975).
 
     ASL: words a sentence; ASW: syllables a word.
@@ -71,11 +71,11 @@ def flesch(found: Counts) -> tuple[float, float]:
     return 206.835 - 1.015 * asl - 84.6 * asw, 0.39 * asl + 11.8 * asw - 15.59
 
 
-def counts(text: str) -> Counts:
+def counts(text: str) -> TextCounts:
     """What the formulas count: a number is one word, however it is written."""
     found = sentences(text)
     said = [word for sentence in found for word in _WORD.findall(sentence)]
-    return Counts(len(found), len(said), sum(map(syllables, said)))
+    return TextCounts(len(found), len(said), sum(map(syllables, said)))
 
 
 def is_english(text: str) -> bool:

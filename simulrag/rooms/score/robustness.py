@@ -7,42 +7,12 @@ own rounding and in its own unit, signs aside.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 from simulrag.method.reading import ClaimReading, StatedRange, stated_range
-from simulrag.records import Evidence, Record, ToolCall
+from simulrag.records import Evidence, ToolCall
 
 _SIGNS = {"rises": 1, "falls": -1, "same": 0}
-
-
-class SameClaims(Record):
-    """Of what the claims of two answers say of listed outputs: how much the other answer repeats.
-
-    ``said`` and ``repeated`` by "number", "direction" and "class", over both answers together.
-    """
-
-    said: dict[str, int]
-    repeated: dict[str, int]
-
-    def share(self, *kinds: str) -> float | None:
-        """The share that is repeated, of some kinds or of all; None where nothing was said."""
-        said = sum(self.said[kind] for kind in kinds or self.said if kind in self.said)
-        return (
-            sum(self.repeated.get(kind, 0) for kind in kinds or self.said) / said if said else None
-        )
-
-
-class Moves(Record):
-    """Numbers and differences that a new answer gives, and those that the new runs have as well."""
-
-    compared: int
-    right: int
-
-    @property
-    def moved(self) -> bool | None:
-        """Whether the answer moved as the simulator did; None where nothing was compared."""
-        return self.right == self.compared if self.compared else None
 
 
 def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
@@ -55,33 +25,33 @@ def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
     return not left
 
 
-def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> SameClaims:
-    """How far two answers say the same; both read against the runs of the first question.
+def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> float | None:
+    """Of the numbers, directions and classes that two answers give, the share the other repeats.
 
-    A claim about no listed output is not compared.
+    Both were read against the runs of the first question. A claim about no listed output is not
+    compared; None where nothing was said of any.
     """
-    said: Counter[str] = Counter()
-    repeated: Counter[str] = Counter()
+    repeated: list[bool] = []
     for claims, others in ((one, two), (two, one)):
         for claim in claims:
             told = [_said(other) for other in others if _same(other, claim)]
             for kind, what in _said(claim).items():
-                said[kind] += 1
-                repeated[kind] += any(kind in t and _equal(what, t[kind]) for t in told)
-    return SameClaims(said=dict(said), repeated=dict(repeated))
+                repeated.append(any(kind in t and _equal(what, t[kind]) for t in told))
+    return sum(repeated) / len(repeated) if repeated else None
 
 
-def moves(
+def moved(
     old: Sequence[ClaimReading],
     new: Sequence[ClaimReading],
     before: Sequence[Evidence],
     after: Sequence[Evidence],
-) -> Moves:
-    """How far an answer moved as the simulator did: in its numbers and in their differences.
+) -> bool | None:
+    """Whether an answer moved as the simulator did, in its numbers and in their differences.
 
     ``old`` was read against the runs ``before``, ``new`` against the runs ``after``; run k of the
     one is run k of the other with an argument changed. Compared are each number with its new run,
     each with the same output's number in the old answer, and each direction between two runs.
+    None where nothing was compared.
     """
     right: list[bool] = []
     for claim in new:
@@ -98,7 +68,7 @@ def moves(
                 was = _said(other).get("number")
                 if start is not None and isinstance(was, StatedRange) and _same(other, claim):
                     right.append(_follows(was, number, start, size))
-    return Moves(compared=len(right), right=sum(right))
+    return all(right) if right else None
 
 
 def _same(one: ClaimReading, two: ClaimReading) -> bool:

@@ -23,7 +23,7 @@ from simulrag.rooms.score.measures import MEASURES
 from simulrag.rooms.score.readability import readability, sentences
 from simulrag.rooms.score.records import Again, Asked
 from simulrag.rooms.score.relevance import Scorer, asked_back, leave_one_out
-from simulrag.rooms.score.robustness import moves, same_calls, same_claims
+from simulrag.rooms.score.robustness import moved, same_calls, same_claims
 from simulrag.rooms.score.settings import ScoreParams
 from simulrag.rooms.score.specificity import DETAILS, detail_shares, specificity
 
@@ -99,12 +99,12 @@ def _robustness(asked: Asked) -> dict[str, float | None]:
         values["same_calls"] = float(same_calls(given.calls, again.calls)) if rests else None
         values["same_claims"] = None
         if own is not None and (other := said.get("paraphrase")) is not None:
-            values["same_claims"] = same_claims(own, other).share()
+            values["same_claims"] = same_claims(own, other)
     if (again := given.perturbed) is not None:
         values["moved"] = None
         if own is not None and (other := said.get("perturbation")) is not None:
-            moved = moves(own, other, given.runs, again.evidence).moved
-            values["moved"] = None if moved is None else float(moved)
+            right = moved(own, other, given.runs, again.evidence)
+            values["moved"] = None if right is None else float(right)
     return values
 
 

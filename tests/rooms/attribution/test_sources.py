@@ -21,7 +21,7 @@ def conditions(none: float, documents: float, simulator: float, both: float) -> 
 def test_it_is_the_shapley_value_of_two_players(n: float, d: float, s: float, b: float) -> None:
     shares = by_source(conditions(n, d, s, b))
     game = {frozenset[int](): n, frozenset({0}): d, frozenset({1}): s, frozenset({0, 1}): b}
-    documents, simulator = shapley(game.__getitem__, 2)
+    documents, simulator = (one.value for one in shapley(game.__getitem__, 2))
     assert shares.documents == pytest.approx(documents, abs=1e-12)
     assert shares.simulator == pytest.approx(simulator, abs=1e-12)
     assert shares.documents + shares.simulator == pytest.approx(b - n, abs=1e-12)

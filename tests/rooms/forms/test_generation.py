@@ -20,18 +20,18 @@ from simulrag.rooms.forms.documents import (
     seed_passages,
 )
 from simulrag.rooms.forms.generation import Made, generate
-from simulrag.rooms.forms.records import ChoiceQuestion, Context
+from simulrag.rooms.forms.records import ChoiceQuestion, SourceText
 from simulrag.rooms.forms.runs import from_runs
 from simulrag.testing.scripted import ScriptedModel
 from tests.rooms.forms.making import reading
 
 WORDS = ("lapse", "ozone", "albedo", "aerosol", "monsoon", "isostasy")
 PASSAGES = [
-    Context(id=word, text=f"Of {word} it holds that {word} matters. " * 6) for word in WORDS
+    SourceText(id=word, text=f"Of {word} it holds that {word} matters. " * 6) for word in WORDS
 ]
 
 
-def library(*scores: tuple[int, float], passages: list[Context] = PASSAGES) -> Documents:
+def library(*scores: tuple[int, float], passages: list[SourceText] = PASSAGES) -> Documents:
     return Documents(passages, lambda _, count: scores[:count])
 
 
@@ -39,7 +39,7 @@ def test_seeds_come_once_each_in_an_order_of_the_seed() -> None:
     first = seed_passages(library(), 1)
     assert sorted(first) == list(range(len(WORDS)))
     assert first == seed_passages(library(), 1) != seed_passages(library(), 2)
-    short = [Context(id="s", text="A heading"), *PASSAGES[:1]]
+    short = [SourceText(id="s", text="A heading"), *PASSAGES[:1]]
     assert seed_passages(library(passages=short), 1) == [1]
     with pytest.raises(InputError, match="nothing to ask about"):
         seed_passages(library(passages=short[:1]), 1)

@@ -19,7 +19,7 @@ from simulrag.rooms.forms.bleu import (
     word_scores,
 )
 from simulrag.rooms.forms.entailment import Factual, from_samples, from_tokens, judge, smoothed
-from simulrag.rooms.forms.exact import exact, exact_folded
+from simulrag.rooms.forms.scores import exact, exact_folded
 from simulrag.rooms.forms.similarity import bert_scores, phrase, phrase_similarities
 from simulrag.testing import ScriptedModel
 

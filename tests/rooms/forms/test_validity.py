@@ -12,8 +12,17 @@ from simulrag.judging.people.label_studio import read_export, tasks
 from simulrag.judging.people.labels import settle
 from simulrag.records import HumanLabel
 from simulrag.rooms.forms.records import Formed, Validity
-from simulrag.rooms.forms.valid_share import agreement, valid_share
-from simulrag.rooms.forms.validity import FEATURES, Decision, config, decide, estimate, key, offered
+from simulrag.rooms.forms.validity import (
+    FEATURES,
+    Decision,
+    agreement,
+    config,
+    decide,
+    estimate_validity,
+    key,
+    offered,
+    valid_share,
+)
 from tests.rooms.forms.making import MAKER
 
 
@@ -95,7 +104,7 @@ def test_the_share_is_weighted_and_disputes_count_for_nothing() -> None:
 def test_an_estimate_is_out_of_fold_and_calibrated_on_the_whole() -> None:
     asked = [question(i, (i % 10) / 10, seed=f"s{i // 2}") for i in range(60)]
     valid = [one.valid.features["zero_shot"] > 0.4 for one in asked[:40]]
-    found = estimate(asked, settle(said(asked[:40], valid)))
+    found = estimate_validity(asked, settle(said(asked[:40], valid)))
     assert found.brier is not None
     assert found.brier_of_share is not None
     assert found.brier < 0.5 * found.brier_of_share
@@ -103,7 +112,7 @@ def test_an_estimate_is_out_of_fold_and_calibrated_on_the_whole() -> None:
     assert all(chance is not None for chance in chances)
     assert sum(filter(None, chances[40:])) / 20 == pytest.approx(0.5, abs=0.1)
     unknown = asked[0].model_copy(update={"valid": Validity(), "question_id": "imported"})
-    last = estimate([*asked, unknown], settle(said(asked[:40], valid))).questions[-1]
+    last = estimate_validity([*asked, unknown], settle(said(asked[:40], valid))).questions[-1]
     assert last.valid.probability is None
 
 
@@ -111,4 +120,4 @@ def test_an_estimate_is_out_of_fold_and_calibrated_on_the_whole() -> None:
 def test_labels_that_do_not_do(valid: list[bool]) -> None:
     asked = [question(i, 0.5) for i in range(12)]
     with pytest.raises(InputError, match=f"{len(valid)} labels, {sum(valid)} of them valid"):
-        estimate(asked, settle(said(asked[: len(valid)], valid)))
+        estimate_validity(asked, settle(said(asked[: len(valid)], valid)))

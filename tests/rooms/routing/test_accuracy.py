@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.rooms.routing.accuracy import routing_scores
+from simulrag.rooms.routing.page import routing_scores
 from simulrag.rooms.routing.records import AskedOf, Fit, Route, Routed
 
 FILE = Path(__file__).resolve().parents[3] / "data" / "routing" / "none.jsonl"

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from simulrag.metrics.intervals import Estimate
 from simulrag.report.blocks import Table
-from simulrag.rooms.routing.accuracy import RoutingScores
-from simulrag.rooms.routing.page import SECTION
+from simulrag.rooms.routing.page import SECTION, RoutingScores
 from tests.unit.report.made import run_of
 
 

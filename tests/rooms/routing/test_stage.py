@@ -12,7 +12,7 @@ import pytest
 from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.files import read_records
-from simulrag.rooms.routing.accuracy import routing_scores
+from simulrag.rooms.routing.page import routing_scores
 from simulrag.rooms.routing.records import Routed
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic

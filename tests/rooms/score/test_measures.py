@@ -20,9 +20,9 @@ from simulrag.rooms.score.context import (
     evidence_used,
     gain,
 )
-from simulrag.rooms.score.rated import fleiss_kappa, spearman
+from simulrag.rooms.score.ratings import fleiss_kappa, spearman
 from simulrag.rooms.score.readability import (
-    Counts,
+    TextCounts,
     counts,
     flesch,
     readability,
@@ -30,7 +30,7 @@ from simulrag.rooms.score.readability import (
     syllables,
 )
 from simulrag.rooms.score.relevance import asked_back, leave_one_out
-from simulrag.rooms.score.robustness import moves, same_calls, same_claims
+from simulrag.rooms.score.robustness import moved, same_calls, same_claims
 from simulrag.rooms.score.specificity import detail_shares, majority, specificity
 
 Y, N, X = "yes", "no", "n/a"
@@ -112,16 +112,11 @@ def ran(**outputs: float) -> Evidence:
     ],
 )
 def test_claims_that_the_other_answer_repeats(one: Any, two: Any, share: float | None) -> None:
-    assert same_claims(one, two).share() == same_claims(two, one).share() == share
-
-
-def test_shares_by_kind() -> None:
-    same = same_claims([says(value="12", direction="rises")], [says(value="12", direction="falls")])
-    assert (same.share("number"), same.share("direction"), same.share("class")) == (1.0, 0.0, None)
+    assert same_claims(one, two) == same_claims(two, one) == share
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "moved"),
+    ("old", "new", "right"),
     [
         ("40", "60", True),
         ("60", "60", False),  # the number is right, and the answer did not move
@@ -132,19 +127,19 @@ def test_shares_by_kind() -> None:
         ("40", None, None),
     ],
 )
-def test_moving_as_the_simulator_did(old: Any, new: Any, moved: bool | None) -> None:
-    found = moves([says(value=old)], [says(value=new)], [ran(delay=40.0)], [ran(delay=60.0)])
-    assert found.moved is moved
+def test_moving_as_the_simulator_did(old: Any, new: Any, right: bool | None) -> None:
+    found = moved([says(value=old)], [says(value=new)], [ran(delay=40.0)], [ran(delay=60.0)])
+    assert found is right
 
 
 def test_moves_between_two_runs_and_what_cannot_be_compared() -> None:
     after = [ran(delay=3.0, trend="up"), ran(delay=5.0)]
-    for direction, moved in (("falls", True), ("rises", False), ("same", False)):
-        assert moves([], [says(direction=direction, against=2)], [], after).moved is moved
+    for direction, right in (("falls", True), ("rises", False), ("same", False)):
+        assert moved([], [says(direction=direction, against=2)], [], after) is right
     for claim in (says("trend", value="3"), says(run=3, value="3"), says("none", value="3")):
-        assert moves([], [claim], [], after).moved is None
+        assert moved([], [claim], [], after) is None
     # A change below the rounding of both answers is no move.
-    assert moves([says(value="3")], [says(value="3")], [ran(delay=3.1)], [ran(delay=3.2)]).moved
+    assert moved([says(value="3")], [says(value="3")], [ran(delay=3.1)], [ran(delay=3.2)])
 
 
 def test_the_same_calls_in_any_order() -> None:
@@ -176,21 +171,21 @@ async def test_a_sentence_that_takes_away_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("The peak is 12.5 weeks. It falls.", Counts(2, 7, 9)),
-        ("It runs at 12.5 km/h (about 3.5 m/s). Then it stops!", Counts(2, 11, 21)),
-        ("- First item\n- rises by 4 %\n2) third; done. Next.", Counts(4, 8, 12)),
-        ("| a | b |\n| --- | --- |\n| 1 | 2 |", Counts(2, 4, 4)),
-        ("See Fig. 5 and cf. Smith et al. (2010), e.g. Dr. Who. It ends.", Counts(2, 14, 18)),
-        ("He said no. It fell in the U.S. economy. Is it 5? Yes.", Counts(4, 13, 17)),
-        ("A line\nthat wraps. Next\none.", Counts(2, 6, 6)),
-        ("See scenario A. It rises.", Counts(2, 5, 9)),
-        ("It is 1.5 °C or 4%.", Counts(1, 5, 11)),
-        ("CO2 and R0 rise, says the IPCC.", Counts(1, 7, 13)),
-        ("", Counts(0, 0, 0)),
-        (" \n--- ...", Counts(0, 0, 0)),
+        ("The peak is 12.5 weeks. It falls.", TextCounts(2, 7, 9)),
+        ("It runs at 12.5 km/h (about 3.5 m/s). Then it stops!", TextCounts(2, 11, 21)),
+        ("- First item\n- rises by 4 %\n2) third; done. Next.", TextCounts(4, 8, 12)),
+        ("| a | b |\n| --- | --- |\n| 1 | 2 |", TextCounts(2, 4, 4)),
+        ("See Fig. 5 and cf. Smith et al. (2010), e.g. Dr. Who. It ends.", TextCounts(2, 14, 18)),
+        ("He said no. It fell in the U.S. economy. Is it 5? Yes.", TextCounts(4, 13, 17)),
+        ("A line\nthat wraps. Next\none.", TextCounts(2, 6, 6)),
+        ("See scenario A. It rises.", TextCounts(2, 5, 9)),
+        ("It is 1.5 °C or 4%.", TextCounts(1, 5, 11)),
+        ("CO2 and R0 rise, says the IPCC.", TextCounts(1, 7, 13)),
+        ("", TextCounts(0, 0, 0)),
+        (" \n--- ...", TextCounts(0, 0, 0)),
     ],
 )
-def test_what_is_counted(text: str, found: Counts) -> None:
+def test_what_is_counted(text: str, found: TextCounts) -> None:
     assert counts(text) == found
     assert len(sentences(text)) == found.sentences
 
@@ -226,7 +221,7 @@ def test_readability_by_hand() -> None:
     assert readability("The peak is 12.5 weeks. It falls.") == pytest.approx(
         (206.835 - 1.015 * 3.5 - 84.6 * 9 / 7, 0.39 * 3.5 + 11.8 * 9 / 7 - 15.59)
     )
-    assert flesch(Counts(1, 1, 1)) == pytest.approx((121.22, -3.40))
+    assert flesch(TextCounts(1, 1, 1)) == pytest.approx((121.22, -3.40))
 
 
 def test_context_use_is_one_finding_and_not_two() -> None:

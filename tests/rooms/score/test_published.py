@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from simulrag.rooms.score.context import context_use
-from simulrag.rooms.score.rated import fleiss_kappa
-from simulrag.rooms.score.readability import Counts, counts, flesch
+from simulrag.rooms.score.ratings import fleiss_kappa
+from simulrag.rooms.score.readability import TextCounts, counts, flesch
 from simulrag.rooms.score.specificity import detail_shares, specificity, voted
 
 SHARED = Path(__file__).resolve().parents[3].parent / "shared"
@@ -94,13 +94,13 @@ def test_published_context_use(
 
 @pytest.mark.parametrize(("fre", "fkgl", "asl", "asw"), [(12.84, 17.8, 25.5, 1.99)])
 def test_published_readability_means(fre: float, fkgl: float, asl: float, asw: float) -> None:
-    found = flesch(Counts(1000, round(1000 * asl), round(1000 * asl * asw)))
+    found = flesch(TextCounts(1000, round(1000 * asl), round(1000 * asl * asw)))
     assert found == pytest.approx((fre, fkgl), abs=0.5)
 
 
 @pytest.mark.skipif(not PAPER.is_file(), reason=f"the paper is absent: {PAPER.name}")
 def test_readability_of_the_answer_in_figure_5() -> None:
-    assert flesch(Counts(14, 282, 555)) == pytest.approx((19.89, 15.49), abs=5e-3)
+    assert flesch(TextCounts(14, 282, 555)) == pytest.approx((19.89, 15.49), abs=5e-3)
     text = PAPER.read_text(encoding="utf-8")
     start = text.index("- Given your profession as a Fiber Optics")
     end = text.index("Confidence Score: 85%", start) + len("Confidence Score: 85%")

@@ -13,8 +13,7 @@ from simulrag.method.reading import ClaimReading
 from simulrag.metrics.settings import MetricSettings
 from simulrag.records import Evidence, ToolCall
 from simulrag.rooms.score.measures import MEASURES
-from simulrag.rooms.score.rated import agreements
-from simulrag.rooms.score.ratings import answer_hash, rating_tasks, read_ratings
+from simulrag.rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
 from simulrag.rooms.score.records import Again, Asked, Given
 from simulrag.rooms.score.scored import facts_of, measured, score_rows
 from simulrag.rooms.score.settings import ScoreParams

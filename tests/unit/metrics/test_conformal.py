@@ -10,18 +10,18 @@ import polars as pl
 import pytest
 
 from simulrag.metrics.families.conformal import NONE, Losses, losses_of
-from simulrag.metrics.ranking import Ranked
+from simulrag.metrics.ranking import RankedClaims
 from simulrag.metrics.table import select
 from tests.making import answer, claim, label
 from tests.unit.metrics.measuring import FAST, measured, measured_study
 from tests.unit.metrics.synthetic import study
 
 
-def ranked(*questions: list[tuple[float, bool]], scenario: list[int] | None = None) -> Ranked:
+def ranked(*questions: list[tuple[float, bool]], scenario: list[int] | None = None) -> RankedClaims:
     """Each question a list of (score, true)."""
     rows = [(q, score, true) for q, claims in enumerate(questions) for score, true in claims]
     places = scenario or list(range(len(questions)))
-    return Ranked(
+    return RankedClaims(
         scores=np.array([score for _, score, _ in rows]),
         true=np.array([true for *_, true in rows]),
         scenario=np.array([places[q] for q, *_ in rows]),
@@ -66,7 +66,7 @@ def test_kappa_worked_by_hand() -> None:
     assert losses.kappa(np.arange(1, 9), 0.12) == 0.7
 
 
-def simulated(rng: np.random.Generator, scenarios: int, skill: float) -> Ranked:
+def simulated(rng: np.random.Generator, scenarios: int, skill: float) -> RankedClaims:
     """Scenarios of differing difficulty, 1 to 3 questions each, 2 to 12 claims a question.
 
     Truth follows the score as far as ``skill`` goes; a fifth of the scores tie at 1.
@@ -82,10 +82,10 @@ def simulated(rng: np.random.Generator, scenarios: int, skill: float) -> Ranked:
                 chance = 1 / (1 + np.exp(-(ease + skill * (score - 0.4))))
                 rows.append((score, bool(rng.random() < chance), scenario, number))
     scores, true, places, numbers = map(np.array, zip(*rows, strict=True))
-    return Ranked(scores, true, places, numbers)
+    return RankedClaims(scores, true, places, numbers)
 
 
-def risk_and_kept(claims: Ranked, kappa: float | None) -> tuple[float, float]:
+def risk_and_kept(claims: RankedClaims, kappa: float | None) -> tuple[float, float]:
     """The guaranteed risk by a plain loop, and the share of claims kept."""
     if kappa is None:
         return 0.0, 0.0

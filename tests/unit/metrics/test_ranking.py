@@ -7,15 +7,15 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from simulrag.metrics import ranking
-from simulrag.metrics.ranking import METRICS, Ranked, measure
+from simulrag.metrics.ranking import METRICS, RankedClaims, measure
 
 
-def ranked(scores: list[float], true: list[int], scenario: list[int] | None = None) -> Ranked:
+def ranked(scores: list[float], true: list[int], scenario: list[int] | None = None) -> RankedClaims:
     groups = np.array(scenario or [0] * len(scores), dtype=np.int64)
-    return Ranked(np.array(scores), np.array(true, dtype=bool), groups, groups)
+    return RankedClaims(np.array(scores), np.array(true, dtype=bool), groups, groups)
 
 
-def once(data: Ranked) -> dict[str, float]:
+def once(data: RankedClaims) -> dict[str, float]:
     weights = np.ones((1, int(data.scenario.max(initial=0)) + 1))
     return {name: float(values[0]) for name, values in measure(data, weights).items()}
 
@@ -49,7 +49,7 @@ def test_equals_scikit_learn_under_any_weights() -> None:
     true = rng.random(size) < 1 / (1 + np.exp(-scores))
     scenario = rng.integers(scenarios, size=size)
     weights = rng.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=20).astype(float)
-    found = measure(Ranked(scores, true, scenario, scenario), weights)
+    found = measure(RankedClaims(scores, true, scenario, scenario), weights)
     for row, weight in enumerate(weights):
         each = weight[scenario]
         assert found["auroc"][row] == pytest.approx(
@@ -78,7 +78,7 @@ def test_within_questions_equals_the_mean_over_questions() -> None:
     true[question == 2] = True  # one class: says nothing
     true[[1, 5 + 9]] = [True, False]
     order = rng.permutation(len(question))
-    data = Ranked(scores[order], true[order], question[order], question[order])
+    data = RankedClaims(scores[order], true[order], question[order], question[order])
     mixed = [q for q in range(5) if 0 < true[question == q].sum() < (question == q).sum()]
     assert len(mixed) >= 2
     each = [roc_auc_score(true[question == q], scores[question == q]) for q in mixed]
@@ -103,7 +103,7 @@ def test_many_scenarios_and_many_scores_are_measured_alike(
 ) -> None:
     rng = np.random.default_rng(6)
     scenario = rng.integers(30, size=700)
-    data = Ranked(rng.random(700), rng.random(700) < 0.4, scenario, scenario)
+    data = RankedClaims(rng.random(700), rng.random(700) < 0.4, scenario, scenario)
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=40).astype(float)
     weights[0] = 1
     monkeypatch.setattr(ranking, "_FINE", 1000)

@@ -1,4 +1,4 @@
-"""Agreement of two runs, on cases worked out by hand."""
+"""RunAgreement of two runs, on cases worked out by hand."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from simulrag.questions.open.asked import asked_value
 from simulrag.questions.open.check import check_reference, numbers
-from simulrag.questions.open.records import Ask, MagnitudeClass, Run, Template
+from simulrag.questions.open.records import Ask, MagnitudeClass, Run, Template, asked_value
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, ReferenceClaim, ToolCall
 

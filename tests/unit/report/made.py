@@ -22,7 +22,7 @@ from simulrag.records import (
     claim_hash,
 )
 from simulrag.report.page import write_report
-from simulrag.report.run import DomainTable, Run, RunSummary
+from simulrag.report.run import DomainTable, ReportedRun, RunSummary
 from simulrag.report.traces import Judged, Traced
 from tests.making import evidence
 from tests.unit.metrics.synthetic import Study, study
@@ -97,8 +97,8 @@ def looked_up(domain: str) -> list[Measurement]:
     return [replace(row, value=7.0) if row.metric == "replayed" else row for row in rows(domain)]
 
 
-def run_of(*tables: DomainTable, summary: RunSummary = SUMMARY) -> Run:
-    return Run(SETTINGS, tables or (DomainTable.from_rows("urban", rows()),), summary)
+def run_of(*tables: DomainTable, summary: RunSummary = SUMMARY) -> ReportedRun:
+    return ReportedRun(SETTINGS, tables or (DomainTable.from_rows("urban", rows()),), summary)
 
 
 def traced(data: Study) -> Iterator[Traced]:
@@ -174,7 +174,7 @@ def reconciled_study() -> Study:
     return Study(data.questions, (changed, data.answers[1]), data.labels, data.finals)
 
 
-def written(folder: Path, run: Run, data: Study) -> str:
+def written(folder: Path, run: ReportedRun, data: Study) -> str:
     """The report's text."""
     write_report(folder / "index.html", run, traced(data))
     return (folder / "index.html").read_text(encoding="utf-8")

@@ -8,19 +8,19 @@ import pytest
 
 from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import DASH, Block, Figure, Table, Text
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections import overview, recipes
 from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
 
 
-def both() -> Run:
+def both() -> ReportedRun:
     """A domain of one's own, and two whose evidence was looked up."""
     own = DomainTable.from_rows("urban", reconciled_rows())
     names = ("urban-published", "climate-published")
     return run_of(*(DomainTable.from_rows(name, looked_up(name)) for name in names), own)
 
 
-def tables(run: Run) -> dict[str, Table]:
+def tables(run: ReportedRun) -> dict[str, Table]:
     return {one.name: one for one in recipes.blocks(run) if isinstance(one, Table)}
 
 
@@ -92,7 +92,7 @@ def test_one_published_domain_is_not_pooled_and_alone_it_leads() -> None:
 
 
 def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
-    def place(run: Run) -> tuple[int, int]:
+    def place(run: ReportedRun) -> tuple[int, int]:
         blocks = list(overview.blocks(run))
         warned = [isinstance(one, Text) and one.role == "warning" for one in blocks]
         return warned.index(True), [isinstance(one, Table) for one in blocks].index(True)

@@ -11,7 +11,7 @@ from simulrag import registry
 from simulrag.metrics.published import read_published
 from simulrag.records import Answer, Evidence, Retrieval, ToolCall
 from simulrag.report.blocks import Figure, Table, Text
-from simulrag.report.run import DomainTable, LabelledByPeople, Run, RunSummary
+from simulrag.report.run import DomainTable, LabelledByPeople, ReportedRun, RunSummary
 from simulrag.report.sections import answers, overview, people, published, sections
 from simulrag.report.sections.documents import credited
 from tests.unit.report.made import NOT_COUNTED, RECORDED, looked_up, reconciled_rows, rows, run_of
@@ -19,7 +19,7 @@ from tests.unit.report.made import NOT_COUNTED, RECORDED, looked_up, reconciled_
 PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
 
 
-def tables(run: Run, key: str) -> list[Table]:
+def tables(run: ReportedRun, key: str) -> list[Table]:
     section = next(one for one in sections() if one.key == key)
     return [block for block in section.blocks(run) if isinstance(block, Table)]
 

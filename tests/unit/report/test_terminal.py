@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from simulrag.metrics.table import Measurement
-from simulrag.report.run import DomainTable, Run
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.terminal import terminal_table
 from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
 
@@ -26,7 +26,7 @@ def published() -> list[DomainTable]:
     return [domain(name, looked_up(name)) for name in PUBLISHED]
 
 
-def printed(run: Run, *, every: bool = False, width: int = 80) -> list[str]:
+def printed(run: ReportedRun, *, every: bool = False, width: int = 80) -> list[str]:
     console = Console(width=width, file=io.StringIO(), record=True)
     console.print(terminal_table(run, every=every))
     return [line.rstrip() for line in console.export_text().splitlines()]

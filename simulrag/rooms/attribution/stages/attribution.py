@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from flows.files import record_lines, write_records
 from flows.params import Params
@@ -12,8 +12,8 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.watch.artifacts import failure_lines
-from simulrag.questions.published import question_of, read_questions
-from simulrag.records import Answer, Question
+from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
+from simulrag.records import Answer
 from simulrag.rooms.attribution.attribute import attribute
 from simulrag.rooms.attribution.forecast import forecast_of
 from simulrag.rooms.attribution.records import Attribution, file_of
@@ -22,18 +22,11 @@ from simulrag.rooms.attribution.sources import Support
 from simulrag.stage import Outcome, Stage
 
 
-class Held(NamedTuple):
-    """A question, and the answer whose claims are held against its evidence."""
-
-    question: Question
-    answer: Answer
-
-
 async def make(at: At) -> Outcome:
     """Hold the claims of a domain's complete answers against their evidence."""
     path = at.place.answers(at.item)
-    questions = {q.question_id: q for q in read_questions(at.benchmark)}
-    answers = [Held(question_of(questions, a, path), a) for a in record_lines(path, Answer)]
+    questions = read_questions(at.benchmark)
+    answers = answered_questions(record_lines(path, Answer), path, questions)
     complete = [one for one in answers if one.answer.failure is None]
     at.tracker.expect(len(complete))
     async with at.asking(*at.chosen()) as bench:
@@ -43,7 +36,7 @@ async def make(at: At) -> Outcome:
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
 
-async def work(bench: Bench, held: Held, params: Params) -> Attribution:
+async def work(bench: Bench, held: AnsweredQuestion, params: Params) -> Attribution:
     """What the claims of one answer stand on."""
     return await attribute(
         held.question.text,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from flows.files import record_lines, write_records
 from flows.params import Params
@@ -17,8 +16,8 @@ from simulrag.method.algorithm import answer_question
 from simulrag.method.asking import both
 from simulrag.metrics.table import write_table
 from simulrag.questions.open.records import Template
-from simulrag.questions.published import question_of, read_questions
-from simulrag.records import Answer, FinalClaims, FinalText, Line, Question, ToolCall
+from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
+from simulrag.records import Answer, FinalClaims, FinalText, Line, ToolCall
 from simulrag.report.table_files import markdown
 from simulrag.rooms.score.desk import beside, open_desk
 from simulrag.rooms.score.page import score_table, table_of
@@ -27,14 +26,6 @@ from simulrag.rooms.score.scored import score_rows
 from simulrag.rooms.score.settings import ScoreParams
 from simulrag.rooms.score.variants import paraphrase, perturb
 from simulrag.stage import Outcome, Stage
-
-
-class Pair(NamedTuple):
-    """A question and its answer."""
-
-    question: Question
-    answer: Answer
-
 
 Anew = tuple[Again, dict[str, Again]]
 """A variant of a question, and by method its answer."""
@@ -81,16 +72,16 @@ async def make(at: At) -> Outcome:
     return Outcome.of(markdown(score_table(item, rows)), "answers scored", failures)
 
 
-def read_pairs(answers: Path, benchmark: Path) -> list[Pair]:
+def read_pairs(answers: Path, benchmark: Path) -> list[AnsweredQuestion]:
     """The complete answers of a file with their questions."""
-    asked = {q.question_id: q for q in read_questions(benchmark)}
-    found = record_lines(answers, Answer)
-    pairs = (Pair(question_of(asked, one, answers), one) for one in found)
+    pairs = answered_questions(record_lines(answers, Answer), answers, read_questions(benchmark))
     return [pair for pair in pairs if pair.answer.failure is None]
 
 
 def givens(
-    pair: Pair, claims: Mapping[tuple[str, Line], tuple[str, ...]], anew: Sequence[Anew] = ()
+    pair: AnsweredQuestion,
+    claims: Mapping[tuple[str, Line], tuple[str, ...]],
+    anew: Sequence[Anew] = (),
 ) -> Iterator[Given]:
     """The answers to one question, one a method, with the same method's answers to its variants.
 
@@ -128,7 +119,7 @@ def _calls(method: str, answer: Answer) -> tuple[ToolCall, ...]:
 
 
 async def _vary(
-    bench: Bench, pair: Pair, templates: Mapping[str, Template], seed: int
+    bench: Bench, pair: AnsweredQuestion, templates: Mapping[str, Template], seed: int
 ) -> tuple[Again, Again]:
     question, ask = pair.question, bench.gateway
     template = templates.get(question.template_id or "")
@@ -136,7 +127,7 @@ async def _vary(
     return await both(paraphrase(question, ask), other)
 
 
-async def _answer(bench: Bench, asked: tuple[Pair, Again], params: Params) -> Anew:
+async def _answer(bench: Bench, asked: tuple[AnsweredQuestion, Again], params: Params) -> Anew:
     """A variant's answers: at the largest budget, with the kappa of the question's own answer."""
     pair, again = asked
     if again.failure is not None:
