@@ -42,9 +42,11 @@ def test_rounding_noise_is_a_tie() -> None:
     assert found["auroc"] == pytest.approx(0.5)
 
 
-def test_equals_scikit_learn_under_any_weights() -> None:
+@pytest.mark.parametrize("scenarios", [25, ranking._DENSE + 50])
+def test_equals_scikit_learn_under_any_weights(scenarios: int) -> None:
+    """Ties count half, also where scenarios are too many for a dense table."""
     rng = np.random.default_rng(3)
-    size, scenarios = 300, 25
+    size = 300
     scores = np.round(rng.normal(size=size), 1)  # many ties
     true = rng.random(size) < 1 / (1 + np.exp(-scores))
     scenario = rng.integers(scenarios, size=size)

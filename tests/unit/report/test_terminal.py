@@ -66,24 +66,6 @@ def test_a_domains_name_is_not_broken() -> None:
     assert ", ".join(PUBLISHED) in lines
 
 
-def test_a_row_holds_price_and_quality() -> None:
-    lines = printed(run_of(domain("urban", reconciled_rows())))
-    (line,) = (line for line in lines if line.startswith(" reconciled 25 %"))
-    assert line.split() == [
-        *("reconciled", "25", "%", "25", "—", "0.7", "0.70", "[0.85,", "0.90]", "0.80", "1.5")
-    ]
-    (line,) = (line for line in lines if line.startswith(" input RAG"))
-    assert line.split() == ["input", "RAG", "50", "—", "5.6", "0.70", "[0.65,", "0.70]", "—", "—"]
-
-
-def test_every_way_is_printed_where_it_is_asked_for() -> None:
-    run = run_of(domain("urban", reconciled_rows()))
-    few, every = "\n".join(printed(run)), "\n".join(printed(run, every=True))
-    for name in ("closed book, m = 5", "paper 25 %, m = 1", "paper 25 %, no kappa"):
-        assert name not in few
-        assert name in every
-
-
 def counted(found: Iterable[Measurement], more: float) -> Iterator[Measurement]:
     """The rows with ``more`` true claims, and 1.8 false ones beside them."""
     for row in found:
@@ -114,24 +96,6 @@ def test_published_domains_alone_are_headed_by_what_they_are() -> None:
     lines = printed(run_of(*published()))
     assert [f"{name}, oracle retrieval" in lines for name in PUBLISHED] == [True] * 3
     assert "oracle retrieval" not in lines
-
-
-def test_marks_and_ranking_are_said_below() -> None:
-    text = " ".join(printed(run_of(domain("urban", reconciled_rows()))))
-    assert "true statements by mark: checked 20 of 20, corrected 11 of 12" in text
-    assert "outside 0 of" not in text  # none of those is true or false
-    assert "AUROC of closeness 0.50 [0.40, 0.60]" in text
-
-
-def test_answers_without_evidence_are_counted() -> None:
-    def text(there: float) -> str:
-        found = [
-            replace(row, value=there) if row.metric == "with_evidence" else row for row in rows()
-        ]
-        return " ".join(printed(run_of(domain("urban", found))))
-
-    assert "for 3 of 7 answers no evidence was there to verify with" in text(4.0)
-    assert "no evidence was there" not in text(7.0)
 
 
 def test_a_dash_is_explained() -> None:
