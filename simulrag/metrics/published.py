@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("domain", "metric", "method", "model", "budget_percent", "value")
 _BENCHMARK_COLUMNS = (
-    *("domain", "answer_words", "claims", "quantitative_claims"),
-    *("qualitative_claims", "tool_parameters"),
+    "domain",
+    "answer_words",
+    "claims",
+    "quantitative_claims",
+    "qualitative_claims",
+    "tool_parameters",
 )
 PAPER_METRICS = {1: FIGURE_METRICS, 3: {"precision": "Precision", "recall": "Recall", "f1": "F1"}}
 """What the paper's tables of methods hold, by their number."""

@@ -91,11 +91,16 @@ def interval(row: Measurement | None, signed: bool = False, places: int = 3) -> 
     form = f"{'+' if signed else ''}.{places}f"
     # Adding 0.0 turns a rounded negative zero into a plain one.
     shown = [
-        f"{round(number, places) + 0.0:{form}}"
-        for number in (row.value, row.lower_95, row.upper_95)
-        if number is not None
+        f"{round(end, places) + 0.0:{form}}"
+        for end in (row.value, row.lower_95, row.upper_95)
+        if end is not None
     ]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]" if len(shown) == 3 else shown[0]
+
+
+def number(value: float | None, places: int) -> str:
+    """A value by itself; a dash where it is not known."""
+    return DASH if value is None else f"{value:.{places}f}"
 
 
 def percent(share: float | None) -> str:
@@ -119,9 +124,9 @@ def kappas(rows: Iterable[Measurement]) -> dict[str, Callable[[Measurement], str
     }
 
 
-def count(number: int | None) -> str:
+def count(items: int | None) -> str:
     """How many; a dash where that is not known."""
-    return DASH if number is None else f"{number:,}"
+    return DASH if items is None else f"{items:,}"
 
 
 def why(rows: Iterable[Measurement], name: Callable[[Measurement], str] | None = None) -> list[str]:

@@ -101,11 +101,19 @@ def _table(
 
 
 def dot_figure(
-    domain: str, kind: str, rows: Sequence[tuple[str, Measurement, Look]], axis: str, *,
-    caption: str, of: str = "claims", highest: float | None = 1.0,
-    shares: bool = False, name: str = "", choice: tuple[str, str] | None = None,
+    domain: str,
+    kind: str,
+    rows: Sequence[tuple[str, Measurement, Look]],
+    axis: str,
+    *,
+    caption: str,
+    of: str = "claims",
+    highest: float | None = 1.0,
+    shares: bool = False,
+    name: str = "",
+    choice: tuple[str, str] | None = None,
     leading: bool = True,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """A dot with its interval a row, under the row's name; ``shares``: and its value in percent."""
     drawn = []
     for title, row, look in rows:

@@ -193,9 +193,13 @@ def _frame(across: _Scale, up: _Scale, x: Axis, y: Axis) -> Iterable[str]:
     yield _rule(_LEFT, _TOP, _LEFT, _TOP + _PLOT)
     yield from _ticks_below(across, x, _TOP + _PLOT)
     yield _tag(
-        "text", escape(y.title), text_anchor="middle", font_size=13, fill="currentColor",
+        "text",
+        escape(y.title),
+        text_anchor="middle",
+        font_size=13,
+        fill="currentColor",
         transform=f"translate(14 {_TOP + _PLOT / 2:g}) rotate(-90)",
-    )  # fmt: skip
+    )
 
 
 def _ticks_below(across: _Scale, axis: Axis, bottom: float) -> Iterable[str]:
@@ -218,16 +222,29 @@ def _drawn(one: Series, across: _Scale, up: _Scale) -> str:
         d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         width = "1.2" if one.named else "2"
         parts.append(
-            _tag("path", d=d, fill="none", stroke=one.look.color, stroke_width=width,
-                 stroke_dasharray=one.look.dash or None)
-        )  # fmt: skip
+            _tag(
+                "path",
+                d=d,
+                fill="none",
+                stroke=one.look.color,
+                stroke_width=width,
+                stroke_dasharray=one.look.dash or None,
+            )
+        )
     for point in one.points:
         if point.lower is not None and point.upper is not None and not one.named:
             x = across(point.x)
             parts.append(
-                _rule(x, up(point.lower), x, up(point.upper), color=one.look.color,
-                      width="1.4", opacity="0.75")
-            )  # fmt: skip
+                _rule(
+                    x,
+                    up(point.lower),
+                    x,
+                    up(point.upper),
+                    color=one.look.color,
+                    width="1.4",
+                    opacity="0.75",
+                )
+            )
     if one.named:
         x, y = places[-1]
         parts.append(_text(one.name, x + 6, y + 4, anchor="start", size=11))
@@ -257,9 +274,14 @@ def _legend(keys: Sequence[Series], places: Sequence[int], height: float) -> Ite
         swatch = [_text(one.name, 36, 4, anchor="start")]
         if one.look.dash is not None:
             swatch.append(
-                _tag("path", d="M0 0H28", stroke=one.look.color, stroke_width=2,
-                     stroke_dasharray=one.look.dash or None)
-            )  # fmt: skip
+                _tag(
+                    "path",
+                    d="M0 0H28",
+                    stroke=one.look.color,
+                    stroke_width=2,
+                    stroke_dasharray=one.look.dash or None,
+                )
+            )
         if one.look.marker:
             shape = _SHAPES[one.look.marker]
             swatch.append(_tag("path", d=shape, transform="translate(14 0)", fill=one.look.color))
@@ -277,19 +299,34 @@ def _text(
 ) -> str:
     turned = f"rotate({turn} {x:.1f} {y:.1f})" if turn else None
     return _tag(
-        "text", escape(words), x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, font_size=size,
-        fill="currentColor", transform=turned,
-    )  # fmt: skip
+        "text",
+        escape(words),
+        x=f"{x:.1f}",
+        y=f"{y:.1f}",
+        text_anchor=anchor,
+        font_size=size,
+        fill="currentColor",
+        transform=turned,
+    )
 
 
 def _rule(
-    x1: float, y1: float, x2: float, y2: float, *, color: str = "currentColor",
-    width: str = "1", opacity: str | None = None,
-) -> str:  # fmt: skip
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+    *,
+    color: str = "currentColor",
+    width: str = "1",
+    opacity: str | None = None,
+) -> str:
     return _tag(
-        "path", d=f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}", stroke=color, stroke_width=width,
+        "path",
+        d=f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}",
+        stroke=color,
+        stroke_width=width,
         stroke_opacity=opacity,
-    )  # fmt: skip
+    )
 
 
 def _tag(name: str, content: str = "", **attributes: object) -> str:

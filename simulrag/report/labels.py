@@ -1,4 +1,4 @@
-"""Labels question by question, without holding a record a label."""
+"""A domain's labels question by question: the judge's, and what people settled on before them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,18 @@ if TYPE_CHECKING:
 
 
 class LabelTable:
-    """The judge's labels as a column store; what people settled on comes before them."""
+    """``judge``: the table of labels; ``people``: by question and claim."""
 
     def __init__(self, judge: pl.DataFrame, people: Mapping[Key, Settled]) -> None:
-        import polars as pl
-
-        columns = ["question_id", "claim_hash", "label", "reason", "failure"]
-        self._rows = judge.select(columns).sort("question_id", maintain_order=True)
-        places = (
-            self._rows.with_row_index("first")
-            .group_by("question_id")
-            .agg(pl.col("first").min(), pl.len().alias("length"))
-        )
-        self._places = {question: (first, length) for question, first, length in places.iter_rows()}
+        rows = judge.select("question_id", "claim_hash", "label", "reason", "failure")
+        self._judged = rows.rows_by_key("question_id")
         self._people: dict[str, dict[str, Settled]] = {}
         for (question, claim), settled in people.items():
             self._people.setdefault(question, {})[claim] = settled
 
     def of(self, question_id: str) -> dict[str, Judged]:
         """The labels of a question's claim texts, by claim hash."""
-        found = self._judged(question_id)
+        found = self._by_judge(question_id)
         for claim, settled in self._people.get(question_id, {}).items():
             label = settled.as_label()
             found[claim] = Judged(str(label.label), f"by people: {label.reason}")
@@ -41,32 +33,23 @@ class LabelTable:
 
     def by_people(self, question_id: str) -> list[LabelledByPeople]:
         """The question's claims that people labelled, with the judge's word on them."""
-        judged = self._judged(question_id)
+        judged = self._by_judge(question_id)
         return [
             LabelledByPeople(
                 question_id=question_id,
                 text=settled.first.text,
                 human=settled.label,
-                how=_how(settled),
+                how=settled.how,
                 judge=judged[claim].label if claim in judged else "",
                 said=settled.as_label().reason,
             )
             for claim, settled in self._people.get(question_id, {}).items()
         ]
 
-    def _judged(self, question_id: str) -> dict[str, Judged]:
-        first, length = self._places.get(question_id, (0, 0))
+    def _by_judge(self, question_id: str) -> dict[str, Judged]:
         return {
             claim: Judged("missing", failure or "the judge failed")
             if label is None
             else Judged(label, reason or "")
-            for _, claim, label, reason, failure in self._rows.slice(first, length).iter_rows()
+            for claim, label, reason, failure in self._judged.get(question_id, ())
         }
-
-
-def _how(settled: Settled) -> str:
-    if settled.adjudication is not None:
-        return "adjudicated"
-    if settled.disputed:
-        return "disputed"
-    return "one annotator" if len(settled.given) == 1 else "agreed"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simulrag.metrics.methods import NO_RAG, OURS
-from simulrag.metrics.recipes import QUALITY, Recipe, pooled, to_choose_from
-from simulrag.report.blocks import DASH, interval
+from simulrag.metrics.recipes import QUALITY, pooled, to_choose_from
+from simulrag.report.blocks import DASH, interval, number
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections.recipes import evidence_words, reliable_words
 
@@ -59,14 +59,14 @@ def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
     recipes = domain.recipes(run.settings.undecided)
     for recipe in recipes if every else to_choose_from(recipes):
         cells = (
-            _number(recipe.value("calls"), 0),
-            _number(recipe.value("claims_sent"), 1),
-            _number(recipe.value("informativeness"), 1),
+            number(recipe.value("calls"), 0),
+            number(recipe.value("claims_sent"), 1),
+            number(recipe.value("informativeness"), 1),
             interval(recipe.found.get("factuality"), places=2),
-            _number(recipe.value("completeness"), 2),
-            _number(recipe.value("contradictions"), 1),
+            number(recipe.value("completeness"), 2),
+            number(recipe.value("contradictions"), 1),
         )
-        table.add_row(recipe.name, *cells, style=_style(recipe))
+        table.add_row(recipe.name, *cells, style="bold" if recipe.method in OURS else "")
     return table
 
 
@@ -79,12 +79,12 @@ def _of_published(run: ReportedRun, published: Sequence[DomainTable], every: boo
             values = one.values
             table.add_row(
                 one.name,
-                _number(values["calls"], 0),
-                _number(values["claims_sent"], 1),
-                _number(values["informativeness"], 1),
-                _number(values["factuality"], 2),
+                number(values["calls"], 0),
+                number(values["claims_sent"], 1),
+                number(values["informativeness"], 1),
+                number(values["factuality"], 2),
                 DASH,
-                _number(values["contradictions"], 1),
+                number(values["contradictions"], 1),
             )
     return table
 
@@ -98,10 +98,6 @@ def _table() -> Table:
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     return table
-
-
-def _style(recipe: Recipe) -> str:
-    return "bold" if recipe.method in OURS else ""
 
 
 def _below(run: ReportedRun, domain: DomainTable) -> Iterator[str]:
@@ -133,7 +129,3 @@ def _caption(run: ReportedRun, published: Sequence[DomainTable]) -> Iterator[str
             f"Oracle retrieval: {questions} published questions with their published evidence, "
             "no interval."
         )
-
-
-def _number(value: float | None, places: int) -> str:
-    return DASH if value is None else f"{value:.{places}f}"

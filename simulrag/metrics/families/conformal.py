@@ -42,8 +42,11 @@ from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 
 METRICS = (
-    *("kappa", "held_out_precision", "held_out_precision_pooled"),
-    *("held_out_kept", "held_out_questions"),
+    "kappa",
+    "held_out_precision",
+    "held_out_precision_pooled",
+    "held_out_kept",
+    "held_out_questions",
 )
 NONE = "no threshold keeps false claims that rare: keep nothing"
 _FOLDS = 5

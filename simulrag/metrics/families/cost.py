@@ -41,8 +41,13 @@ _SHARED: dict[FinalMethod, tuple[str, ...]] = {
     "output_rag": ("tool_calls", "closed_book"),
     "simulrag": (*_SAMPLED, "entailment", "boundary", "tool_calls", "verify"),
     "reconciled": (
-        *(*_SAMPLED, "entailment", "subjects"),
-        *("boundary", "tool_calls", "verify", "read_claims"),
+        *_SAMPLED,
+        "entailment",
+        "subjects",
+        "boundary",
+        "tool_calls",
+        "verify",
+        "read_claims",
     ),
 }
 """The steps of a question's own usage that a method by itself would need as well."""

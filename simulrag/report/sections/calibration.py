@@ -44,9 +44,12 @@ def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:
     series = []
     for (method, share), (name, look) in curves.items():
         rows = domain.rows(
-            "calibration", metric="reliability", method=method, budget_percent=share,
+            "calibration",
+            metric="reliability",
+            method=method,
+            budget_percent=share,
             undecided=run.settings.undecided,
-        )  # fmt: skip
+        )
         points = [
             Point(
                 row.x,

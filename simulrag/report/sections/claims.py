@@ -247,11 +247,15 @@ def _by_centrality(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
                     f", by {row.centrality.replace('_', ' ')}",
                 )
                 for row in domain.rows(
-                    "claims", metric=metric, method=UE_SBA, budget_percent=share,
-                    undecided=settings.undecided, centrality=names,
+                    "claims",
+                    metric=metric,
+                    method=UE_SBA,
+                    budget_percent=share,
+                    undecided=settings.undecided,
+                    centrality=names,
                 )
                 if row.value is not None
-            ]  # fmt: skip
+            ]
             look = looks[-1 - place % len(looks)]
             series.append(Series(f"{share} %", points, Look(look.color, look.marker, None)))
         return series

@@ -8,7 +8,18 @@ from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONC
 from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
-from simulrag.report.blocks import DASH, Block, Figure, Table, Text, count, interval, percent, why
+from simulrag.report.blocks import (
+    DASH,
+    Block,
+    Figure,
+    Table,
+    Text,
+    count,
+    interval,
+    number,
+    percent,
+    why,
+)
 from simulrag.report.chart import BLUE, GREEN, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from simulrag.report.run import DomainTable, ReportedRun
 
@@ -125,8 +136,16 @@ def _table(
         name=name,
         caption=caption[:1].upper() + caption[1:],
         columns=(
-            *("Domain", "Recipe", "Calls", "Tokens", "In turn", "Sent", "True claims"),
-            *("Share true", "Asked", "Contra."),
+            "Domain",
+            "Recipe",
+            "Calls",
+            "Tokens",
+            "In turn",
+            "Sent",
+            "True claims",
+            "Share true",
+            "Asked",
+            "Contra.",
         ),
         rows=tuple((domain, recipe.name, *_cells(recipe, every)) for domain, recipe in shown),
         headers=2,
@@ -144,19 +163,16 @@ def _table(
 
 def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:
     """Its numbers; with ``every`` also the intervals that the first table has no room for."""
-    tokens = [
-        recipe.value(name + end)
-        for end in (("", ESTIMATED)[_estimated(recipe)],)
-        for name in ("input_tokens", "output_tokens")
-    ]
+    end = ESTIMATED if _estimated(recipe) else ""
+    tokens = [recipe.value(name + end) for name in ("input_tokens", "output_tokens")]
     counts = [
-        interval(recipe.found.get(name), places=1) if every else _plain(recipe.value(name), 1)
+        interval(recipe.found.get(name), places=1) if every else number(recipe.value(name), 1)
         for name in ("claims_sent", "contradictions")
     ]
     return (
-        _plain(recipe.value("calls"), 0),
-        _tokens(tokens, "~" if _estimated(recipe) else ""),
-        _plain(recipe.value("chain"), 0),
+        number(recipe.value("calls"), 0),
+        _tokens(tokens, "~" if end else ""),
+        number(recipe.value("chain"), 0),
         *counts[:1],
         interval(recipe.found.get("informativeness"), places=1),
         interval(recipe.found.get("factuality"), places=2),
@@ -174,19 +190,15 @@ def _tokens(found: Sequence[float | None], mark: str) -> str:
     return f"{mark}{' + '.join(shown)}" if len(shown) == len(found) else DASH
 
 
-def _plain(value: float | None, places: int) -> str:
-    return DASH if value is None else f"{value:.{places}f}"
-
-
 def _together(found: Sequence[Pooled], fold: str) -> Table:
     rows = [
         (
             one.name,
-            _plain(one.values["calls"], 0),
-            _plain(one.values["claims_sent"], 1),
-            _plain(one.values["informativeness"], 1),
-            _plain(one.values["factuality"], 2),
-            _plain(one.values["contradictions"], 1),
+            number(one.values["calls"], 0),
+            number(one.values["claims_sent"], 1),
+            number(one.values["informativeness"], 1),
+            number(one.values["factuality"], 2),
+            number(one.values["contradictions"], 1),
             count(one.questions),
         )
         for one in found
@@ -212,7 +224,7 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
             rows.append(
                 (
                     *(domain.name, standing),
-                    *(f"{number:.0f}" for number in (*counts, other)),
+                    *(f"{one:.0f}" for one in (*counts, other)),
                     interval(share, places=2),
                 )
             )

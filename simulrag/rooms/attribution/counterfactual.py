@@ -34,24 +34,19 @@ class Rerun:
 
 
 async def rerun(
-    evidence: Evidence,
-    claims: int,
-    chances: Chances,
-    simulations: Simulations,
-    *,
-    against: Mapping[str, JsonValue] | None = None,
+    evidence: Evidence, claims: int, chances: Chances, simulations: Simulations
 ) -> Rerun:
     """What the arguments of one run do for each of ``claims`` claims.
 
-    The same tool and seed with the arguments ``against``, by default the tool's own defaults where
-    it has any. A counterfactual equal to the run gives exactly 0 and costs nothing; one that fails
-    gives no value. Raises ModelError as ``chances`` does.
+    The same tool and seed with the tool's own defaults, where it has any. A counterfactual equal to
+    the run gives exactly 0 and costs nothing; one that fails gives no value. Raises ModelError as
+    ``chances`` does.
     """
     if simulations.simulator.oracle:
         return Rerun(evidence, None, failure="its evidence was looked up, there is nothing to run")
     try:
         tool = simulations.simulator.tools[evidence.call.tool]
-        wanted = baseline_arguments(tool, evidence.call.arguments) if against is None else against
+        wanted = baseline_arguments(tool, evidence.call.arguments)
         plain = validate_call(simulations.simulator, tool.name, wanted).model_dump(mode="json")
         if plain == evidence.call.arguments:
             return Rerun(evidence, evidence, (Told(0.0),) * claims)

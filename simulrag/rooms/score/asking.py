@@ -134,7 +134,9 @@ class _OneAnswer:
 
         async def one(ask: Asker, sample: int) -> Votes:
             marked = await ask_in_batches(
-                *(SCORE_DETAILS, claims, ask),
+                SCORE_DETAILS,
+                claims,
+                ask,
                 claims_per_call=self.size,
                 sample_index=sample,
                 question=self.given.question,
@@ -180,7 +182,10 @@ class _OneAnswer:
             if not facts:
                 return tuple(["indeterminate"] * len(claims))
             found = await verify_claims(
-                *(self.given.question, claims, "\n".join(facts), self.panel.ask),
+                self.given.question,
+                claims,
+                "\n".join(facts),
+                self.panel.ask,
                 claims_per_call=self.size,
             )
             return tuple(one.status for one in found)

@@ -75,7 +75,9 @@ async def made_of(
     if is_corpus(corpus):
         seeds.append(
             from_documents(
-                *(documents_of(corpus), ask, source),
+                documents_of(corpus),
+                ask,
+                source,
                 seed=wanted.seed,
                 contexts=wanted.contexts,
                 threshold=wanted.threshold,
@@ -90,7 +92,10 @@ async def made_of(
         )
         seeds.append(
             from_runs(
-                *(templates, simulations, ask, source),
+                templates,
+                simulations,
+                ask,
+                source,
                 seeds=DRAWS * -(-wanted.questions // PER_SEED),
                 seed=wanted.seed,
                 simulator_seed=params.simulator(source).seed,
