@@ -12,7 +12,6 @@ import numpy as np
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
 from simulrag.method.settings import ClaimsPerCall, Merging
-from simulrag.metrics.asked import Asks, asks_of
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.frames import LabelsOfQuestion, claims_frame, finals_frame
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
@@ -20,6 +19,7 @@ from simulrag.metrics.methods import FINAL, METHOD
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import ClaimPool
 from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.stated import Asks, asks_of
 from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
 from simulrag.records import Answer, FinalClaims, FinalText, LabelValue, Line, Question

@@ -65,9 +65,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import confidence_before
-from simulrag.metrics.asked import Asks, stated
-from simulrag.metrics.consistency import contradictions
 from simulrag.metrics.methods import FINAL, name_of
+from simulrag.metrics.stated import Asks, contradictions, stated
 from simulrag.records import (
     VOTES,
     Answer,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
 from simulators.base import ArgumentError, RunError
-from simulrag.errors import CallsPending, InputError
+from simulrag.errors import InputError
+from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.questions.open.check import Problem
@@ -102,9 +103,9 @@ async def generate(
     missing, left, exhausted = n, n * draws_per_question, False
     while missing and left and not exhausted:
         wanted = min(missing, left)
-        batch = _take(stream, wanted)
+        batch = list(islice(stream, wanted))
         exhausted = len(batch) < wanted
-        results += await _all([asyncio.create_task(one(scenario)) for scenario in batch])
+        results += await together(map(one, batch))
         missing = n - sum(isinstance(result, Question) for result in results)
         left -= len(batch)
     questions = [result for result in results if isinstance(result, Question)]
@@ -122,34 +123,6 @@ async def generate(
         rejections=tuple(rejections),
     )
     return Benchmark(templates, questions, summary)
-
-
-async def _all(
-    tasks: list[asyncio.Task[Question | RejectedScenario]],
-) -> list[Question | RejectedScenario]:
-    """Every result in order; the first error stops the rest. What waits for a batch stops none."""
-
-    async def arrived(
-        task: asyncio.Task[Question | RejectedScenario],
-    ) -> Question | RejectedScenario | None:
-        try:
-            return await task
-        except CallsPending:
-            return None
-
-    try:
-        results = await asyncio.gather(*(arrived(task) for task in tasks))
-        for task, result in zip(tasks, results, strict=True):
-            if result is None:
-                task.result()
-        return [result for result in results if result is not None]
-    finally:
-        for task in tasks:
-            task.cancel()
-
-
-def _take(stream: Iterator[SampledScenario], count: int) -> list[SampledScenario]:
-    return list(islice(stream, count))
 
 
 def _by_reason(rejections: list[RejectedScenario]) -> dict[str, int]:

@@ -19,26 +19,26 @@ from simulrag.rooms.attribution.forecast import forecast_of
 from simulrag.rooms.attribution.items import context_of, items_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.testing import ScriptedModel
+from tests import making
 from tests.making import ALIGNED, SILENT, corrected
-from tests.making import evidence as run_evidence
 from tests.unit.questions.conftest import Corridor
 
 WRONG = corrected("It is so.")
 
 
 def run_of(text: str = "The run says alpha.") -> Evidence:
-    return run_evidence(text, {}, tool="sound", simulator="lake")
+    return making.evidence(text, {}, tool="sound", simulator="lake")
 
 
 def documents(*texts: str) -> Evidence:
     passages: list[JsonValue] = [{"text": text, "title": "A book"} for text in texts]
     told = {"passages": passages}
-    return run_evidence("\n".join(texts), told, tool="query_rag", simulator="library")
+    return making.evidence("\n".join(texts), told, tool="query_rag", simulator="library")
 
 
 def answer(*claims: Claim, evidence: tuple[Evidence, ...]) -> Answer:
     retrieval = Retrieval(status="retrieved" if evidence else "not_applicable", evidence=evidence)
-    return Answer(question_id="q", domain="lake", retrieval=retrieval, claims=claims)
+    return making.answer("q", claims, "lake", retrieval=retrieval)
 
 
 def reading(task: str, values: dict[str, object]) -> object:
@@ -92,15 +92,7 @@ def stating(task: str, values: dict[str, object]) -> object:
     return {"reasons_no": reasons, "reasons_yes": reasons, "probability": chance}
 
 
-FORECAST = Question(
-    question_id="q",
-    domain="lake",
-    text="Will it flood?",
-    reference_answer="Yes.",
-    scenario_id="s",
-    resolved="2024-03-01",
-    outcome=True,
-)
+FORECAST = making.question(text="Will it flood?", resolved="2024-03-01", outcome=True)
 
 
 async def test_a_forecast_by_cil() -> None:

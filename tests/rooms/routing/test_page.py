@@ -1,13 +1,70 @@
-"""What the report says of routing."""
+"""Accuracy and confusion of routing, what the report says of them, and questions out of reach."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from simulrag.metrics.intervals import Estimate
 from simulrag.report.blocks import Table
-from simulrag.rooms.routing.page import SECTION, RoutingScores
+from simulrag.rooms.routing.page import SECTION, RoutingScores, routing_scores
+from simulrag.rooms.routing.records import AskedOf, Fit, Route, Routed
 from tests.unit.report.made import run_of
+
+FILE = Path(__file__).resolve().parents[3] / "data" / "routing" / "none.jsonl"
+
+
+def sent(right: str | None, to: str | None, kind: AskedOf = "own", scenario: str = "s") -> Routed:
+    fits = (Fit(source=to, fit="fits"),) if to else ()
+    asked = Routed.of("q", "?", kind, right, scenario)
+    return asked.model_copy(update={"route": Route(fits=fits)})
+
+
+def test_scores_by_hand() -> None:
+    lost = sent("urban", None).model_copy(update={"route": None, "failure": "x"})
+    scores = routing_scores(
+        [
+            sent("urban", "urban", scenario="1"),
+            sent("urban", "climate", scenario="2"),
+            sent("climate", None, scenario="3"),
+            sent(None, None, "none", "4"),
+            sent(None, "urban", "none", "5"),
+            lost,
+        ]
+    )
+    assert {kind: one.value for kind, one in scores.accuracy.items()} == {
+        "all": 0.4,
+        "own": pytest.approx(1 / 3),
+        "none": 0.5,
+        "near_miss": None,
+    }
+    assert scores.counts == {"all": 5, "own": 3, "none": 2, "near_miss": 0}
+    assert scores.confusion[("climate", "none")] == scores.confusion[("urban", "climate")] == 1
+    assert scores.failed == 1
+    low, high = scores.accuracy["all"].lower_95, scores.accuracy["all"].upper_95
+    assert low is not None
+    assert high is not None
+    assert low <= 0.4 <= high
+    assert scores.accuracy["near_miss"].reason == "no such question"
+
+
+def test_questions_of_one_scenario_are_drawn_together() -> None:
+    """Two scenarios, one all right and one all wrong: a draw is 0, a half or 1."""
+    found = [sent("a", to, scenario=str(to)) for to in ("a", "b") for _ in range(50)]
+    share = routing_scores(found).accuracy["own"]
+    assert (share.lower_95, share.value, share.upper_95) == (0, 0.5, 1)
+    alone = routing_scores(found[:50]).accuracy["own"]
+    assert (alone.value, alone.lower_95) == (1, None)
+
+
+def test_the_questions_that_no_simulator_answers_are_thirty_different_ones() -> None:
+    rows = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+    assert len({row["text"] for row in rows}) == len({row["question_id"] for row in rows}) == 30
+    assert {row["near"] for row in rows} == {"urban", "climate", "epidemiology"}
+    assert all(row["why"] and row["text"].endswith("?") for row in rows)
 
 
 def test_what_was_sent_where_is_counted() -> None:

@@ -16,10 +16,10 @@ from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
 from simulrag.models.prompts import packaged_prompts
-from simulrag.records import Question
 from simulrag.rooms.routing.records import Fit, Route, Routed
 from simulrag.rooms.routing.route import near_misses, route, routed
 from simulrag.testing.scripted import ScriptedModel
+from tests.making import question
 from tests.recorded import ROOT
 
 
@@ -138,22 +138,18 @@ async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
         }[task]
 
     model = ScriptedModel(by_task=reply)
-    question = Question(
-        question_id="q", domain="none", text="Does it rain?", reference_answer="", scenario_id="q"
-    )
     with CallCache(tmp_path, stage="test") as cache:
         use = Instruments(model, Simulations(NoSource(), cache))
         settings = MethodSettings(samples=2).for_one_question()
-        answer = await answer_question(question, use, settings)
+        answer = await answer_question(question(text="Does it rain?", domain="none"), use, settings)
     assert answer.failure is None
     assert answer.text == "It rains."
     assert answer.verified is False
     assert answer.retrieval is not None
     assert answer.retrieval.status == "not_applicable"
     assert {item.standing for item in answer.final.statements} == {"outside"}
-    assert {asked["task"] for asked in model.asked} == {
-        "closed_book", "decompose", "joint", "final_reconciled"
-    }  # fmt: skip
+    tasks = {"closed_book", "decompose", "joint", "final_reconciled"}
+    assert {asked["task"] for asked in model.asked} == tasks
 
 
 def test_nothing_can_be_run_without_a_source() -> None:

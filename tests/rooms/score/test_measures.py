@@ -32,6 +32,7 @@ from simulrag.rooms.score.readability import (
 from simulrag.rooms.score.relevance import asked_back, leave_one_out
 from simulrag.rooms.score.robustness import moved, same_calls, same_claims
 from simulrag.rooms.score.specificity import detail_shares, majority, specificity
+from tests.making import evidence
 
 Y, N, X = "yes", "no", "n/a"
 ALL_UNSAID = [[(X, X, X, X)]]
@@ -92,8 +93,7 @@ def says(output: str = "delay", **more: Any) -> ClaimReading:
 
 
 def ran(**outputs: float) -> Evidence:
-    call = ToolCall(tool="t", arguments={})
-    return Evidence(simulator="s", call=call, seed=0, outputs=outputs, text="")
+    return evidence("", outputs)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.records import Question
 from simulrag.rooms.score import roles
 from simulrag.rooms.score.roles import asked_by_roles, hazard_questions
+from tests.making import question
 
 FOLDER = Path(roles.__file__).parent
 
@@ -36,10 +36,7 @@ def test_draws_are_distinct_filled_and_stay_when_more_are_asked_for() -> None:
 
 
 def test_roles_ask_about_the_same_scenario() -> None:
-    question = Question(
-        question_id="u", domain="urban", text="Why?", reference_answer="So.", scenario_id="s"
-    )
-    asked = asked_by_roles([question])
+    asked = asked_by_roles([question(text="Why?", reference_answer="So.")])
     assert [one.text.split(".")[0] for one in asked] == [
         "I am a mayor",
         "I am a hospital planner",
@@ -48,4 +45,4 @@ def test_roles_ask_about_the_same_scenario() -> None:
     assert {(one.scenario_id, one.reference_answer) for one in asked} == {("s", "So.")}
     assert len({one.question_id for one in asked}) == 3
     with pytest.raises(InputError, match="'lake'"):
-        asked_by_roles([question.model_copy(update={"domain": "lake"})])
+        asked_by_roles([question(domain="lake")])

@@ -11,19 +11,19 @@ import pytest
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.method.reading import ClaimReading
 from simulrag.metrics.settings import MetricSettings
-from simulrag.records import Evidence, ToolCall
+from simulrag.records import Evidence
 from simulrag.rooms.score.measures import MEASURES
 from simulrag.rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
 from simulrag.rooms.score.records import Again, Asked, Given
 from simulrag.rooms.score.scored import facts_of, measured, score_rows
 from simulrag.rooms.score.settings import ScoreParams
+from tests.making import evidence
 
 SETTINGS = ScoreParams()
 
 
 def run(rise: float) -> Evidence:
-    call = ToolCall(tool="t", arguments={"factor": rise})
-    return Evidence(simulator="s", call=call, seed=0, outputs={"rise": rise}, text=f"Up {rise}.")
+    return evidence(f"Up {rise}.", {"rise": rise}, factor=rise)
 
 
 def said(value: str) -> tuple[ClaimReading, ...]:

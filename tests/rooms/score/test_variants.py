@@ -10,17 +10,11 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.questions.open.records import Template
-from simulrag.records import Question
 from simulrag.rooms.score.variants import other_scenario, paraphrase, perturb
 from simulrag.testing import ScriptedModel
+from tests.making import question
 
-QUESTION = Question(
-    question_id="q",
-    domain="urban",
-    text="Limits drop by 23 percent. What happens?",
-    reference_answer="",
-    scenario_id="s",
-)
+QUESTION = question(text="Limits drop by 23 percent. What happens?", reference_answer="")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from simulrag.errors import InputError
 from simulrag.metrics.headline import headline
 from simulrag.metrics.table import select
 from simulrag.records import FinalClaims, FinalText
-from tests.making import answer, claim, failed, label, line
+from tests.making import answer, claim, failed, final_claims, label, line
 from tests.unit.metrics.measuring import FAST, measured, row
 
 ANSWERS = [answer("q1", [claim()]), answer("q2", [claim()]), failed("q3")]
@@ -25,8 +25,7 @@ def final(
     budget: float | None = None,
     failure: str | None = None,
 ) -> FinalClaims:
-    where = line(method, samples, budget)
-    return FinalClaims(question_id=question, line=where, claims=texts, failure=failure)
+    return final_claims(question, *texts, of=line(method, samples, budget), failure=failure)
 
 
 FINALS = [
@@ -139,7 +138,7 @@ def test_a_reconciled_answer_is_compared_at_the_nearest_number_of_claims_sent_to
     written = (text("simulrag", 25, 1), text("simulrag", 50, 3), text("reconciled", 25, 3))
     own = {"line": line("simulrag", 5, 100, 0.0), "selected": range(4)}
     full = answer("q1", claims, closed_book=("x",) * 5, final=own, baselines=written)
-    finals = [FinalClaims(question_id="q1", line=one.line, claims=("A.",)) for one in written]
+    finals = [final_claims("q1", "A.", of=one.line) for one in written]
     table = measured([full], LABELS[:3], finals)
     chosen = select(table, family="comparisons", metric="claims_sent", unit="difference")
     pairs = select(chosen, undecided="excluded", method="SimulRAG reconciled")

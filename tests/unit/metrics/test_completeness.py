@@ -8,11 +8,22 @@ from typing import Any
 import polars as pl
 import pytest
 
-from simulrag.metrics.asked import NOTHING, asks_of, stated
+from simulrag.metrics.stated import NOTHING, asks_of, stated
 from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
-from simulrag.records import FinalClaims, FinalText, Question, Subject
-from tests.making import answer, claim, evidence, failed, label, line, question
+from simulrag.records import FinalClaims, FinalText, Question
+from tests.making import (
+    answer,
+    claim,
+    evidence,
+    facet,
+    failed,
+    final_claims,
+    label,
+    line,
+    question,
+    subject,
+)
 from tests.unit.metrics.measuring import measured, row
 
 
@@ -81,10 +92,6 @@ def test_a_value_is_stated_at_the_claims_own_rounding(texts: list[str], count: i
     assert stated((110.0, 25.0), texts) == count
 
 
-def final(name: str, *texts: str) -> FinalClaims:
-    return FinalClaims(question_id=name, line=line(), claims=texts)
-
-
 def cell(table: pl.DataFrame, metric: str, failures: str = "excluded") -> dict[str, Any]:
     chosen = {"method": "SimulRAG", "undecided": "excluded", "failures": failures}
     return row(table, family="answers", metric=metric, **chosen)
@@ -96,8 +103,8 @@ ANSWERS = [
     failed("q3"),
 ]
 FINALS = [
-    final("q1", "It is 110 s.", "It rises by 25 %.", "It rises by 26 %."),
-    final("q2", "It is 110 s.", "It rises by 25 %."),
+    final_claims("q1", "It is 110 s.", "It rises by 25 %.", "It rises by 26 %."),
+    final_claims("q2", "It is 110 s.", "It rises by 25 %."),
 ]
 LABELS = [
     label("q1", "It is 110 s.", "true"),
@@ -131,14 +138,9 @@ def test_completeness_is_undefined_where_nobody_knows_what_is_asked() -> None:
     assert select(table_of(FINALS), metric="contradictions").is_empty()
 
 
-def grouped(final_claims: FinalClaims, *facets: tuple[int, ...]) -> FinalClaims:
-    made = [
-        Subject.model_validate(
-            {"about": "x", "facets": [{"kind": "number", "exclusive": True, "claims": claims}]}
-        )
-        for claims in facets
-    ]
-    return final_claims.model_copy(update={"subjects": tuple(made)})
+def grouped(of: FinalClaims, *facets: tuple[int, ...]) -> FinalClaims:
+    about = tuple(subject(facet(*claims)) for claims in facets)
+    return of.model_copy(update={"subjects": about})
 
 
 def test_contradictions_by_hand() -> None:

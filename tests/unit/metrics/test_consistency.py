@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulrag.metrics.consistency import contradictions, misfit, same_alternative
+from simulrag.metrics.stated import contradictions, misfit, same_alternative
 from simulrag.questions.open.records import MagnitudeClass
 from simulrag.records import Facet, FacetKind, Subject
 

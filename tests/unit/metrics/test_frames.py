@@ -6,8 +6,8 @@ import re
 
 from simulrag.metrics import frames
 from simulrag.metrics.table import only
-from simulrag.records import Facet, FinalClaims, Subject, claim_hash
-from tests.making import answer, claim, failed, label, line
+from simulrag.records import claim_hash
+from tests.making import answer, claim, facet, failed, final_claims, label, line, subject
 from tests.unit.metrics.measuring import FAST, data_of, measured
 
 
@@ -22,8 +22,8 @@ def test_a_row_a_claim_of_each_complete_answer() -> None:
         claim("A.", 0.25, status="contradicted", updated="A, mended.", verbalized=None),
         claim("B.", 0.75, status=None, boundary=None),
     ]
-    subject = Subject(about="it", facets=(Facet(kind="other", exclusive=True, claims=(0, 1)),))
-    done = answer("q", claims, subjects=(subject,))
+    about = subject(facet(0, 1, kind="other"))
+    done = answer("q", claims, subjects=(about,))
     labels = [label("q", "A.", "false"), label("q", "A, mended.", "true"), label("q", "B.", None)]
     data = data_of([failed("broken"), done], labels)
     first, second = data.claims.iter_rows(named=True)
@@ -56,10 +56,10 @@ def test_a_row_a_claim_of_each_complete_answer() -> None:
 def test_a_row_a_distinct_claim_of_each_final_answer() -> None:
     own = line("simulrag", 1, 25, 0.5)
     done = answer("q", [claim("A.")], final={"line": own, "text": "A and b.", "selected": (0,)})
-    about = Subject(about="it", facets=(Facet(kind="other", exclusive=False, claims=(0, 1, 2)),))
+    about = subject(facet(0, 1, 2, kind="other", exclusive=False))
     finals = [
-        FinalClaims(question_id="q", line=own, claims=("A.", "B.", "b. "), subjects=(about,)),
-        FinalClaims(question_id="q", line=line("closed_book")),
+        final_claims("q", "A.", "B.", "b. ", of=own, subjects=(about,)),
+        final_claims("q", of=line("closed_book")),
     ]
     data = data_of([done], [label("q", "A.", "true")], finals)
     first, second, empty = data.finals.iter_rows(named=True)
@@ -73,7 +73,7 @@ def test_a_row_a_distinct_claim_of_each_final_answer() -> None:
 
 
 def test_a_final_answer_without_a_claim_is_complete() -> None:
-    nothing = FinalClaims(question_id="q", line=line("closed_book"))
+    nothing = final_claims("q", of=line("closed_book"))
     table = measured([answer("q", [claim("A.")])], [label("q", "A.", "true")], [nothing])
     where = {"family": "answers", "method": "Closed book", "undecided": "excluded"}
     for failures in ("excluded", "zero"):

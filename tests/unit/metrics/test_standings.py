@@ -9,7 +9,7 @@ import pytest
 
 from simulrag.metrics.table import only, select
 from simulrag.records import Answer, FinalClaims, FinalText, Line, Standing, Statement
-from tests.making import answer, claim, failed, label, line
+from tests.making import answer, claim, failed, final_claims, label, line
 from tests.unit.metrics.measuring import measured, row
 
 OWN = "It is 136 s."
@@ -41,7 +41,7 @@ def record(name: str, *statements: Statement, **more: Any) -> Answer:
 
 
 def final(name: str, line: Line = COMPLETED, *texts: str) -> FinalClaims:
-    return FinalClaims(question_id=name, line=line, claims=texts or ("A.",))
+    return final_claims(name, *(texts or ("A.",)), of=line)
 
 
 LABELS = [

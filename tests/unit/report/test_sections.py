@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import JsonValue
 
 from simulrag import registry
-from simulrag.records import Answer, Evidence, Retrieval, ToolCall
+from simulrag.records import Answer, Retrieval
 from simulrag.report.blocks import Figure, Table
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections import sections
 from simulrag.report.sections.documents import credited
+from tests.making import answer, evidence
 from tests.unit.report.made import rows, run_of
-
-PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
 
 
 def tables(run: ReportedRun, key: str) -> list[Table]:
@@ -69,21 +67,17 @@ def test_documents_are_credited() -> None:
     def passage(document: str, licence: str | None = "CC BY 4.0") -> JsonValue:
         return {"document": document, "attribution": "A. Author", "licence": licence, "text": "..."}
 
-    def answer(id: str, *passages: JsonValue) -> Answer:
-        call = ToolCall(tool="query_rag", arguments={})
-        found = Evidence(
-            simulator="library", call=call, seed=0, outputs={"passages": list(passages)}, text=""
-        )
-        run = found.model_copy(update={"call": ToolCall(tool="run", arguments={})})
-        retrieval = Retrieval(status="retrieved", evidence=(found, run))
-        return Answer(question_id=id, domain="urban", retrieval=retrieval)
+    def shown(id: str, *passages: JsonValue) -> Answer:
+        outputs: dict[str, JsonValue] = {"passages": list(passages)}
+        both = [evidence("", outputs, tool=tool) for tool in ("query_rag", "run")]
+        return answer(id, retrieval=Retrieval(status="retrieved", evidence=tuple(both)))
 
     found = credited(
-        [answer("1", passage("b"), passage("a"), passage("b")), answer("2", passage("b"), "text")]
+        [shown("1", passage("b"), passage("a"), passage("b")), shown("2", passage("b"), "text")]
     )
     assert found == {
         ("a", "A. Author", "CC BY 4.0"): (1, 1),
         ("b", "A. Author", "CC BY 4.0"): (3, 2),
     }
-    ((unnamed, _),) = credited([answer("3", passage("c", None))]).items()
+    ((unnamed, _),) = credited([shown("3", passage("c", None))]).items()
     assert unnamed == ("c", "A. Author", "—")
