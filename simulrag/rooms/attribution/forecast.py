@@ -113,7 +113,6 @@ async def forecast_cil(
     articles: Sequence[Article],
     ask: Asker,
     *,
-    window: int = WINDOW,
     nearest: int = NEAREST,
     repeats: int = 2,
 ) -> ForecastCil:
@@ -128,17 +127,16 @@ async def forecast_cil(
     kept = [i for i, place in enumerate(places) if i == place and articles[i].day is not None]
     groups = groups_of([articles[i] for i in kept], question.resolved)
     shown = [articles[i] for i in kept]
-    if largest_window(groups, window) > nearest:
+    if largest_window(groups) > nearest:
         shown = await _rated(question, shown, ask)
     ratings = [float(one.rating or 0) for one in shown]
-    asked = queries(groups, ratings=ratings, window=window, nearest=nearest)
+    asked = queries(groups, ratings=ratings, nearest=nearest)
     stated = await together(_stated(question, shown, query, ask, repeats) for query in asked)
     found = cil(
         groups,
         dict(zip(asked, stated, strict=True)).__getitem__,
         truth=question.truth,
         ratings=ratings,
-        window=window,
         nearest=nearest,
     )
     return ForecastCil(found.name, _in_place(places, kept, found), len(places) - len(set(places)))
@@ -180,9 +178,9 @@ def merge_reports(articles: Sequence[Article]) -> list[int]:
     return [place[i] for i in range(len(articles))]
 
 
-def largest_window(groups: Sequence[int], window: int) -> int:
+def largest_window(groups: Sequence[int]) -> int:
     """The most articles that any article's window holds."""
-    return max((sum(0 < own - other <= window for other in groups) for own in groups), default=0)
+    return max((sum(0 < own - other <= WINDOW for other in groups) for own in groups), default=0)
 
 
 def starred_probability(text: str) -> float:
