@@ -103,7 +103,7 @@ class CoverageFailed(SimulRAGError):  # noqa: N818 it says what failed, as the o
 
 
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
-    """Nobody gets an answer of the model's provider any more: no question's failure, the run's."""
+    """The model's provider has failed for every call: this ends the run, not one question."""
 
 
 def first_problem(error: ValidationError, whole: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Replies that stand in for those that nobody has made: they fit their schema and say nothing.
+"""Replies that stand in for those still to be made: they fit their schema and say nothing.
 
 A plan runs the stages on them to count the calls to come, and the test double gives them where it
 has nothing better to say. They hold no digit, so that no audit of numbers takes offence, and each
@@ -55,7 +55,7 @@ def prose(prompted: Prompted, tokens: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """A text of ours taken apart again; one of somebody else's at its full stops."""
+    """A stand-in text taken apart again; any other text at its full stops."""
     return [f"{part.removesuffix('.')}." for part in text.replace("\n", " ").split(". ") if part]
 
 

@@ -53,7 +53,7 @@ class Task:
         _TASKS[self.name] = self
 
     def without_model(self, prompted: Prompted) -> str:
-        """A reply in the place of one that nobody made: its stand-in, else by the schema alone."""
+        """A reply in the place of a model's: the task's stand-in, else one by the schema alone."""
         if self.reply is None:
             return prose(prompted, self.tokens)
         if self.stand_in is not None:

@@ -60,7 +60,7 @@ class RedisStore:
             ssl_check_hostname=True,
             socket_timeout=ANSWER_S,
             socket_connect_timeout=ANSWER_S,
-            retry=Retry(NoBackoff(), 0),  # where nobody is at first, the user is told at once
+            retry=Retry(NoBackoff(), 0),  # a server that is not there is told at once
             protocol=2,
         )
         with self._asked():

@@ -124,7 +124,7 @@ class TextDisk(Disk):  # type: ignore[misc]
         return value
 
     def remove(self, file_path: object) -> None:
-        """Nothing: no row of ours owns a file, so a row that names one is not obeyed."""
+        """Nothing: rows own no files here, so one that names a file is not obeyed."""
 
 
 class FolderStore:
@@ -207,7 +207,7 @@ class FolderStore:
         return list(read_folder(self.folder, f"{query} ORDER BY rowid", after))
 
     def meet(self, owner: str, work: Callable[[list[str], float], str]) -> bool:  # noqa: ARG002
-        """In a folder nobody is met: a budget keeps its promise within one process."""
+        """Folders coordinate no reservations: a budget keeps its promise within one process."""
         work([], 0.0)
         return True
 

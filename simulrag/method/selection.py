@@ -253,7 +253,7 @@ def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
 def development_kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
     """The given kappa, or the quantile of confidence over the development questions.
 
-    Those are drawn by the hash of their id, so that adding questions moves nobody; where none
+    Those are drawn by the hash of their id, so that adding questions moves none; where none
     falls into the part (one question asked by hand), all questions are.
     """
     if settings.kappa is not None:

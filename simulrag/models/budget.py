@@ -151,7 +151,7 @@ class Budget:
             finally:
                 del self._held[bill]
                 self._ended.set()
-                # Others need to know: an amount that nobody holds any more would keep them waiting.
+                # Other processes would wait for an amount that is held no longer.
                 while not self._account.ledger.hold(lambda *_: self._under_way()):  # noqa: ASYNC110
                     await asyncio.sleep(POLL_S / 10)
 

@@ -42,7 +42,7 @@ class GatewayCounts(NamedTuple):
 class Gateway:
     """Every model call goes through here, and through the call cache.
 
-    At most ``concurrency`` calls are under way at a time; calls that are stored wait for nobody.
+    At most ``concurrency`` calls are under way at a time; stored calls do not wait.
     An attempt takes at most ``timeout_s`` seconds and ``reply_mb`` megabytes, and a failed one is
     made again up to ``retries`` times by the provider; ``failures`` counts such attempts by kind.
     ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
@@ -140,7 +140,7 @@ class Gateway:
         stored, under the key of the first request, with the usage of both attempts.
 
         Raises ModelError (ReplyInvalid after two invalid replies, else the provider's),
-        ProviderDown where nobody is answered any more, NotStored where calls are only replayed,
+        ProviderDown once the provider has failed for all, NotStored where calls are only replayed,
         what ``wrap`` adds (CallsPending for a call that waits), and CacheError where a stored reply
         no longer validates: the schema is part of the key, so the row was altered or ``check`` has
         become stricter; mode ``refresh`` calls again.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulrag.models.budget import BilledUsage, Budget
 
 DOWN_AFTER = 3
-"""Calls given up one after another, with no reply to anybody between, that mean 'down'."""
+"""So many calls given up in a row, with no reply to any call in between, mean 'down'."""
 
 FRAME_TOKENS = 1024
 """What providers add to a prompt by themselves, at most: instructions for the use of a tool."""
@@ -49,7 +49,7 @@ class Replies(Protocol):
         """Count the replies to a request that is over: the next thing is that it is stored."""
 
     def forget(self, request: Request) -> None:
-        """The replies to a request are stored, or of no use; nobody needs them again."""
+        """Let go of the replies to a request: they are stored, or of no use."""
 
 
 class LiveReplies:
@@ -211,7 +211,10 @@ def longest_prompt(messages: Sequence[Message], schema: dict[str, JsonValue] | N
 
 
 class Outage:
-    """Tells one unlucky call from a provider that is down, for the calls of one gateway."""
+    """Tells one unlucky call from a provider that is down, and then ends the run.
+
+    The run, and not question by question: each would wait for its own time-outs first.
+    """
 
     def __init__(self) -> None:
         self.answered = 0
@@ -224,7 +227,7 @@ class Outage:
             raise ProviderDown(self._down)
 
     def was_answered(self) -> None:
-        """Somebody was answered, be it by a refusal."""
+        """Note that a call was answered, be it by a refusal."""
         self.answered += 1
         self._given_up = 0
 

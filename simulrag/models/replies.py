@@ -34,7 +34,7 @@ def in_order(items: Sequence[NumberedT], count: int) -> list[NumberedT]:
     """The reply's items by the claim that they speak of, for ``count`` claims numbered from 0.
 
     Raises ValueError, in words that a model can act on, unless each number stands there exactly
-    once: with one missing or doubled, nobody can tell which claims the others were meant for.
+    once: with one missing or doubled, it is open which claims the others were meant for.
     """
     if problems := misnumbered((item.index for item in items), count):
         raise ValueError(

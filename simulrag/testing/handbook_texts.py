@@ -64,7 +64,7 @@ def own_question(situation: str, asks: Sequence[dict[str, Any]], asked: str) -> 
 
 
 def own_calls(question: str) -> list[dict[str, Any]]:
-    """The call behind a question of ours; none where it is no such question."""
+    """The call behind an ``own_question``; none for any other question."""
     if (match := _CALL.search(question)) is None:
         return []
     arguments = {name: float(value) for name, value in _ARGUMENT.findall(match[2])}

@@ -26,7 +26,7 @@ from simulrag.models.providers.credentials import known_key, without_key
 from simulrag.records import Record, Usage
 
 FILE = "file"
-"""``service`` of a reply that somebody wrote down: no price is known for it."""
+"""``service`` of a reply from a file: no price is known for it."""
 
 CALLS_PER_TRANSACTION = 500
 
@@ -39,7 +39,7 @@ class ImportedReplies(Record):
 
     ``answered``: calls that have a reply now; ``failed`` of them one that fails their question (a
     refusal, a cut-off reply). ``present``: answered before. ``again``: the provider failed, they
-    wait to be sent again. ``refused``: "line N: why" for each line that answers nothing of ours.
+    wait to be sent again. ``refused``: "line N: why" for each line that answers no pending call.
     """
 
     answered: int = 0
@@ -59,7 +59,7 @@ class ImportedReplies(Record):
 
 
 class _RefusedError(ValueError):
-    """The line answers nothing of ours; the text says why."""
+    """The line answers no pending call; the text says why."""
 
 
 def take_results(store: PendingStore, lines: Iterable[str], source: str) -> ImportedReplies:

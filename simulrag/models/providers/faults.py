@@ -52,7 +52,7 @@ class Server:
     wire: str
 
     def failure(self, error: Any, sdk: ModuleType, key: str) -> SimulRAGError:
-        """An SDK's APIError as an error of ours, without the key.
+        """An SDK's APIError as one of ``simulrag.errors``, without the key.
 
         ModelError; EnvironmentFault for a key that is not accepted and an account without credit;
         InputError for an unknown model or sampling field.

@@ -195,8 +195,8 @@ class LocalProvider(Provider):
         params.cpuparams.n_threads = self.settings.local.threads or os.cpu_count() or 1
         params.warmup = False
         params.verbosity = _QUIET
-        # The engine also listens on a port of 127.0.0.1; with a key that nobody knows it answers
-        # nobody there.
+        # The engine also listens on a port of 127.0.0.1; a key that no other program has keeps
+        # them out.
         params.api_keys = [self._key]
         params.fit_params = False  # it would shorten the context to what memory there is
         params.ctx_shift = False  # it would drop the beginning of a conversation unseen
