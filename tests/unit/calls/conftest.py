@@ -29,15 +29,5 @@ class Paid:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Where a cache may lie: Redis has the same contract, see test_redis."""
+    """Where a cache may lie: Redis keeps the same contract, see integration/test_call_stores."""
     return tmp_path / "cache"
-
-
-@pytest.fixture
-def folder(place: Path) -> Path:
-    return place
-
-
-@pytest.fixture
-def paid() -> type[Paid]:
-    return Paid

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from simulrag.calls import CachePlace, CallCache, CallResult, StageRun, cache_stats
+from simulrag.calls import CallCache, CallResult, StageRun, cache_stats
 from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
+from tests.unit.calls.conftest import Paid
 
 REQUEST = {"provider": "p", "endpoint": "e", "model": "m", "messages": [], "sample_index": 0}
 
@@ -25,10 +26,8 @@ def result(response: Any, version: str = "") -> Any:
     return call
 
 
-async def test_the_second_request_is_a_hit_in_this_run_and_the_next(
-    place: CachePlace, paid: Any
-) -> None:
-    call = paid()
+async def test_the_second_request_is_a_hit_in_this_run_and_the_next(place: Path) -> None:
+    call = Paid()
     with CallCache(place, stage="answer") as cache:
         first = await cache.get_or_call("model", REQUEST, call)
         second = await cache.get_or_call("model", REQUEST, call)
@@ -47,7 +46,7 @@ async def test_the_second_request_is_a_hit_in_this_run_and_the_next(
     assert first.call.time.endswith("+00:00")
 
 
-async def test_a_hit_and_a_miss_give_the_same_response(place: CachePlace) -> None:
+async def test_a_hit_and_a_miss_give_the_same_response(place: Path) -> None:
     response = {"emission_mg": 1.0, "runs": (1, 2), "note": "half a pair \ud83d", "none": None}
     with CallCache(place, stage="a") as cache:
         miss = await cache.get_or_call("simulator", {"tool": "t"}, result(response))
@@ -58,8 +57,8 @@ async def test_a_hit_and_a_miss_give_the_same_response(place: CachePlace) -> Non
     assert isinstance(hit.call.response["emission_mg"], float)
 
 
-async def test_a_failure_is_never_stored(place: CachePlace, paid: Any) -> None:
-    broken, call = paid(error=ConnectionError("down")), paid()
+async def test_a_failure_is_never_stored(place: Path) -> None:
+    broken, call = Paid(error=ConnectionError("down")), Paid()
     with CallCache(place, stage="answer") as cache:
         with pytest.raises(ConnectionError, match="down"):
             await cache.get_or_call("model", REQUEST, broken)
@@ -70,7 +69,7 @@ async def test_a_failure_is_never_stored(place: CachePlace, paid: Any) -> None:
     assert cache_stats(place).entries == 1
 
 
-async def test_a_response_that_json_cannot_hold_is_an_error(place: CachePlace) -> None:
+async def test_a_response_that_json_cannot_hold_is_an_error(place: Path) -> None:
     with CallCache(place, stage="a") as cache:
         with pytest.raises(CacheError, match=r"tool run.*nothing was stored.*nan at"):
             await cache.get_or_call("simulator", {"tool": "run"}, result({"co2": math.nan}))
@@ -79,8 +78,8 @@ async def test_a_response_that_json_cannot_hold_is_an_error(place: CachePlace) -
     assert cache_stats(place).entries == 0
 
 
-async def test_replay_names_the_call_that_is_not_stored(place: CachePlace, paid: Any) -> None:
-    call = paid()
+async def test_replay_names_the_call_that_is_not_stored(place: Path) -> None:
+    call = Paid()
     with CallCache(place, stage="a") as cache:
         stored = await cache.get_or_call("model", REQUEST, call)
     with CallCache(place, stage="a", mode="replay") as cache:
@@ -95,17 +94,17 @@ async def test_replay_names_the_call_that_is_not_stored(place: CachePlace, paid:
     assert call.made == 2
 
 
-async def test_without_a_call_nothing_is_made(place: CachePlace, paid: Any) -> None:
+async def test_without_a_call_nothing_is_made(place: Path) -> None:
     with CallCache(place, stage="a") as cache:
         with pytest.raises(NotStored, match="nothing may be made"):
             await cache.get_or_call("simulator", REQUEST, None)
-        await cache.get_or_call("simulator", REQUEST, paid())
+        await cache.get_or_call("simulator", REQUEST, Paid())
         assert (await cache.get_or_call("simulator", REQUEST, None)).hit
     counts = cache_stats(place).stages["a"]
     assert (counts.missing, counts.simulator_missing, counts.model_missing) == (1, 1, 0)
 
 
-async def test_a_look_without_a_name_counts_as_no_run(place: CachePlace) -> None:
+async def test_a_look_without_a_name_counts_as_no_run(place: Path) -> None:
     with CallCache(place, stage=None) as cache:
         with pytest.raises(NotStored):
             await cache.get_or_call("model", REQUEST, None)
@@ -113,7 +112,7 @@ async def test_a_look_without_a_name_counts_as_no_run(place: CachePlace) -> None
     assert cache_stats(place).stages == {}
 
 
-async def test_a_postponed_call_is_no_miss(place: CachePlace) -> None:
+async def test_a_postponed_call_is_no_miss(place: Path) -> None:
     async def waits() -> CallResult:
         raise CallsPending("later")
 
@@ -123,18 +122,18 @@ async def test_a_postponed_call_is_no_miss(place: CachePlace) -> None:
         assert (cache.counts()["misses"], cache.counts()["missing"]) == (0, 0)
 
 
-async def test_what_another_process_did_is_adopted(place: CachePlace, paid: Any) -> None:
+async def test_what_another_process_did_is_adopted(place: Path) -> None:
     with CallCache(place, stage="worker") as worker:
-        await worker.get_or_call("model", REQUEST, paid(), task="verify")
+        await worker.get_or_call("model", REQUEST, Paid(), task="verify")
     with CallCache(place, stage="a") as cache:
         cache.adopt(worker.used, StageRun(**worker.counts()))
         assert (cache.used, cache.counts()) == (worker.used, worker.counts())
         assert list(cache.used.values()) == ["verify"]
 
 
-async def test_of_two_that_called_at_once_the_first_row_stands(folder: Path) -> None:
+async def test_of_two_that_called_at_once_the_first_row_stands(place: Path) -> None:
     """Without a lock between processes: both pay, and both are told the same."""
-    with CallCache(folder, stage="a") as one, CallCache(folder, stage="b") as two:
+    with CallCache(place, stage="a") as one, CallCache(place, stage="b") as two:
 
         async def slow() -> CallResult:
             await two.get_or_call("model", REQUEST, result("faster"))
@@ -144,10 +143,8 @@ async def test_of_two_that_called_at_once_the_first_row_stands(folder: Path) -> 
     assert answer.call.response == "faster"
 
 
-async def test_refresh_calls_once_a_key_and_run_and_overwrites(
-    place: CachePlace, paid: Any
-) -> None:
-    call = paid()
+async def test_refresh_calls_once_a_key_and_run_and_overwrites(place: Path) -> None:
+    call = Paid()
     with CallCache(place, stage="a") as cache:
         await cache.get_or_call("model", REQUEST, call)
     with CallCache(place, stage="a", mode="refresh") as cache:
@@ -162,7 +159,7 @@ async def test_refresh_calls_once_a_key_and_run_and_overwrites(
 
 
 async def test_several_versions_of_a_model_are_warned_about_once(
-    place: CachePlace, caplog: pytest.LogCaptureFixture
+    place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with CallCache(place, stage="a") as cache, caplog.at_level(logging.WARNING):
         for index, version in enumerate(["v1", "v1", "v2", "v3"]):
@@ -180,38 +177,38 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         CallCache(tmp_path / "file" / "cache", stage="a")
 
 
-def test_a_database_that_cannot_be_opened_is_named(folder: Path) -> None:
-    (folder / "cache.db").mkdir(parents=True)
+def test_a_database_that_cannot_be_opened_is_named(place: Path) -> None:
+    (place / "cache.db").mkdir(parents=True)
     with pytest.raises(EnvironmentFault, match=r"cache cannot be used: unable to open"):
-        CallCache(folder, stage="a")
+        CallCache(place, stage="a")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_write_permission_is_named(folder: Path) -> None:
-    folder.mkdir(mode=0o555)
+def test_a_folder_without_write_permission_is_named(place: Path) -> None:
+    place.mkdir(mode=0o555)
     with pytest.raises(EnvironmentFault, match="cannot be used"):
-        CallCache(folder, stage="a")
+        CallCache(place, stage="a")
 
 
-def test_a_file_that_is_no_database_is_named(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "cache.db").write_bytes(b"not a database at all, but long enough " * 100)
+def test_a_file_that_is_no_database_is_named(place: Path) -> None:
+    place.mkdir()
+    (place / "cache.db").write_bytes(b"not a database at all, but long enough " * 100)
     with pytest.raises(CacheError, match=r"cache\.db is damaged or not a call cache"):
-        CallCache(folder, stage="a")
+        CallCache(place, stage="a")
 
 
 @pytest.mark.parametrize("how", ["emptied", "dropped"])
-def test_an_emptied_database_is_said_before_anything_is_paid_again(folder: Path, how: str) -> None:
-    CallCache(folder, stage="a").close()
+def test_an_emptied_database_is_said_before_anything_is_paid_again(place: Path, how: str) -> None:
+    CallCache(place, stage="a").close()
     if how == "emptied":
-        (folder / "cache.db").write_bytes(b"")
+        (place / "cache.db").write_bytes(b"")
     else:
-        with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+        with closing(sqlite3.connect(place / "cache.db")) as database, database:
             database.execute("DROP TABLE Cache")
     with pytest.raises(CacheError, match="and the ledger of what was spent"):
-        CallCache(folder, stage="a")
-    (folder / "cache.db").unlink()
-    CallCache(folder, stage="a").close()
+        CallCache(place, stage="a")
+    (place / "cache.db").unlink()
+    CallCache(place, stage="a").close()
 
 
 def _limit_pages(cache: CallCache, pages: int) -> None:
@@ -219,10 +216,8 @@ def _limit_pages(cache: CallCache, pages: int) -> None:
     cache._store._cache._sql(f"PRAGMA max_page_count = {pages}")
 
 
-async def test_a_result_that_a_full_disk_refused_is_kept_and_stored_later(
-    folder: Path, paid: Any
-) -> None:
-    call = paid()
+async def test_a_result_that_a_full_disk_refused_is_kept_and_stored_later(place: Path) -> None:
+    call = Paid()
     huge = "x" * 200_000
     made = 0
 
@@ -231,7 +226,7 @@ async def test_a_result_that_a_full_disk_refused_is_kept_and_stored_later(
         made += 1
         return CallResult(huge)
 
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         await cache.get_or_call("model", REQUEST, call)
         _limit_pages(cache, 30)
         with pytest.raises(EnvironmentFault, match=r"full.*free space.*paid for.*kept in memory"):
@@ -239,34 +234,34 @@ async def test_a_result_that_a_full_disk_refused_is_kept_and_stored_later(
         again = await cache.get_or_call("model", {"n": 1}, large)  # a new connection: space again
         assert again.call.response == huge
     assert made == 1
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         assert (await cache.get_or_call("model", {"n": 1}, large)).hit
         assert (await cache.get_or_call("model", REQUEST, call)).hit
     assert (made, call.made) == (1, 1)
 
 
-async def test_a_kept_result_is_stored_at_the_end_of_the_run(folder: Path) -> None:
-    with CallCache(folder, stage="a") as cache:
+async def test_a_kept_result_is_stored_at_the_end_of_the_run(place: Path) -> None:
+    with CallCache(place, stage="a") as cache:
         _limit_pages(cache, 30)
         with pytest.raises(EnvironmentFault):
             await cache.get_or_call("model", {"n": 1}, result("x" * 200_000))
-    assert cache_stats(folder).entries == 1
+    assert cache_stats(place).entries == 1
 
 
-async def test_a_closed_cache_refuses_calls(place: CachePlace, paid: Any) -> None:
+async def test_a_closed_cache_refuses_calls(place: Path) -> None:
     cache = CallCache(place, stage="a")
     cache.close()
     cache.close()
     with pytest.raises(RuntimeError, match="closed"):
-        await cache.get_or_call("model", REQUEST, paid())
+        await cache.get_or_call("model", REQUEST, Paid())
 
 
-def _names(folder: Path) -> set[str]:
-    return {path.name for path in folder.rglob("*")}
+def _names(place: Path) -> set[str]:
+    return {path.name for path in place.rglob("*")}
 
 
-async def test_nothing_is_ever_dropped(folder: Path) -> None:
-    with CallCache(folder, stage="a") as cache:
+async def test_nothing_is_ever_dropped(place: Path) -> None:
+    with CallCache(place, stage="a") as cache:
         settings = cache._store._cache
         assert settings.eviction_policy == "none"
         assert settings.cull_limit == 0
@@ -274,4 +269,4 @@ async def test_nothing_is_ever_dropped(folder: Path) -> None:
         assert settings._sql("PRAGMA synchronous").fetchall() == [(2,)]
         assert settings._sql("PRAGMA journal_mode").fetchall() == [("wal",)]
         await cache.get_or_call("model", REQUEST, result("x" * 100_000))
-    assert _names(folder) <= {"cache.db", "cache.db-wal", "cache.db-shm"}
+    assert _names(place) <= {"cache.db", "cache.db-wal", "cache.db-shm"}

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from simulrag.calls import (
-    CachePlace,
     CallCache,
     CallResult,
     cache_stats,
@@ -18,10 +17,11 @@ from simulrag.calls import (
 )
 from simulrag.calls.inspection import CacheStats, VerifyReport
 from simulrag.errors import CacheError, NotStored
+from tests.unit.calls.conftest import Paid
 
 
-async def test_statistics_count_entries_stages_and_versions(place: CachePlace, paid: Any) -> None:
-    call = paid()
+async def test_statistics_count_entries_stages_and_versions(place: Path) -> None:
+    call = Paid()
 
     async def other_version() -> CallResult:
         return CallResult("x", model_version="rules-2")
@@ -62,10 +62,10 @@ async def test_statistics_count_entries_stages_and_versions(place: CachePlace, p
     assert all(0 < row.median_s <= row.slowest_s <= row.total_s for row in stats.times)
 
 
-async def test_imported_calls_have_no_times(place: CachePlace, paid: Any, tmp_path: Path) -> None:
+async def test_imported_calls_have_no_times(place: Path, tmp_path: Path) -> None:
     file = tmp_path / "calls.parquet"
     with CallCache(place, stage="answer") as cache:
-        await cache.get_or_call("model", {"n": 1}, paid())
+        await cache.get_or_call("model", {"n": 1}, Paid())
         cache.export(file)
     with CallCache(tmp_path / "other", stage="answer") as other:
         other.import_calls(file)
@@ -73,24 +73,24 @@ async def test_imported_calls_have_no_times(place: CachePlace, paid: Any, tmp_pa
     assert (stats.entries, stats.times) == (1, ())
 
 
-def test_no_cache_is_an_empty_one(folder: Path) -> None:
-    assert cache_stats(folder) == CacheStats()
-    assert verify_cache(folder) == VerifyReport(rows=0, problems=())
-    assert not folder.exists()
+def test_no_cache_is_an_empty_one(place: Path) -> None:
+    assert cache_stats(place) == CacheStats()
+    assert verify_cache(place) == VerifyReport(rows=0, problems=())
+    assert not place.exists()
 
 
-async def test_verification_names_each_bad_row(folder: Path, paid: Any) -> None:
-    with CallCache(folder, stage="a") as cache:
+async def test_verification_names_each_bad_row(place: Path) -> None:
+    with CallCache(place, stage="a") as cache:
         for n in range(5):
-            await cache.get_or_call("model", {"n": n}, paid())
-    assert verify_cache(folder) == VerifyReport(rows=6, problems=())
-    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+            await cache.get_or_call("model", {"n": n}, Paid())
+    assert verify_cache(place) == VerifyReport(rows=6, problems=())
+    with closing(sqlite3.connect(place / "cache.db")) as database, database:
         keys = [key for (key,) in database.execute("SELECT key FROM Cache WHERE key GLOB 'call/*'")]
         statements = ("expire_time = 1", "raw = 0", "mode = 4", "key = x'00'", "key = 'what/ever'")
         for key, statement in zip(keys, statements, strict=True):
             database.execute(f"UPDATE Cache SET {statement} WHERE key = ?", (key,))
         database.execute("UPDATE Cache SET value = '{\"hits\":\"x\"}' WHERE key = 'stage/a'")
-    report = verify_cache(folder)
+    report = verify_cache(place)
     assert report.rows == 6
     assert {problem.key for problem in report.problems} == {
         *keys[:3],
@@ -100,11 +100,11 @@ async def test_verification_names_each_bad_row(folder: Path, paid: Any) -> None:
     }
 
 
-def test_a_file_that_is_no_database_is_a_problem_and_no_crash(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "cache.db").write_bytes(b"no database, just text " * 1000)
-    (problem,) = verify_cache(folder).problems
-    assert problem.key == str(folder)
+def test_a_file_that_is_no_database_is_a_problem_and_no_crash(place: Path) -> None:
+    place.mkdir()
+    (place / "cache.db").write_bytes(b"no database, just text " * 1000)
+    (problem,) = verify_cache(place).problems
+    assert problem.key == str(place)
     assert "not a database" in problem.what
     with pytest.raises(CacheError, match="Move the folder away"):
-        cache_stats(folder)
+        cache_stats(place)

@@ -29,16 +29,16 @@ class Bomb:
         return Path.write_text, (self.mark, "boom")
 
 
-async def _stored(folder: Path) -> None:
+async def _stored(place: Path) -> None:
     async def call() -> CallResult:
         return CallResult("the answer")
 
-    with CallCache(folder, stage="a") as cache:
+    with CallCache(place, stage="a") as cache:
         await cache.get_or_call("model", REQUEST, call)
 
 
-def _tamper(folder: Path, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+def _tamper(place: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(place / "cache.db")) as database, database:
         done = database.execute(
             f"UPDATE Cache SET {statement} WHERE key = ?", (*values, f"call/{KEY}")
         )
@@ -49,34 +49,34 @@ async def _never() -> CallResult:
     raise AssertionError("a call was repaid behind the user's back")
 
 
-async def test_a_planted_pickle_is_refused_and_not_run(folder: Path, tmp_path: Path) -> None:
+async def test_a_planted_pickle_is_refused_and_not_run(place: Path, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     bomb = pickle.dumps(Bomb(mark))
-    await _stored(folder)
-    _tamper(folder, "mode = 4, value = ?", bomb)
+    await _stored(place)
+    _tamper(place, "mode = 4, value = ?", bomb)
     with (
-        CallCache(folder, stage="a") as cache,
+        CallCache(place, stage="a") as cache,
         pytest.raises(CacheError, match=rf"call/{KEY}.*not inline text.*cache verify"),
     ):
         await cache.get_or_call("model", REQUEST, _never)
-    assert len(verify_cache(folder).problems) == 1
+    assert len(verify_cache(place).problems) == 1
     with pytest.raises(CacheError, match="tampered"):
-        cache_stats(folder)
+        cache_stats(place)
     assert not mark.exists()
-    with Cache(str(folder)) as plain:  # the same row does run code in diskcache itself
+    with Cache(str(place)) as plain:  # the same row does run code in diskcache itself
         plain.get(f"call/{KEY}")
     assert mark.exists()
 
 
 async def test_a_pickle_in_a_file_is_refused_and_the_file_left_alone(
-    folder: Path, tmp_path: Path
+    place: Path, tmp_path: Path
 ) -> None:
     mark, outside = tmp_path / "mark", tmp_path / "outside"
     outside.write_bytes(pickle.dumps(Bomb(mark)))
-    await _stored(folder)
-    _tamper(folder, "mode = 4, value = NULL, filename = ?", str(outside))
+    await _stored(place)
+    _tamper(place, "mode = 4, value = NULL, filename = ?", str(outside))
     with (
-        CallCache(folder, stage="a") as cache,
+        CallCache(place, stage="a") as cache,
         pytest.raises(CacheError, match="not inline text"),
     ):
         await cache.get_or_call("model", REQUEST, _never)
@@ -84,11 +84,11 @@ async def test_a_pickle_in_a_file_is_refused_and_the_file_left_alone(
     async def call() -> CallResult:
         return CallResult("fresh")
 
-    with CallCache(folder, stage="a", mode="refresh") as cache:  # overwrites the row
+    with CallCache(place, stage="a", mode="refresh") as cache:  # overwrites the row
         await cache.get_or_call("model", REQUEST, call)
     assert outside.exists()
     assert not mark.exists()
-    assert verify_cache(folder).problems == ()
+    assert verify_cache(place).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -112,46 +112,46 @@ async def test_a_pickle_in_a_file_is_refused_and_the_file_left_alone(
         ('value = replace(value, \'"kind":"model"\', ?)', '"kind":"simulator"'),
     ],
 )
-async def test_every_tampered_row_is_an_error(folder: Path, statement: str, value: object) -> None:
-    await _stored(folder)
-    _tamper(folder, statement, value)
+async def test_every_tampered_row_is_an_error(place: Path, statement: str, value: object) -> None:
+    await _stored(place)
+    _tamper(place, statement, value)
     with (
-        CallCache(folder, stage="a") as cache,
+        CallCache(place, stage="a") as cache,
         pytest.raises(CacheError, match=rf"call/{KEY}.*simulrag cache verify"),
     ):
         await cache.get_or_call("model", REQUEST, _never)
-    assert [problem.key for problem in verify_cache(folder).problems] == [f"call/{KEY}"]
+    assert [problem.key for problem in verify_cache(place).problems] == [f"call/{KEY}"]
 
 
-async def test_a_row_that_holds_another_call_is_an_error(folder: Path) -> None:
-    await _stored(folder)
+async def test_a_row_that_holds_another_call_is_an_error(place: Path) -> None:
+    await _stored(place)
     other = call_key("model", {"provider": "p", "model": "other"})
-    _tamper(folder, "key = ?", f"call/{other}")
+    _tamper(place, "key = ?", f"call/{other}")
     with (
-        CallCache(folder, stage="a") as cache,
+        CallCache(place, stage="a") as cache,
         pytest.raises(CacheError, match="holds another call"),
     ):
         await cache.get_or_call("model", {"provider": "p", "model": "other"}, _never)
 
 
-def test_a_setting_that_is_none_of_diskcaches_is_an_error(folder: Path) -> None:
-    FolderStore(folder).close()
-    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
+def test_a_setting_that_is_none_of_diskcaches_is_an_error(place: Path) -> None:
+    FolderStore(place).close()
+    with closing(sqlite3.connect(place / "cache.db")) as database, database:
         database.execute("INSERT INTO Settings VALUES ('disk_opens', 'doors')")
     with pytest.raises(CacheError, match="corrupt"):
-        FolderStore(folder)
+        FolderStore(place)
 
 
 @pytest.mark.parametrize("value", [b"bytes", 1, 1.5, ["list"], Path()])
-def test_only_text_is_written(folder: Path, value: Any) -> None:
-    store = FolderStore(folder)
+def test_only_text_is_written(place: Path, value: Any) -> None:
+    store = FolderStore(place)
     with pytest.raises(TypeError, match="text"):
         store.put({"stage/b": "text", "stage/a": value})
     assert (store.get("stage/a"), store.get("stage/b")) == (None, None)
 
 
-def test_only_text_is_a_key(folder: Path) -> None:
-    store: Any = FolderStore(folder)
+def test_only_text_is_a_key(place: Path) -> None:
+    store: Any = FolderStore(place)
     with pytest.raises(TypeError, match="keys are text, not tuple"):
         store.get(("a", 1))
     with pytest.raises(TypeError, match="keys are text, not tuple"):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CachePlace, CallCache, CallResult
+from simulrag.calls import CallCache, CallResult
+from tests.unit.calls.conftest import Paid
 
 REQUEST = {"model": "m", "messages": ["q"]}
 
 
-async def test_a_hundred_requests_make_one_call(place: CachePlace, paid: Any) -> None:
-    call = paid(0.05)
+async def test_a_hundred_requests_make_one_call(place: Path) -> None:
+    call = Paid(0.05)
     with CallCache(place, stage="a") as cache:
         answers = await asyncio.gather(
             *(cache.get_or_call("model", REQUEST, call) for _ in range(100))
@@ -24,7 +25,7 @@ async def test_a_hundred_requests_make_one_call(place: CachePlace, paid: Any) ->
     assert [answer.hit for answer in answers].count(False) == 1
 
 
-async def test_different_calls_run_side_by_side(place: CachePlace) -> None:
+async def test_different_calls_run_side_by_side(place: Path) -> None:
     together = asyncio.Barrier(50)
 
     async def call() -> CallResult:
@@ -36,9 +37,9 @@ async def test_different_calls_run_side_by_side(place: CachePlace) -> None:
         assert cache.counts()["misses"] == 50
 
 
-async def test_waiters_see_the_callers_exception(place: CachePlace, paid: Any) -> None:
+async def test_waiters_see_the_callers_exception(place: Path) -> None:
     error = ConnectionError("down")
-    call = paid(0.02, error)
+    call = Paid(0.02, error)
     with CallCache(place, stage="a") as cache:
         outcomes = await asyncio.gather(
             *(cache.get_or_call("model", REQUEST, call) for _ in range(5)), return_exceptions=True
@@ -50,10 +51,8 @@ async def test_waiters_see_the_callers_exception(place: CachePlace, paid: Any) -
 
 
 @pytest.mark.parametrize("cancelled", [0, 2])
-async def test_a_cancelled_waiter_leaves_the_others_alone(
-    place: CachePlace, paid: Any, cancelled: int
-) -> None:
-    call = paid(0.05)
+async def test_a_cancelled_waiter_leaves_the_others_alone(place: Path, cancelled: int) -> None:
+    call = Paid(0.05)
     with CallCache(place, stage="a") as cache:
         waiters = [asyncio.create_task(cache.get_or_call("model", REQUEST, call)) for _ in range(4)]
         await asyncio.sleep(0.01)
@@ -65,7 +64,7 @@ async def test_a_cancelled_waiter_leaves_the_others_alone(
     assert call.made == 1
 
 
-async def test_the_last_waiters_cancellation_ends_the_call(place: CachePlace, paid: Any) -> None:
+async def test_the_last_waiters_cancellation_ends_the_call(place: Path) -> None:
     ended = asyncio.Event()
 
     async def endless() -> CallResult:
@@ -84,12 +83,10 @@ async def test_the_last_waiters_cancellation_ends_the_call(place: CachePlace, pa
             waiter.cancel()
         await asyncio.gather(*waiters, return_exceptions=True)
         assert ended.is_set()
-        assert not (await cache.get_or_call("model", REQUEST, paid())).hit
+        assert not (await cache.get_or_call("model", REQUEST, Paid())).hit
 
 
-async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(
-    place: CachePlace, paid: Any
-) -> None:
+async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(place: Path) -> None:
     async def slow_to_end() -> CallResult:
         try:
             await asyncio.sleep(60)
@@ -97,7 +94,7 @@ async def test_a_request_during_the_end_of_a_cancelled_call_makes_its_own(
             await asyncio.sleep(0.1)
         return CallResult("late")
 
-    call = paid()
+    call = Paid()
     with CallCache(place, stage="a") as cache:
         first = asyncio.create_task(cache.get_or_call("model", REQUEST, slow_to_end))
         await asyncio.sleep(0.02)
