@@ -81,12 +81,6 @@ async def test_forty_claims_get_the_verdicts_expected(by_hand: list[Case]) -> No
         ),
         ("It takes 1,130 s, not 130.5.", read(value="130"), "point", "Time of a trip"),
         (
-            "It falls by 30 %.",
-            read(value="30", unit="%", direction="falls", run=2, against=1),
-            "range",
-            "It falls by 20 (R 9.487 to 30.9",
-        ),
-        (
             "It rises by 8.5 %.",
             read(value="8.5", direction="rises", output="time_change_percent"),
             "range",
@@ -108,9 +102,6 @@ async def test_forty_claims_get_the_verdicts_expected(by_hand: list[Case]) -> No
 )
 def test_corrections(text: str, reading: ClaimReading, by: Rule, shown: str) -> None:
     verdict = check_claim(text, reading, RUNS, by)
-    if "30.9" in shown:  # inside its range, so nothing is corrected
-        assert (verdict.status, verdict.updated_claim) == ("aligned", None)
-        return
     assert verdict.status == "contradicted"
     assert (verdict.updated_claim or "").startswith(shown.replace("R ", "90 % range "))
 
