@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     JsonValue,
-    SerializerFunctionWrapHandler,
-    model_serializer,
 )
 
 Domain = str
@@ -44,20 +42,12 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class Extended(Record):
-    """A record with fields ``added`` since benchmarks were made, which keep their bytes.
+def since(default: Any) -> Any:
+    """A field added since benchmarks were made, which keep their bytes.
 
-    Such a field is written only where it is not its default.
+    It is written only where it is not its default.
     """
-
-    added: ClassVar[tuple[str, ...]] = ()
-
-    @model_serializer(mode="wrap")
-    def _as_written(self, plain: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        written: dict[str, JsonValue] = plain(self)
-        fields = type(self).model_fields
-        plainly = [name for name in self.added if written.get(name) == fields[name].default]
-        return {name: value for name, value in written.items() if name not in plainly}
+    return Field(default=default, exclude_if=lambda value: value == default)
 
 
 Count = Annotated[int, Field(ge=0, le=10**12)]
@@ -87,13 +77,8 @@ class Usage(Record):
         return self.calls == 0 or self.input_tokens + self.output_tokens > 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-        )
+        counts = Usage.model_fields
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in counts})
 
 
 class ToolCall(Record):
@@ -113,7 +98,7 @@ class Evidence(Record):
     text: str
 
 
-class ReferenceClaim(Extended):
+class ReferenceClaim(Record):
     """An atomic claim of a reference answer.
 
     ``source``: the simulator's evidence, or open: the writer's own words on a part of the question
@@ -122,11 +107,10 @@ class ReferenceClaim(Extended):
 
     text: str
     kind: Literal["quantitative", "qualitative"]
-    source: Literal["evidence", "open"] = "evidence"
-    added: ClassVar[tuple[str, ...]] = ("source",)
+    source: Literal["evidence", "open"] = since("evidence")
 
 
-class Question(Extended):
+class Question(Record):
     """One question of a benchmark.
 
     ``scenario_id`` groups questions that share a simulator run (resampling goes by it). ``calls``
@@ -146,12 +130,11 @@ class Question(Extended):
     evidence: tuple[Evidence, ...] = ()
     source: Literal["generated", "published"] = "generated"
     template_id: str | None = None
-    resolved: str | None = None
-    outcome: bool | None = None
-    added: ClassVar[tuple[str, ...]] = ("resolved", "outcome")
+    resolved: str | None = since(None)
+    outcome: bool | None = since(None)
 
 
-class Verdict(Extended):
+class Verdict(Record):
     """What verification of one claim against the context, or the outputs, said.
 
     ``updated_claim`` is set when contradicted alone. ``reason`` names the failure when error, and
@@ -161,8 +144,7 @@ class Verdict(Extended):
     status: VerdictStatus
     updated_claim: str | None = None
     reason: str | None = None
-    found: str | None = None
-    added: ClassVar[tuple[str, ...]] = ("found",)
+    found: str | None = since(None)
 
 
 class Claim(Record):

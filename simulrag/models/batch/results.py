@@ -49,13 +49,8 @@ class ImportedReplies(Record):
     refused: tuple[str, ...] = ()
 
     def __add__(self, other: ImportedReplies) -> ImportedReplies:
-        return ImportedReplies(
-            answered=self.answered + other.answered,
-            failed=self.failed + other.failed,
-            present=self.present + other.present,
-            again=self.again + other.again,
-            refused=self.refused + other.refused,
-        )
+        names = ImportedReplies.model_fields
+        return ImportedReplies(**{n: getattr(self, n) + getattr(other, n) for n in names})
 
 
 class _RefusedError(ValueError):
