@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -77,16 +76,3 @@ app.add_typer(docs_app, name="docs")
 for room in registry.each("commands"):
     if hasattr(room, "register"):
         room.register(app)
-
-
-def main() -> None:
-    """The console script."""
-    from flows.cli.errors import ended
-    from flows.watch.terminal import guard
-
-    guard()
-    sys.exit(ended(app))
-
-
-if __name__ == "__main__":
-    main()

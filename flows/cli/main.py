@@ -28,3 +28,7 @@ def stage_alone() -> typer.Typer:
     app.callback()(lambda: None)  # without it an only command goes by no name
     app.command()(stage)
     return app
+
+
+if __name__ == "__main__":
+    main()

@@ -24,7 +24,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_an_assistant_runs_sumo_over_stdio(project: Path, tmp_path: Path) -> None:
-    command = ["-m", "flows.cli.app", "mcp", "--project", str(project)]
+    command = ["-m", "flows.cli.main", "mcp", "--project", str(project)]
     started = StdioServerParameters(
         command=sys.executable, args=command, cwd=tmp_path, env=environment_of(project)
     )
@@ -45,7 +45,7 @@ async def test_an_assistant_runs_sumo_over_stdio(project: Path, tmp_path: Path) 
 
 
 async def test_over_http_it_wants_its_token_and_a_page_of_this_machine(project: Path) -> None:
-    command = [sys.executable, "-m", "flows.cli.app", "mcp", "--http", "0"]
+    command = [sys.executable, "-m", "flows.cli.main", "mcp", "--http", "0"]
     environment = environment_of(project, SIMULRAG_MCP_TOKEN=TOKEN)
     with subprocess.Popen(  # noqa: ASYNC220 it is only started here
         command, cwd=project, env=environment, stderr=subprocess.PIPE, text=True

@@ -77,7 +77,7 @@ def test_any_other_question_needs_a_model(terminal: Terminal) -> None:
 
 
 def test_an_id_with_a_digit_missing_is_not_paid_for_as_a_question(terminal: Terminal) -> None:
-    name = terminal.question().question_id
+    name = first_question(terminal).question_id
     said = terminal("ask", name[:-1], "--model", "http://127.0.0.1:9/v1#none")
     assert said.code == 2
     assert f"no question has the id '{name[:-1]}'; the nearest is {name}" in said.err

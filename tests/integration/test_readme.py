@@ -14,12 +14,11 @@ import pytest
 
 from simulrag.records import STANDINGS
 from simulrag.testing import LoopbackServer, traffic
-from tests.integration.projects import ROOT, copy_project, run
+from tests.integration.projects import ROOT, SIMULRAG, copy_project, run
 from tests.servers.proxy import TlsProxy
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 KEY = "sk-readme-example"
-COMMAND = (sys.executable, "-m", "flows.cli.app")
 
 
 def commands() -> list[str]:
@@ -38,9 +37,9 @@ def commands() -> list[str]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which urban's questions were answered, by replay."""
     folder = copy_project(tmp_path_factory.mktemp("readme") / "project")
-    run(folder, *COMMAND, "stage", "simulators")
+    run(folder, *SIMULRAG, "stage", "simulators")
     for stage in ("benchmark", "answer"):
-        run(folder, *COMMAND, "stage", stage, "--domain", "urban")
+        run(folder, *SIMULRAG, "stage", stage, "--domain", "urban")
     return folder
 
 
@@ -51,7 +50,7 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize("command", commands())
 def test_a_command_works(project: Path, command: str) -> None:
     _, *arguments = shlex.split(command)
-    done = run(project, *COMMAND, *arguments)
+    done = run(project, *SIMULRAG, *arguments)
     assert done.stdout.strip()
     assert "Traceback" not in done.stderr
 
