@@ -1,6 +1,6 @@
 # make run       sets up .venv, then the whole pipeline: the recorded run, replayed without a call
 # make test      the tests without those that kill, start servers or take long
-# make test-all  those too
+# make test-all  those too; installs the engines of examples/
 # make lint      formatting, ruff, mypy --strict, the import contracts
 # make bench     what is measured, as JSON lines
 # make ui        Prefect's UI for this project in the background; UI_PORT=4201 for another port
@@ -40,6 +40,7 @@ test: setup
 	pytest -m "not slow"
 
 test-all: test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[examples]"
 	pytest -m slow
 
 lint: setup
