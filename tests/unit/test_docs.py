@@ -22,7 +22,12 @@ from tests.unit.metrics.synthetic import study
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [ROOT / "README.md", *(page for page in GUIDES if page.parent.name != "decisions")]
+EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
+PAGES = [
+    ROOT / "README.md",
+    *EXAMPLES,
+    *(page for page in GUIDES if page.parent.name != "decisions"),
+]
 
 
 def name(page: Path) -> str:
