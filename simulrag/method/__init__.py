@@ -1,1 +1,1 @@
-"""Algorithm 1 of SimulRAG, one file a step. Records in, records out."""
+"""Algorithm 1 of SimulRAG, a file for a step or two that are alike. Records in, records out."""
