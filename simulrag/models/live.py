@@ -107,9 +107,7 @@ class LiveReplies:
             "provider": self.settings.provider,
             "endpoint": self.settings.endpoint,
             "model": self._provider.identity or self.settings.model,
-            "messages": [
-                {"role": message.role, "content": message.content} for message in request.messages
-            ],
+            "messages": [message.model_dump() for message in request.messages],
             **self.settings.chosen_wire(),
             "sampling": request.sampling.model_dump(mode="json", exclude_none=True),
             "schema": None if request.schema is None else reply_schema(request.schema),

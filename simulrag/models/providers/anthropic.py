@@ -76,11 +76,7 @@ class AnthropicProvider(SdkProvider):
         body: dict[str, Any] = {
             "model": self.settings.model,
             "max_tokens": sampling.max_output_tokens or DEFAULT_MAX_TOKENS,
-            "messages": [
-                {"role": item.role, "content": item.content}
-                for item in messages
-                if item.role != "system"
-            ],
+            "messages": [item.model_dump() for item in messages if item.role != "system"],
         }
         system = "\n\n".join(item.content for item in messages if item.role == "system")
         if system:

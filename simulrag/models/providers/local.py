@@ -95,7 +95,7 @@ class LocalProvider(Provider):
         model cannot be loaded.
         """
         body: dict[str, Any] = {
-            "messages": [{"role": item.role, "content": item.content} for item in messages],
+            "messages": [item.model_dump() for item in messages],
             "seed": (sampling.seed or 0) + sample_index,
         }
         chosen = {
@@ -139,7 +139,7 @@ class LocalProvider(Provider):
     def _forced(self, messages: Sequence[Message]) -> ProviderReply:
         ids = self._tokens(messages[-1].content)
         body = {
-            "messages": [{"role": item.role, "content": item.content} for item in messages[:-1]],
+            "messages": [item.model_dump() for item in messages[:-1]],
             "grammar": "root ::= " + " ".join(f"<[{id}]>" for id in ids),
             "max_tokens": len(ids),
             "temperature": 0,

@@ -27,7 +27,7 @@ def chat_body(
 ) -> dict[str, Any]:
     """The request of Chat Completions. What the sampling leaves open is not sent."""
     body = _common(model, sampling)
-    body["messages"] = [{"role": item.role, "content": item.content} for item in messages]
+    body["messages"] = [item.model_dump() for item in messages]
     if sampling.reasoning_effort is not None:
         body["reasoning_effort"] = sampling.reasoning_effort
     if sampling.seed is not None:
@@ -51,7 +51,7 @@ def responses_body(
 ) -> dict[str, Any]:
     """The request of the Responses API; the provider is asked to keep no copy of the reply."""
     body = _common(model, sampling)
-    body["input"] = [{"role": item.role, "content": item.content} for item in messages]
+    body["input"] = [item.model_dump() for item in messages]
     body["store"] = False
     if sampling.reasoning_effort is not None:
         body["reasoning"] = {"effort": sampling.reasoning_effort}
