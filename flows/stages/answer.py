@@ -15,7 +15,7 @@ from flows.files import record_lines, write_records
 from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At, Chosen
-from flows.watch.artifacts import failure_lines
+from flows.watch.artifacts import titled_table
 from simulrag.errors import InputError
 from simulrag.method.algorithm import choose, conclude, draft
 from simulrag.method.settings import MethodSettings
@@ -73,14 +73,12 @@ def stage_table(domain: str, answers: Sequence[Answer]) -> str:
         ("model calls used", sum(u.calls for answer in answers for u in answer.usage.values())),
         ("simulator runs used", sum(answer.simulator_runs for answer in answers)),
     ]
-    lines = [f"## answer {domain}", "", "| what | count |", "| --- | --- |"]
-    lines += [f"| {name} | {count} |" for name, count in rows]
-    lines += failure_lines(
+    failures = [
         (answer.question_id, answer.failure.step, answer.failure.reason)
         for answer in answers
         if answer.failure is not None
-    )
-    return "\n".join(lines)
+    ]
+    return titled_table(f"answer {domain}", ("what", "count"), rows, failures)
 
 
 def check_domain(source: Path, questions: list[Question], domain: str) -> None:

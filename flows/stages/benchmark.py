@@ -11,6 +11,7 @@ from pathlib import Path
 from flows.files import write_records, write_text
 from flows.project import Results, out
 from flows.running.runner import At
+from flows.watch.artifacts import titled_table
 from simulators.base import Simulator
 from simulrag.errors import InputError
 from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
@@ -85,13 +86,10 @@ def _published(at: At) -> Benchmark:
 
 def stage_table(summary: BenchmarkSummary) -> str:
     """The stage as Markdown: questions made, and what was rejected and why."""
-    lines = [f"## benchmark {summary.domain}", "", "| what | count |", "| --- | --- |"]
-    lines += [
-        f"| {field} | {getattr(summary, field)} |"
-        for field in ("requested", "accepted", "scenarios", "rejected", "simulator_failures")
-    ]
-    lines += [f"| rejected for {k} | {n} |" for k, n in summary.rejected_by_reason.items()]
-    return "\n".join(lines)
+    fields = ("requested", "accepted", "scenarios", "rejected", "simulator_failures")
+    rows = [(field, getattr(summary, field)) for field in fields]
+    rows += [(f"rejected for {why}", n) for why, n in summary.rejected_by_reason.items()]
+    return titled_table(f"benchmark {summary.domain}", ("what", "count"), rows)
 
 
 def hints(summary: BenchmarkSummary) -> tuple[str, ...]:

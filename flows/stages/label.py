@@ -10,7 +10,7 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.sections import LabelParams
-from flows.watch.artifacts import failure_lines
+from flows.watch.artifacts import titled_table
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.records import Answer, FinalClaims, Label
@@ -68,21 +68,13 @@ def _failure(item: Label | FinalClaims) -> str | None:
 
 def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:
     """The stage as Markdown."""
-    lines = [f"## label {domain}", "", "| label | claims |", "| --- | --- |"]
     counts = Counter(label.label for label in labels)
-    lines += [
-        f"| {value or 'failed'} | {counts[value]} |"
-        for value in ("true", "false", "undecided", None)
-    ]
-    failed = [(item.question_id, "label", item.failure) for item in labels if item.failure]
-    failed += [(item.question_id, "decompose", item.failure) for item in finals if item.failure]
-    failed += [
-        (item.question_id, "group", item.subjects_failure)
-        for item in finals
-        if item.subjects_failure
-    ]
-    lines += failure_lines(failed)
-    return "\n".join(lines)
+    failures = [(item.question_id, "label", item.failure) for item in labels if item.failure]
+    for final in finals:
+        for step, why in (("decompose", final.failure), ("group", final.subjects_failure)):
+            failures += [(final.question_id, step, why)] if why else []
+    rows = [(value or "failed", counts[value]) for value in ("true", "false", "undecided", None)]
+    return titled_table(f"label {domain}", ("label", "claims"), rows, failures)
 
 
 def failed(place: Results, domain: str) -> bool:

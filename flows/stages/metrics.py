@@ -15,6 +15,7 @@ from flows.files import (
 )
 from flows.project import Results, out
 from flows.running.runner import At
+from flows.watch.artifacts import titled_table
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.method.settings import MethodSettings
@@ -104,7 +105,10 @@ async def make(at: At) -> None:
         return write_metrics(at.place, data)
 
     short = await at.tracker.step("measure", work)
-    await at.tracker.markdown(at.name, headline_table(at.item, short))
+    rows = [(name, "undefined" if value is None else value) for name, value in short.items()]
+    await at.tracker.markdown(
+        at.name, titled_table(f"metrics of {at.item}", ("metric", "value"), rows)
+    )
 
 
 def write_metrics(place: Results, data: DomainData) -> Headline:
@@ -120,14 +124,6 @@ def write_metrics(place: Results, data: DomainData) -> Headline:
     text = json.dumps(short, indent=2, allow_nan=False) + "\n"
     write_text(place.headline(data.domain), text)
     return short
-
-
-def headline_table(domain: str, short: Headline) -> str:
-    """The headline as Markdown."""
-    rows = [
-        f"| {key} | {'undefined' if value is None else value} |" for key, value in short.items()
-    ]
-    return "\n".join([f"## metrics of {domain}", "", "| metric | value |", "| --- | --- |", *rows])
 
 
 STAGE = Stage(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from flows.project import Project
 from flows.watch.tracking import Cell, Tracker, say
@@ -78,17 +78,24 @@ async def show_stage(
     say(outcome.table)
 
 
-def failure_lines(failures: Iterable[tuple[str, str, str]]) -> list[str]:
-    """A Markdown table of (question, step, reason), nothing where there is none."""
-    found = list(failures)
-    if not found:
-        return []
-    lines = ["", "| failed question | step | reason |", "| --- | --- | --- |"]
-    for cells in found[:SHOWN_FAILURES]:
-        lines.append(f"| {' | '.join(map(_cell, cells))} |")
-    if len(found) > SHOWN_FAILURES:
-        lines.append(f"| {len(found) - SHOWN_FAILURES} more | | see the stage's out |")
-    return lines
+def titled_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    failures: Sequence[tuple[str, str, str]] = (),
+) -> str:
+    """A stage as Markdown: a table under its heading; then what failed (question, step, reason)."""
+    lines = [f"## {title}", "", _line(columns), _line(["---"] * len(columns)), *map(_line, rows)]
+    if failures:
+        lines += ["", "| failed question | step | reason |", "| --- | --- | --- |"]
+        lines += [_line(map(_cell, cells)) for cells in failures[:SHOWN_FAILURES]]
+    if len(failures) > SHOWN_FAILURES:
+        lines.append(f"| {len(failures) - SHOWN_FAILURES} more | | see the stage's out |")
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _sum(usage: Mapping[str, Usage]) -> Usage:

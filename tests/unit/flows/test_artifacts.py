@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from flows.watch.artifacts import cost_rows
+from flows.watch.artifacts import cost_rows, titled_table
 from simulrag.models.prices import Price
 from simulrag.records import Usage
 
@@ -31,3 +31,21 @@ def test_tokens_that_nobody_counted_are_empty_and_not_0() -> None:
     price = Price(provider="p", model="m", input=1, output=2, as_of="2026-11")
     rows = cost_rows(_gateway({"label": Usage(calls=3)}, {}), {}, price)
     assert [(row["count"], row["tokens in"], row["USD"]) for row in rows] == [(3, None, None)] * 2
+
+
+def test_a_stages_table_says_what_failed_in_cells_that_no_reason_ends() -> None:
+    assert titled_table("label urban", ("label", "claims"), [("true", 3)]).splitlines() == [
+        "## label urban",
+        "",
+        "| label | claims |",
+        "| --- | --- |",
+        "| true | 3 |",
+    ]
+    failures = [("q", "verify", "a |\nb")] * 201
+    lines = titled_table("answer urban", ("what",), [], failures).splitlines()
+    assert lines[5:8] == [
+        "| failed question | step | reason |",
+        "| --- | --- | --- |",
+        "| q | verify | a \\| b |",
+    ]
+    assert lines[-1] == "| 1 more | | see the stage's out |"

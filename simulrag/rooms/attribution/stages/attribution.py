@@ -11,7 +11,7 @@ from flows.params import Params
 from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
-from flows.watch.artifacts import failure_lines
+from flows.watch.artifacts import titled_table
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.records import Answer
 from simulrag.rooms.attribution.attribute import attribute
@@ -52,12 +52,10 @@ async def work(bench: Bench, held: AnsweredQuestion, params: Params) -> Attribut
 def stage_table(domain: str, found: list[Attribution]) -> str:
     """The stage as Markdown."""
     counts = Counter(claim.support for one in found for claim in one.claims)
-    lines = [f"## attribution {domain}", "", "| stands on | claims |", "| --- | --- |"]
-    lines += [f"| {name} | {counts[name]} |" for name in get_args(Support)]
-    if counts[None]:
-        lines.append(f"| failed | {counts[None]} |")
-    failed = [(one.question_id, "attribution", one.failure) for one in found if one.failure]
-    return "\n".join([*lines, *failure_lines(failed)])
+    rows = [(name, counts[name]) for name in get_args(Support)]
+    rows += [("failed", counts[None])] if counts[None] else []
+    failures = [(one.question_id, "attribution", one.failure) for one in found if one.failure]
+    return titled_table(f"attribution {domain}", ("stands on", "claims"), rows, failures)
 
 
 def failed(place: Results, domain: str) -> bool:

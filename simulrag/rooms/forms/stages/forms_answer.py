@@ -12,7 +12,7 @@ from flows.params import Params
 from flows.project import Project, Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
-from flows.watch.artifacts import failure_lines
+from flows.watch.artifacts import titled_table
 from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.errors import InputError
@@ -118,17 +118,13 @@ def lacks_corpus(params: Params, source: str, simulators: Mapping[Condition, Sim
 
 def stage_table(source: str, found: list[FormAnswer]) -> str:
     """The stage as Markdown."""
-    lines = [
-        f"## forms_answer {source}",
-        "",
-        "| condition | answered | of |",
-        "| --- | --- | --- |",
-    ]
+    rows = []
     for condition in dict.fromkeys(one.condition for one in found):
         done = [one.failure is None for one in found if one.condition == condition]
-        lines.append(f"| {condition} | {sum(done)} | {len(done)} |")
-    failed = [(one.question_id, one.condition, one.failure) for one in found if one.failure]
-    return "\n".join([*lines, *failure_lines(failed)])
+        rows.append((condition, sum(done), len(done)))
+    failures = [(one.question_id, one.condition, one.failure) for one in found if one.failure]
+    columns = ("condition", "answered", "of")
+    return titled_table(f"forms_answer {source}", columns, rows, failures)
 
 
 def failed(place: Results, source: str) -> bool:

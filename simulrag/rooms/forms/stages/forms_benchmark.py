@@ -9,6 +9,7 @@ from flows.files import write_records, write_text
 from flows.params import Params
 from flows.project import Project, out
 from flows.running.runner import At
+from flows.watch.artifacts import titled_table
 from simulators.base import Simulator
 from simulrag.errors import InputError
 from simulrag.method.simulation import Simulations
@@ -127,15 +128,12 @@ def _beside(file: Path, what: str, suffix: str = ".jsonl") -> Path:
 
 def stage_table(parts: list[Made]) -> str:
     """What was made and refused, as Markdown."""
-    lines = ["## forms_benchmark", "", "| what | count |", "| --- | --- |"]
+    rows: list[tuple[str, int]] = []
     for summary in (part.summary for part in parts):
-        lines += [f"| {name} | {getattr(summary, name)} |" for name in ("requested", "accepted")]
-        lines += [f"| {name} | {count} |" for name, count in summary.by_form.items()]
-        lines += [
-            f"| refused for {kind} | {count} |"
-            for kind, count in summary.rejected_by_reason.items()
-        ]
-    return "\n".join(lines)
+        rows += [(name, getattr(summary, name)) for name in ("requested", "accepted")]
+        rows += summary.by_form.items()
+        rows += [(f"refused for {kind}", n) for kind, n in summary.rejected_by_reason.items()]
+    return titled_table("forms_benchmark", ("what", "count"), rows)
 
 
 STAGE = Stage(

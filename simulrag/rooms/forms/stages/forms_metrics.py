@@ -9,6 +9,7 @@ from flows.params import Params
 from flows.project import out
 from flows.running.bench import Bench
 from flows.running.runner import At
+from flows.watch.artifacts import titled_table
 from simulators.base import MissingEngineError
 from simulators.library.encoder import NAME, Encoder
 from simulrag.errors import InputError
@@ -108,13 +109,12 @@ def _encoder(params: Params) -> TextEncoder | str:
 
 def stage_table(source: str, rows: list[Measurement]) -> str:
     """The overall values as Markdown."""
-    lines = [f"## forms_metrics {source}", "", "| metric | condition | value | n |"]
-    lines.append("| --- | --- | --- | --- |")
-    for row in rows:
-        if (row.family, row.level) == (FAMILY, OVERALL):
-            value = row.reason if row.value is None else f"{row.value:.3f}"
-            lines.append(f"| {row.metric} | {row.method} | {value} | {row.n} |")
-    return "\n".join(lines)
+    overall = [
+        (row.metric, row.method, row.reason if row.value is None else f"{row.value:.3f}", row.n)
+        for row in rows
+        if (row.family, row.level) == (FAMILY, OVERALL)
+    ]
+    return titled_table(f"forms_metrics {source}", ("metric", "condition", "value", "n"), overall)
 
 
 STAGE = Stage(
