@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from flows.files import write_records
+from flows.params import ROLES
 from simulrag.records import Question
 from simulrag.testing import LoopbackServer
 
@@ -92,6 +93,11 @@ def stub_model(url: str, **more: Any) -> dict[str, Any]:
         "sampling": {"seed": 0},
         **more,
     }
+
+
+def stub_roles(url: str) -> dict[str, Any]:
+    """Changes of parameters: the test double plays every model."""
+    return {f"llm.{role}": stub_model(url) for role in ROLES}
 
 
 def start_answers(project: Path, out: str = "out", **environment: str) -> subprocess.Popen[str]:

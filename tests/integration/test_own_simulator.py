@@ -18,7 +18,7 @@ from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
 from simulrag.testing.traffic import traffic
-from tests.integration.projects import copy_project, simulrag
+from tests.integration.projects import copy_project, simulrag, stub_roles
 from tests.unit.simulators import reservoir
 
 QUESTIONS = 4
@@ -32,13 +32,12 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
     packages.mkdir()
     reservoir.install(packages, monkeypatch, reservoir.source())
     with LoopbackServer(traffic()) as server:
-        model = {"provider": "openai", "model": "double", "base_url": server.url}
         changes = {
             "domains": ["reservoir"],
             "simulators": {"reservoir": {"name": "reservoir", "settings": {"volume_m3": 3e6}}},
             "benchmark.questions": QUESTIONS,
             "benchmark.templates": 1,
-            **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
+            **stub_roles(server.url),
         }
         project = copy_project(tmp_path / "project", **changes)
         path = os.pathsep.join(map(str, (project, packages)))

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from simulrag.calls import CallCache
-from simulrag.errors import ModelError, ProviderDown
 from simulrag.method.boundary import VERBALIZED
 from simulrag.models.gateway import Gateway
-from simulrag.models.live import DOWN_AFTER
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
@@ -57,21 +54,3 @@ async def test_under_random_faults_each_call_is_answered_once(tmp_path: Path) ->
     assert len(server.requests) == 150 + failed
     asked = Counter(json.dumps(request.body["messages"]) for request in server.requests)
     assert len(asked) == 150
-
-
-async def test_a_provider_that_stays_down_stops_the_run(tmp_path: Path) -> None:
-    with (
-        LoopbackServer(ANSWERS, [fails(503, "out", retry_after_ms="10")] * 500) as server,
-        CallCache(tmp_path / "cache", stage="test") as cache,
-    ):
-        gate = gateway(server, cache, retries=2)
-        results = await asyncio.gather(
-            *(gate.ask(VERBALIZED, question="Q", claim=f"{i}") for i in range(300)),
-            return_exceptions=True,
-        )
-        await gate.close()
-    single = [r for r in results if isinstance(r, ModelError)]
-    stopped = [r for r in results if isinstance(r, ProviderDown)]
-    assert (len(single), len(stopped)) == (DOWN_AFTER - 1, 300 - DOWN_AFTER + 1)
-    assert re.search(r"is down.*failed \(503\).*run the same", str(stopped[0]))
-    assert len(server.requests) < 64  # the sixteen in flight, three times, and no one after them

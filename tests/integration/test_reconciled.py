@@ -18,7 +18,7 @@ from simulrag.models.base import Message
 from simulrag.testing import LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from simulrag.testing.wires import Body, messages, schema_name, section
-from tests.integration.projects import copy_project
+from tests.integration.projects import copy_project, stub_roles
 from tests.integration.terminal import Terminal
 
 CHECKED = {"checked", "corrected"}
@@ -63,7 +63,6 @@ def test_a_question_is_answered_by_subject(
 @pytest.mark.slow
 def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> None:
     with LoopbackServer(answers()) as server:
-        model = {"provider": "openai", "model": "double", "base_url": server.url}
         changes = {
             "answer.method": "reconciled",
             "answer.pool": "question",
@@ -72,7 +71,7 @@ def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> 
             "label.subjects": True,
             "benchmark.questions": 3,
             "benchmark.templates": 2,
-            **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
+            **stub_roles(server.url),
         }
         made = Project(copy_project(tmp_path / "project", **changes))
         for stage in (benchmark, answer, label, metrics):

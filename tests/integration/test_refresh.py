@@ -30,12 +30,11 @@ from tests.integration.projects import (
     git,
     git_project,
     simulrag,
-    stub_model,
+    stub_roles,
 )
 
 pytestmark = pytest.mark.slow
 FIRST, SECOND, THIRD = "2026-11-02T0300Z", "2026-11-09T0300Z", "2026-11-16T0300Z"
-ROLES = ("benchmark", "answer", "judge")
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +59,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> 
         },
     )
     params = folder / "params.yaml"
-    text = changed(
-        params, {f"llm.{role}": stub_model(model.url) for role in ROLES}
-    )  # in braces, as users have it
+    text = changed(params, stub_roles(model.url))  # in braces, as users have it
     assert f'base_url: "{model.url}"' in text
     params.write_text(text, encoding="utf-8")
     git_project(folder)
