@@ -184,9 +184,9 @@ class Joined(Protocol):
 
 @runtime_checkable
 class Remote(Protocol):
-    """A simulator that is somebody else's service. Optional.
+    """A simulator behind a service of another party. Optional.
 
-    Runs may cost its owner's money or change things there: nobody makes them by the way.
+    A run may cost money or change something there, so none is ever made implicitly.
     """
 
     @property
@@ -201,7 +201,7 @@ def owner_of(simulator: Simulator, tool: str) -> Simulator:
 
 
 def is_remote(simulator: Simulator, tool: str) -> bool:
-    """Whether a run of a tool is made by a service of somebody else's. Raises ArgumentError."""
+    """Whether another party's service runs a tool. Raises ArgumentError."""
     owner = owner_of(simulator, tool)
     return isinstance(owner, Remote) and owner.remote
 
@@ -280,7 +280,7 @@ def set_up_facts(simulator: Simulator) -> str:
 def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:
     """Every Python file of a package's folder and below, sorted; ``without`` are names left out.
 
-    For fingerprints: a file that is added counts by itself, and nobody has to keep a list.
+    For fingerprints: a new file is included without being listed anywhere.
     """
     found = [(path.relative_to(folder), path) for path in folder.rglob("*.py")]
     return [path for name, path in sorted(found) if not set(name.parts) & set(without)]

@@ -284,7 +284,7 @@ class _TooTangled(Exception):  # noqa: N818 it never leaves this module
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
-    """A pattern for an engine that never goes back, so that no text takes it for ever.
+    """A pattern, compiled for an engine without backtracking, so that matching takes linear time.
 
     None for one that this engine does not know, such as one that looks ahead: the service that
     wrote it checks by it, and we do not.
@@ -356,7 +356,7 @@ def _target(schema: Any, reference: str) -> Any:
 
 
 def _endless(schema: Mapping[str, Any]) -> str:
-    """Why a schema takes for ever to follow; "" where it does not.
+    """Why the references of a schema cannot be followed in reasonable time; "" where they can.
 
     References that each name the next twice double with every step.
     """

@@ -226,7 +226,7 @@ def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainD
 def _write_comparison(
     project: Project, params: Params, record: RefreshRecord, base: Past | None
 ) -> None:
-    """A commit on the branch: the page, the history, and params.yaml as somebody would write it."""
+    """Commit the page, the history, and params.yaml as a user would write it, on the branch."""
     branch = branch_of(params, record.period)
     differences = []
     if base is not None:

@@ -1,4 +1,4 @@
-"""Prefect's server for one project, on 127.0.0.1, where somebody wants to watch.
+"""Prefect's server for one project, on 127.0.0.1.
 
 ``simulrag ui`` starts it in the background and ``simulrag ui --stop`` ends it; stages only look
 whether it answers. Prefect's own command answers whoever reaches the port, and every web page that

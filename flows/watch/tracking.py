@@ -42,7 +42,7 @@ class Tracker:
         """Show a text of the stage."""
 
     async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:
-        """Show rows that have the same columns; where nobody watches they are not made."""
+        """Show rows that have the same columns; they are made only where Prefect watches."""
 
 
 async def tracked(
