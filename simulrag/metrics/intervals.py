@@ -63,16 +63,37 @@ def estimate(values: Floats, scenarios: int, undefined: str) -> Estimate:
 
     ``undefined`` is the reason given where the observed value is NaN.
     """
-    if not np.isfinite(values[0]):
-        return Estimate(None, reason=undefined)
-    value = float(values[0])
-    if scenarios < 2:
-        return Estimate(value, reason="no interval: one scenario only")
-    resampled = values[1:][np.isfinite(values[1:])]
-    if len(resampled) < _MIN_DEFINED * (len(values) - 1):
-        return Estimate(value, reason="no interval: undefined in most resamples")
-    lower, upper = np.quantile(resampled, _LEVELS).tolist()
-    return Estimate(value, lower, upper)
+    return estimates([values], scenarios, [undefined])[0]
+
+
+def estimates(rows: Sequence[Floats], scenarios: int, undefined: Sequence[str]) -> list[Estimate]:
+    """``estimate`` of several rows of equal length; those without a gap share one sorting."""
+    if not rows:
+        return []
+    table = np.stack(rows)
+    finite: NDArray[np.bool_] = np.isfinite(table)
+    whole: NDArray[np.bool_] = np.all(finite, axis=1)
+    bounds = np.full((2, len(table)), np.nan)
+    if scenarios > 1 and whole.any():
+        bounds[:, whole] = np.quantile(table[whole, 1:], _LEVELS, axis=1)
+    found: list[Estimate] = []
+    for index, values in enumerate(table):
+        if not finite[index, 0]:
+            found.append(Estimate(None, reason=undefined[index]))
+            continue
+        value = float(values[0])
+        if scenarios < 2:
+            found.append(Estimate(value, reason="no interval: one scenario only"))
+            continue
+        if not whole[index]:
+            resampled = values[1:][finite[index, 1:]]
+            if len(resampled) < _MIN_DEFINED * (len(values) - 1):
+                reason = "no interval: undefined in most resamples"
+                found.append(Estimate(value, reason=reason))
+                continue
+            bounds[:, index] = np.quantile(resampled, _LEVELS)
+        found.append(Estimate(value, float(bounds[0, index]), float(bounds[1, index])))
+    return found
 
 
 def mean_estimate(

@@ -75,7 +75,7 @@ from simulrag.errors import InputError
 from simulrag.metrics.intervals import (
     Estimate,
     Floats,
-    estimate,
+    estimates,
     holm,
     relative_gain,
     two_sided_p,
@@ -275,9 +275,10 @@ def compared(
         gaps = [pair.ours[metric] - pair.theirs[metric] for pair in pairs]
         gains = [relative_gain(pair.ours[metric], pair.theirs[metric]) for pair in pairs]
         raw = [two_sided_p(gap) if scenarios > 1 else None for gap in gaps]
-        for pair, gap, gain, p, adjusted in zip(pairs, gaps, gains, raw, holm(raw), strict=True):
+        reasons = [pair.reason or "undefined for one of the two" for pair in pairs]
+        found = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
+        for index, (pair, adjusted) in enumerate(zip(pairs, holm(raw), strict=True)):
             place = replace(pair.row, metric=metric)
-            reason = pair.reason or "undefined for one of the two"
-            result = estimate(gap, scenarios, reason)
-            yield filled(place, result, unit="difference", p=p, p_holm=adjusted)
-            yield filled(place, estimate(gain, scenarios, reason), unit="percent")
+            tested = {"unit": "difference", "p": raw[index], "p_holm": adjusted}
+            yield filled(place, found[index], **tested)
+            yield filled(place, found[index + len(pairs)], unit="percent")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
-from simulrag.metrics.intervals import Floats, estimate
+from simulrag.metrics.intervals import Floats, estimates
 from simulrag.metrics.methods import OURS, SIMULRAG, name_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
@@ -146,6 +146,9 @@ def _rows(
     if failures == "zero":
         reasons |= _NOT_ZERO
     values = _metrics(counts, weights, undecided, failures)
+    found = estimates(
+        [values[name] for name in metrics], data.scenarios, [reasons[name] for name in metrics]
+    )
     place = replace(
         Measurement.of(line, "answers", data.domain),
         n=questions if failures == "zero" else complete,
@@ -156,12 +159,12 @@ def _rows(
     taken = np.ones(questions) if failures == "zero" else counts["complete"]
     over = {"completeness": taken * (counts["asked"] > 0)}
     over |= dict.fromkeys(GROUPED, counts["complete"] * counts["grouped"])
-    for name in metrics:
+    for name, result in zip(metrics, found, strict=True):
         here = place
         if name in over:
             n = int(over[name].sum())
             here = replace(place, n=n, coverage=n / questions if questions else None)
-        yield filled(here, estimate(values[name], data.scenarios, reasons[name]), metric=name)
+        yield filled(here, result, metric=name)
 
 
 def _compare(

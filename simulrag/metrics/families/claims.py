@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.intervals import Estimate, Floats, estimate
+from simulrag.metrics.intervals import Estimate, Floats, estimates
 from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.plan import BudgetedMethod, plans_of, ranked_claims
 from simulrag.metrics.ranking import METRICS, measure
@@ -67,6 +67,17 @@ def _rows(
     centrality: str,
     undecided: Undecided,
 ) -> Iterator[Measurement]:
+    lines = [(setting, name) for setting in plan for name in METRICS]
+    found = iter(
+        estimates(
+            [values[one.method, one.budget_percent][0][name] for one, name in lines],
+            data.scenarios,
+            [
+                one.reason or _undefined(name, values[one.method, one.budget_percent][1])
+                for one, name in lines
+            ],
+        )
+    )
     for setting in plan:
         place = Measurement(
             family="claims",
@@ -77,11 +88,9 @@ def _rows(
             coverage=data.coverage,
             undecided=undecided,
         )
-        resampled, count = values[setting.method, setting.budget_percent]
+        count = values[setting.method, setting.budget_percent][1]
         for name in METRICS:
-            reason = setting.reason or _undefined(name, count)
-            result = estimate(resampled[name], data.scenarios, reason)
-            yield filled(place, result, metric=name, n=count)
+            yield filled(place, next(found), metric=name, n=count)
         spent = None if setting.reason else setting.share_spent
         reason = (setting.reason or "undefined: no claim") if spent is None else ""
         yield filled(place, Estimate(spent, reason=reason), metric="share_spent", n=len(data.pool))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import JsonValue
 
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.intervals import estimate, ratio
+from simulrag.metrics.intervals import estimates, ratio
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Question, Retrieval, RetrievalStatus, ToolCall
@@ -23,6 +24,8 @@ _NO_ANSWER = "undefined: retrieval was reached for no question"
 _NO_TOOL = {"oracle": ORACLE, "by_question": BY_QUESTION}
 
 _RELATIVE = 1e-9
+# Beyond this many calls trying all pairings takes longer than importing scipy.
+_FEW = 5
 
 Name = tuple[str, str, str]
 """Metric, tool and argument, the latter two "" where they do not apply."""
@@ -77,15 +80,21 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     untold = next((why for status, why in _NO_TOOL.items() if status in seen), None)
     reason = (untold or (_NO_ANSWER if asked else NO_CALLS)) if not counted else ""
     measured = _measure(counted, _varying([one.question for one in asked]))
+    resampled = [
+        ratio(
+            np.array([one.top for one in found], dtype=float),
+            np.array([one.bottom for one in found], dtype=float),
+            np.array([one.scenario for one in found], dtype=np.int64),
+            data.weights,
+        )
+        for found in measured.values()
+    ]
+    reasons = [reason or _NO_ARGUMENT] * len(measured)
+    results = estimates(resampled, data.scenarios, reasons)
     share = len(counted) / len(asked) if asked else None
     place = Measurement(family="retrieval", domain=data.domain, coverage=share)
-    for (name, tool, argument), shares in measured.items():
-        tops = np.array([one.top for one in shares], dtype=float)
-        bottoms = np.array([one.bottom for one in shares], dtype=float)
-        scenario = np.array([one.scenario for one in shares], dtype=np.int64)
-        resampled = ratio(tops, bottoms, scenario, data.weights)
-        result = estimate(resampled, data.scenarios, reason or _NO_ARGUMENT)
-        count = round(sum(one.bottom for one in shares))
+    for ((name, tool, argument), found), result in zip(measured.items(), results, strict=True):
+        count = round(sum(one.bottom for one in found))
         yield filled(place, result, metric=name, n=count, tool=tool, argument=argument)
 
 
@@ -134,15 +143,31 @@ def _match(
     known: Sequence[ToolCall], made: Sequence[ToolCall]
 ) -> list[tuple[ToolCall, ToolCall | None]]:
     """Each known call with one made with its tool, used once, so that most arguments are equal."""
-    from scipy.optimize import linear_sum_assignment
-
     # One more for the tool itself, so that a call without an equal argument is a partner too.
-    gain = np.array(
-        [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
-    ).reshape(len(known), len(made))
-    rows, columns = linear_sum_assignment(gain, maximize=True)
-    partner = {i: made[j] for i, j in zip(rows, columns, strict=True) if gain[i, j] > 0}
-    return [(call, partner.get(i)) for i, call in enumerate(known)]
+    gain = [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
+    partner = _pairing(gain)
+    return [
+        (call, made[j] if (j := partner.get(i)) is not None and gain[i][j] > 0 else None)
+        for i, call in enumerate(known)
+    ]
+
+
+def _pairing(gain: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Which column each row takes so that the sum is largest; no column is taken twice."""
+    rows, columns = len(gain), len(gain[0]) if gain else 0
+    if max(rows, columns) > _FEW:
+        from scipy.optimize import linear_sum_assignment
+
+        picked = linear_sum_assignment(np.array(gain), maximize=True)
+        return dict(zip(*(part.tolist() for part in picked), strict=True))
+    # Rows beyond the columns take a column that is not there.
+    places = range(max(rows, columns))
+    best = max(
+        permutations(places, rows),
+        key=lambda taken: sum(gain[i][j] for i, j in enumerate(taken) if j < columns),
+        default=(),
+    )
+    return {i: j for i, j in enumerate(best) if j < columns}
 
 
 def _equal_arguments(known: ToolCall, made: ToolCall) -> int:

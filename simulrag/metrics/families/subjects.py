@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.intervals import estimate
+from simulrag.metrics.intervals import estimates
 from simulrag.metrics.ranking import RankedClaims, measure
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS
@@ -35,6 +35,8 @@ def subjects(data: DomainData) -> Iterator[Measurement]:
                 question,
             )
             values = measure(ranked, data.weights)
+            reasons = ["undefined: all labelled subjects are alike"] * len(METRICS)
+            found = estimates([values[which] for which in METRICS], data.scenarios, reasons)
             place = Measurement(
                 family="subjects",
                 domain=data.domain,
@@ -42,11 +44,8 @@ def subjects(data: DomainData) -> Iterator[Measurement]:
                 undecided=undecided,
                 n=len(counted),
             )
-            for which in METRICS:
-                undefined = "undefined: all labelled subjects are alike"
-                yield filled(
-                    place, estimate(values[which], data.scenarios, undefined), metric=which
-                )
+            for which, result in zip(METRICS, found, strict=True):
+                yield filled(place, result, metric=which)
 
 
 def _labelled(data: DomainData) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import pytest
 from simulrag.metrics.intervals import (
     Estimate,
     estimate,
+    estimates,
     holm,
     scenario_weights,
     two_sided_p,
@@ -69,14 +70,13 @@ def test_holm_is_that_of_statsmodels() -> None:
     assert holm(list(p)) == pytest.approx(multipletests(p, method="holm")[1])
 
 
-def test_resamples_without_a_value_are_left_out_of_an_interval() -> None:
-    rows = np.random.default_rng(3).random((3, 60))
-    rows[0, 5] = rows[1, 0] = rows[2, 20:] = np.nan
-    some, none, few = (estimate(row, 9, "undefined") for row in rows)
-    lower, upper = np.nanquantile(rows[0, 1:], [0.025, 0.975])
-    assert (some.lower_95, some.upper_95) == (lower, upper)
-    assert (none.value, none.reason) == (None, "undefined")
-    assert (few.lower_95, few.reason) == (None, "no interval: undefined in most resamples")
+def test_many_estimates_are_those_of_each() -> None:
+    rows = np.random.default_rng(3).random((4, 60))
+    rows[1, 5] = rows[2, 0] = rows[3, 20:] = np.nan
+    together = estimates(list(rows), 9, ["a", "b", "c", "d"])
+    assert together == [estimate(row, 9, why) for row, why in zip(rows, "abcd", strict=True)]
+    lower, upper = np.nanquantile(rows[1, 1:], [0.025, 0.975])
+    assert (together[1].lower_95, together[1].upper_95) == (lower, upper)
 
 
 def test_holm_by_hand() -> None:

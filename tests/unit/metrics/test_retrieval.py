@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from typing import Any
 
 import pytest
+from scipy.optimize import linear_sum_assignment
 
-from simulrag.metrics.families.retrieval import NO_CALLS, ORACLE, retrieval
+from simulrag.metrics.families.retrieval import NO_CALLS, ORACLE, _pairing, retrieval
 from simulrag.records import Answer, Evidence, Failure, Question, Retrieval, ToolCall
 from tests.making import answer, evidence, question
 from tests.unit.metrics.measuring import data_of
@@ -100,3 +102,20 @@ def test_what_cannot_be_measured_says_why() -> None:
     alone = measured([pair("q", (call(speed=1),), (call(speed=1),))])
     assert "no argument differs" in alone["arguments"]["reason"]
     assert alone["tool"]["reason"] == "no interval: one scenario only"
+
+
+def test_the_pairing_is_as_good_as_the_best() -> None:
+    rng = random.Random(4)
+    for _ in range(60):
+        rows, columns = rng.randint(1, 7), rng.randint(0, 7)
+        gain = [[rng.randint(0, 4) for _ in range(columns)] for _ in range(rows)]
+        found = _pairing(gain)
+        assert len(set(found.values())) == len(found)
+        best = (
+            sum(
+                gain[i][j] for i, j in zip(*linear_sum_assignment(gain, maximize=True), strict=True)
+            )
+            if columns
+            else 0
+        )
+        assert sum(gain[i][j] for i, j in found.items()) == best
