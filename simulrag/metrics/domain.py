@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
@@ -13,7 +13,13 @@ from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
 from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.exports import Exported
-from simulrag.metrics.frames import LabelsOfQuestion, claims_frame, finals_frame
+from simulrag.metrics.frames import (
+    AnswerCounts,
+    LabelsOfQuestion,
+    claims_frame,
+    finals_frame,
+    text_counts,
+)
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
 from simulrag.metrics.methods import FINAL, METHOD
 from simulrag.metrics.money import Pricing, no_prices
@@ -54,6 +60,8 @@ are known. ``grouped``: whether it is known what the claims are about. ``words``
 class DomainData:
     """One domain, ready to be measured.
 
+    ``answers``: without their texts and claims, which the frames hold: with them 20,000 would take
+    12 GB. ``counted``: what is counted of each. ``questions``: without evidence.
     ``asks``: what each question asks for, by its id. ``labels``: by question and claim hash, the
     judge's with those by people above them. ``claims`` and ``finals``: the two frames that
     ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of the same
@@ -65,6 +73,7 @@ class DomainData:
     settings: MetricSettings
     questions: tuple[Question, ...]
     answers: tuple[Answer, ...]
+    counted: tuple[AnswerCounts, ...]
     asks: Mapping[str, Asks]
     labels: Mapping[str, LabelsOfQuestion]
     claims: pl.DataFrame
@@ -111,11 +120,6 @@ class DomainData:
         return self.pool.coverage([answer.failure is None for answer in self.answers])
 
     @cached_property
-    def final_texts(self) -> tuple[Mapping[Line, FinalText], ...]:
-        """Each question's final answers by line, its own first."""
-        return tuple(map(final_texts, self.answers))
-
-    @cached_property
     def final_counts(self) -> dict[Line, FinalCounts]:
         """What is counted of each line that was written."""
         import polars as pl
@@ -158,7 +162,7 @@ class DomainData:
     def own_line(self) -> Line:
         """SimulRAG at its largest m and budget."""
         ours = [line for line in self.final_counts if line.method == "simulrag"]
-        ours = ours or [next(iter(texts)) for texts in self.final_texts]
+        ours = ours or [next(iter(final_texts(answer))) for answer in self.answers]
         return min(ours, key=_place, default=Line(method="simulrag", samples=1))
 
 
@@ -214,25 +218,48 @@ def domain_data(
     nowhere.
     Raises InputError for records that contradict each other or do not belong together.
     """
-    asked = {one.question_id: one for one in questions}
-    answers, finals = tuple(answers), tuple(finals)
-    _check(asked, answers, finals, judge)
+    asked: dict[str, Question] = {}
+    asks: dict[str, Asks] = {}
+    for one in questions:
+        asks[one.question_id] = asks_of(one, templates or {})
+        asked[one.question_id] = one.model_copy(update={"evidence": ()})
     people = {key: one for key, one in (settled or {}).items() if key[0] in asked}
     labels = dict(judge)
     for (name, claim), group in people.items():
         labels[name] = {**labels.get(name, {}), claim: group.label}
     scenario_of = {name: one.scenario_id for name, one in asked.items()}
-    asks = {name: asks_of(one, templates or {}) for name, one in asked.items()}
-    texts = {answer.question_id: (answer, final_texts(answer)) for answer in answers}
+    kept: dict[str, Answer] = {}
+    counted: dict[str, AnswerCounts] = {}
+
+    def read() -> Iterator[Answer]:
+        for answer in answers:
+            name = answer.question_id
+            _check_answer(name, asked, kept)
+            of_question = labels.get(name, {})
+            texts = {
+                line: text_counts(answer, text, of_question)
+                for line, text in final_texts(answer).items()
+            }
+            first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
+            counted[name] = AnswerCounts(first, texts)
+            kept[name] = _without_texts(answer)
+            yield answer
+
+    claims = claims_frame(read(), scenario_of, labels, settings.centralities)
+    for name in judge:
+        _check_owner("labels", name, kept)
+    complete = {name: answer.failure is None for name, answer in kept.items()}
+    checked = _once(finals, kept)
     return DomainData(
         domain=domain,
         settings=settings,
         questions=tuple(asked.values()),
-        answers=answers,
+        answers=tuple(kept.values()),
+        counted=tuple(counted.values()),
         asks=asks,
         labels=labels,
-        claims=claims_frame(answers, scenario_of, labels, settings.centralities),
-        finals=finals_frame(finals, texts, scenario_of, labels, asks),
+        claims=claims,
+        finals=finals_frame(checked, complete, counted, scenario_of, labels, asks),
         judge={key: judge.get(key[0], {}).get(key[1]) for key in people},
         settled=people,
         exported=exported or {},
@@ -242,38 +269,59 @@ def domain_data(
     )
 
 
-def _check(
-    questions: Mapping[str, Question],
-    answers: Sequence[Answer],
-    finals: Sequence[FinalClaims],
-    labels: Iterable[str],
-) -> None:
-    """Raise InputError unless every record is of a question that was asked, and there once."""
-    answered: set[str] = set()
-    for answer in answers:
-        name = answer.question_id
-        if name in answered:
-            raise InputError(f"answers: question '{name}' is there twice: remove one row")
-        if name not in questions:
-            raise InputError(
-                f"question '{name}' has an answer and is not in the benchmark: "
-                "answer and benchmark files must belong together"
-            )
-        answered.add(name)
-    owners = [("labels", name) for name in labels]
-    owners += [("final claims", final.question_id) for final in finals]
-    for kind, name in owners:
-        if name not in answered:
-            raise InputError(
-                f"{kind}: question '{name}' has no answer: answer and label files must belong "
-                "together"
-            )
+def _without_texts(answer: Answer) -> Answer:
+    """What is counted of an answer itself: its usage, its calls, how many texts and claims."""
+
+    def lean(final: FinalText) -> FinalText:
+        gone: dict[str, object] = {"text": "", "selected": (), "kept": (), "statements": ()}
+        return final.model_copy(update=gone)
+
+    retrieval = answer.retrieval
+    if retrieval is not None:
+        runs = (run.model_copy(update={"outputs": {}, "text": ""}) for run in retrieval.evidence)
+        retrieval = retrieval.model_copy(update={"evidence": tuple(runs)})
+    return answer.model_copy(
+        update={
+            "retrieval": retrieval,
+            "closed_book": ("",) * len(answer.closed_book),
+            "answer_claims": tuple(("",) * len(claims) for claims in answer.answer_claims),
+            "claims": (),
+            "subjects": (),
+            "final": lean(answer.final),
+            "baselines": tuple(map(lean, answer.baselines)),
+        }
+    )
+
+
+def _check_answer(name: str, questions: Container[str], answered: Container[str]) -> None:
+    """Raise InputError unless an answer is of a question that was asked, and there once."""
+    if name in answered:
+        raise InputError(f"answers: question '{name}' is there twice: remove one row")
+    if name not in questions:
+        raise InputError(
+            f"question '{name}' has an answer and is not in the benchmark: "
+            "answer and benchmark files must belong together"
+        )
+
+
+def _check_owner(kind: str, name: str, answered: Container[str]) -> None:
+    """Raise InputError for a record of a question without an answer."""
+    if name not in answered:
+        raise InputError(
+            f"{kind}: question '{name}' has no answer: answer and label files must belong together"
+        )
+
+
+def _once(finals: Iterable[FinalClaims], answered: Container[str]) -> Iterator[FinalClaims]:
+    """The final claims of answered questions. Raises InputError for a line that is there twice."""
     seen: set[tuple[str, Line]] = set()
     for final in finals:
         key = name, line = final.question_id, final.line
+        _check_owner("final claims", name, answered)
         if key in seen:
             raise InputError(
                 f"final claims: question '{name}' is there twice for {line.method} at "
                 f"m = {line.samples}: remove one row"
             )
         seen.add(key)
+        yield final

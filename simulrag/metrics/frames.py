@@ -60,8 +60,10 @@ subject
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import confidence_before
@@ -74,6 +76,7 @@ from simulrag.records import (
     FinalText,
     LabelValue,
     Line,
+    Standing,
     VerdictStatus,
     claim_hash,
 )
@@ -82,6 +85,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     _Kind = pl.DataType | type[pl.DataType]
+
+Row = TypeVar("Row")
+_PART = 1000
 
 LabelsOfQuestion = Mapping[str, LabelValue | None]
 """By claim hash; None where the judge failed."""
@@ -120,7 +126,7 @@ def claims_frame(
         "subject_uncertainty": pl.Float64,
         "speaks": pl.Boolean,
     }
-    rows = [
+    rows = (
         row
         for answer in answers
         if answer.failure is None
@@ -130,8 +136,8 @@ def claims_frame(
             labels.get(answer.question_id, {}),
             centralities,
         )
-    ]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    )
+    return pl.concat(pl.DataFrame(part, schema=columns, orient="row") for part in _parts(rows))
 
 
 def _claim_rows(
@@ -167,12 +173,16 @@ def _claim_rows(
 
 def finals_frame(
     finals: Iterable[FinalClaims],
-    answers: Mapping[str, tuple[Answer, Mapping[Line, FinalText]]],
+    complete: Mapping[str, bool],
+    counted: Mapping[str, AnswerCounts],
     scenario_of: Mapping[str, str],
     labels: Mapping[str, LabelsOfQuestion],
     asks: Mapping[str, Asks],
 ) -> pl.DataFrame:
-    """The claims of final answers; all else by question id, answers with their texts by line."""
+    """The claims of final answers; all else by question id.
+
+    ``complete``: whether it was answered to its end; ``counted``: what is counted of it.
+    """
     import polars as pl
 
     of_answer: dict[str, _Kind] = {
@@ -197,25 +207,64 @@ def finals_frame(
         "subject": pl.UInt32,
     }
     columns = of_answer | {name: pl.List(kind) for name, kind in of_claim.items()}
-    rows = []
-    for final in finals:
-        name = final.question_id
-        answer, texts = answers[name]
-        text = texts.get(final.line)
-        row = {
-            "scenario_id": scenario_of[name],
-            "complete": answer.failure is None and final.failure is None,
-            "words": len(text.text.split()) if text else 0,
-            "claims_sent": claims_sent(answer, text) if text else 0,
-        }
-        rows.append(row | _final_row(final, labels.get(name, {}), asks[name]))
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
-    return frame.explode(*of_claim, empty_as_null=True)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for final in finals:
+            name = final.question_id
+            text = counted[name].texts.get(final.line)
+            yield {
+                "scenario_id": scenario_of[name],
+                "complete": complete[name] and final.failure is None,
+                "words": text.words if text else 0,
+                "claims_sent": text.claims_sent if text else 0,
+                **_final_row(final, labels.get(name, {}), asks[name]),
+            }
+
+    return pl.concat(
+        pl.DataFrame(part, schema=columns, orient="row").explode(*of_claim, empty_as_null=True)
+        for part in _parts(rows())
+    )
 
 
-def claims_sent(answer: Answer, final: FinalText) -> int:
-    """How many claims a final answer sent to verification."""
-    return sum(answer.claims[index].verdict is not None for index in final.selected)
+def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """The rows in parts, at least one: as objects they take several times a frame's memory."""
+    yield list(islice(rows, _PART))
+    yield from iter(lambda: list(islice(rows, _PART)), [])
+
+
+class AnswerCounts(NamedTuple):
+    """What is counted of a question's claims and of its final texts, by line.
+
+    ``first_claims``: those that its first sample made.
+    """
+
+    first_claims: int
+    texts: Mapping[Line, TextCounts]
+
+
+class TextCounts(NamedTuple):
+    """What is counted of a final text: its words, the claims that it sent to verification.
+
+    ``standings``: its statements by standing and label; none where the question failed.
+    """
+
+    words: int
+    claims_sent: int
+    standings: Counter[tuple[Standing, LabelValue | None]]
+
+
+def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> TextCounts:
+    """What is counted of a final text of a question.
+
+    A checked statement may have the simulator's value behind it, which its claim has not.
+    """
+    standings = Counter[tuple[Standing, LabelValue | None]]()
+    for statement in final.statements if answer.failure is None else ():
+        own = statement.claim is None or statement.standing == "corrected"
+        text = statement.text if own else answer.claims[statement.claim or 0].text
+        standings[statement.standing, labels.get(claim_hash(text))] += 1
+    sent = sum(answer.claims[index].verdict is not None for index in final.selected)
+    return TextCounts(len(final.text.split()), sent, standings)
 
 
 def _final_row(final: FinalClaims, labels: LabelsOfQuestion, asks: Asks) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from simulrag.method.settings import ClaimsPerCall, Merging
 from simulrag.metrics.bill import ALL, Amounts
 from simulrag.metrics.domain import DomainData, final_texts
 from simulrag.metrics.exports import Estimated
-from simulrag.metrics.frames import claims_sent
+from simulrag.metrics.frames import AnswerCounts
 from simulrag.metrics.intervals import Ints
 from simulrag.metrics.methods import (
     NO_RAG,
@@ -142,15 +142,15 @@ def _written_from_claims(answer: Answer) -> Mapping[str, Usage]:
 def _of_answers(data: DomainData) -> dict[Line, Amounts]:
     """The answer's own final text, one sample by itself, and the baselines'."""
     bills: dict[Line, Amounts] = {}
-    for answer, texts in zip(data.answers, data.final_texts, strict=True):
-        for line, text in texts.items():
+    for answer, counted in zip(data.answers, data.counted, strict=True):
+        for line, text in final_texts(answer).items():
             usage = text.usage
             if text is answer.final:
                 usage = {task: one for task, one in answer.usage.items() if task in _WRITING}
             bill = bills.setdefault(line, Amounts(_estimates(data)))
             for task, used in usage.items():
                 bill.add(task, used, step=_step_of(task))
-            _charge_line(bill, data, answer, line, claims_sent(answer, text))
+            _charge_line(bill, data, answer, line, counted)
     return bills
 
 
@@ -159,7 +159,9 @@ def _samples(answer: Answer) -> int:
     return max(1, len(answer.closed_book))
 
 
-def _charge_line(bill: Amounts, data: DomainData, answer: Answer, line: Line, sent: int) -> None:
+def _charge_line(
+    bill: Amounts, data: DomainData, answer: Answer, line: Line, counted: AnswerCounts
+) -> None:
     """Of the calls that final answers share those of the samples that this one is written from."""
     steps, samples = _SHARED[line.method], _samples(answer)
     if line.samples < samples:
@@ -167,7 +169,8 @@ def _charge_line(bill: Amounts, data: DomainData, answer: Answer, line: Line, se
         steps = tuple(step for step in steps if step in one)
     if "tool_calls" in steps:
         bill.runs += answer.simulator_runs
-    _charge(bill, data, answer, steps, [float(sent)], line.samples / samples)
+    sent = [float(counted.texts[line].claims_sent)]
+    _charge(bill, data, answer, steps, sent, line.samples / samples, counted.first_claims)
 
 
 _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify", "read_claims")
@@ -181,9 +184,12 @@ def _charge(
     steps: Sequence[str],
     sent: Sequence[float],
     part: float = 1.0,
+    first_claims: int = 0,
 ) -> None:
     """Add what the steps used: of sampling that ``part``, of verification as many calls as the
     claims that were sent would fill (``sent``: by seed), of the rest all.
+
+    A part asks for the boundary of the first sample's claims alone.
     """
     read = any(_step_of(task) == "verify" for task in answer.usage)
     for task, usage in answer.usage.items():
@@ -198,8 +204,7 @@ def _charge(
             share = fmean(ceil(claims / size) for claims in sent) / usage.calls
         elif step == "boundary" and part < 1:
             size = _size_of(task, data.claims_per_call)
-            first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
-            share = ceil(first / size) / usage.calls
+            share = ceil(first_claims / size) / usage.calls
         elif step in ("closed_book", "decompose"):
             share = part
         bill.add(task, usage, min(1.0, share), step=step)

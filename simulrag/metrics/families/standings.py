@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +12,7 @@ from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimate, ratio
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
-from simulrag.records import (
-    STANDINGS,
-    Answer,
-    LabelValue,
-    Standing,
-    Statement,
-    claim_hash,
-)
+from simulrag.records import STANDINGS, LabelValue
 
 _COUNTS: dict[str, LabelValue | None] = {
     "true": "true",
@@ -39,8 +32,7 @@ def standings(data: DomainData) -> Iterator[Measurement]:
     """
     for line in data.lines:
         said = [
-            _statements(data, answer, texts[line].statements) if line in texts else Counter()
-            for answer, texts in zip(data.answers, data.final_texts, strict=True)
+            one.texts[line].standings if line in one.texts else Counter() for one in data.counted
         ]
         for standing in STANDINGS:
             keys = [(standing, label) for label in _COUNTS.values()]
@@ -58,19 +50,3 @@ def standings(data: DomainData) -> Iterator[Measurement]:
             share = ratio(true, decided, data.scenario, data.weights)
             result = estimate(share, data.scenarios, "undefined: none is labelled true or false")
             yield filled(place, result, metric="true_share", n=int(decided.sum()))
-
-
-def _statements(
-    data: DomainData, answer: Answer, statements: Sequence[Statement]
-) -> Counter[tuple[Standing, LabelValue | None]]:
-    """How many statements of a complete answer have a standing and a label.
-
-    A checked statement may have the simulator's value behind it, which its claim has not.
-    """
-    labels = data.labels.get(answer.question_id, {})
-    counts = Counter[tuple[Standing, LabelValue | None]]()
-    for statement in statements if answer.failure is None else ():
-        own = statement.claim is None or statement.standing == "corrected"
-        text = statement.text if own else answer.claims[statement.claim or 0].text
-        counts[statement.standing, labels.get(claim_hash(text))] += 1
-    return counts
