@@ -12,6 +12,7 @@ import numpy as np
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
 from simulrag.method.settings import ClaimsPerCall, Merging
+from simulrag.metrics.bill import Spent
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.frames import (
     AnswerCounts,
@@ -62,8 +63,8 @@ class DomainData:
 
     ``answers``: without their texts and claims, which the frames hold: with them 20,000 would take
     12 GB. ``counted``: what is counted of each. ``questions``: without evidence.
-    ``asks``: what each question asks for, by its id. ``labels``: by question and claim hash, the
-    judge's with those by people above them. ``claims`` and ``finals``: the two frames that
+    ``asks``: what each question asks for, by its id. ``labels_missing``: distinct texts of claims
+    without a label; ``labels_unknown``: labels of no such text. ``claims`` and ``finals``: the two frames that
     ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of the same
     claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call`` and
     ``merging``: how the answers were made, which decides what a method by itself would cost.
@@ -75,7 +76,8 @@ class DomainData:
     answers: tuple[Answer, ...]
     counted: tuple[AnswerCounts, ...]
     asks: Mapping[str, Asks]
-    labels: Mapping[str, LabelsOfQuestion]
+    labels_missing: int
+    labels_unknown: int
     claims: pl.DataFrame
     finals: pl.DataFrame
     judge: Mapping[Key, LabelValue | None]
@@ -162,7 +164,7 @@ class DomainData:
     def own_line(self) -> Line:
         """SimulRAG at its largest m and budget."""
         ours = [line for line in self.final_counts if line.method == "simulrag"]
-        ours = ours or [next(iter(final_texts(answer))) for answer in self.answers]
+        ours = ours or [next(iter(counted.texts)) for counted in self.counted]
         return min(ours, key=_place, default=Line(method="simulrag", samples=1))
 
 
@@ -171,7 +173,7 @@ def _place(line: Line) -> tuple[float, ...]:
     return list(FINAL).index(line.method), *(-number for number in line.size)
 
 
-def final_texts(answer: Answer) -> dict[Line, FinalText]:
+def _final_texts(answer: Answer) -> dict[Line, FinalText]:
     """A question's final answers by line: its own, one closed-book sample, the baselines.
 
     A failed one counts as the published method's at its m.
@@ -230,6 +232,7 @@ def domain_data(
     scenario_of = {name: one.scenario_id for name, one in asked.items()}
     kept: dict[str, Answer] = {}
     counted: dict[str, AnswerCounts] = {}
+    lines: dict[Line, Line] = {}  # one object a line, not one a question
 
     def read() -> Iterator[Answer]:
         for answer in answers:
@@ -237,11 +240,11 @@ def domain_data(
             _check_answer(name, asked, kept)
             of_question = labels.get(name, {})
             texts = {
-                line: text_counts(answer, text, of_question)
-                for line, text in final_texts(answer).items()
+                lines.setdefault(line, line): text_counts(answer, text, of_question)
+                for line, text in _final_texts(answer).items()
             }
             first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
-            counted[name] = AnswerCounts(first, texts)
+            counted[name] = AnswerCounts(Spent.of(answer.usage), first, texts)
             kept[name] = _without_texts(answer)
             yield answer
 
@@ -249,7 +252,9 @@ def domain_data(
     for name in judge:
         _check_owner("labels", name, kept)
     complete = {name: answer.failure is None for name, answer in kept.items()}
-    checked = _once(finals, kept)
+    final_claims = finals_frame(_once(finals, kept), complete, counted, scenario_of, labels, asks)
+    of_answered = {name: labels.get(name, {}) for name in kept}
+    missing, unknown = _unmatched(claims, final_claims, of_answered)
     return DomainData(
         domain=domain,
         settings=settings,
@@ -257,9 +262,10 @@ def domain_data(
         answers=tuple(kept.values()),
         counted=tuple(counted.values()),
         asks=asks,
-        labels=labels,
+        labels_missing=missing,
+        labels_unknown=unknown,
         claims=claims,
-        finals=finals_frame(checked, complete, counted, scenario_of, labels, asks),
+        finals=final_claims,
         judge={key: judge.get(key[0], {}).get(key[1]) for key in people},
         settled=people,
         exported=exported or {},
@@ -269,13 +275,32 @@ def domain_data(
     )
 
 
+def _unmatched(
+    claims: pl.DataFrame, finals: pl.DataFrame, labels: Mapping[str, LabelsOfQuestion]
+) -> tuple[int, int]:
+    """How many distinct claim texts have no label, and how many labels no such text."""
+    import polars as pl
+
+    texts = pl.concat(
+        frame.select("question_id", text=claim, label=pl.col(label).is_not_null())
+        for frame, claim, label in (
+            (claims, "hash_before", "label_before"),
+            (claims, "hash_after", "label_after"),
+            (finals.drop_nulls("claim"), "claim_hash", "label"),
+        )
+    )
+    labelled = texts.group_by("question_id", "text").agg(pl.col("label").all())
+    missing = len(labelled) - int(labelled["label"].sum())
+    named = labelled.select("question_id", "text").iter_rows()
+    known = sum(text in labels[name] for name, text in named)
+    return missing, sum(map(len, labels.values())) - known
+
+
+_NO_TEXT = FinalText(line=Line(method="simulrag", samples=1))
+
+
 def _without_texts(answer: Answer) -> Answer:
-    """What is counted of an answer itself: its usage, its calls, how many texts and claims."""
-
-    def lean(final: FinalText) -> FinalText:
-        gone: dict[str, object] = {"text": "", "selected": (), "kept": (), "statements": ()}
-        return final.model_copy(update=gone)
-
+    """What its ``AnswerCounts`` and the frames do not hold: its retrieval, and how it ended."""
     retrieval = answer.retrieval
     if retrieval is not None:
         runs = (run.model_copy(update={"outputs": {}, "text": ""}) for run in retrieval.evidence)
@@ -284,11 +309,12 @@ def _without_texts(answer: Answer) -> Answer:
         update={
             "retrieval": retrieval,
             "closed_book": ("",) * len(answer.closed_book),
-            "answer_claims": tuple(("",) * len(claims) for claims in answer.answer_claims),
+            "answer_claims": (),
             "claims": (),
             "subjects": (),
-            "final": lean(answer.final),
-            "baselines": tuple(map(lean, answer.baselines)),
+            "final": _NO_TEXT,
+            "baselines": (),
+            "usage": {},
         }
     )
 

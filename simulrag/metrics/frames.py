@@ -67,6 +67,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import confidence_before
+from simulrag.metrics.bill import Spent
 from simulrag.metrics.methods import FINAL, name_of
 from simulrag.metrics.stated import Asks, contradictions, stated
 from simulrag.records import (
@@ -233,11 +234,12 @@ def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 class AnswerCounts(NamedTuple):
-    """What is counted of a question's claims and of its final texts, by line.
+    """What is counted of a question, and of its final texts by line: its own, then the others.
 
-    ``first_claims``: those that its first sample made.
+    ``usage`` by task; ``first_claims``: those that its first sample made.
     """
 
+    usage: Mapping[str, Spent]
     first_claims: int
     texts: Mapping[Line, TextCounts]
 
@@ -245,12 +247,17 @@ class AnswerCounts(NamedTuple):
 class TextCounts(NamedTuple):
     """What is counted of a final text: its words, the claims that it sent to verification.
 
-    ``standings``: its statements by standing and label; none where the question failed.
+    ``usage``: what it alone took, by task. ``standings``: its statements by standing and label;
+    none where the question failed.
     """
 
+    usage: Mapping[str, Spent]
     words: int
     claims_sent: int
     standings: Counter[tuple[Standing, LabelValue | None]]
+
+
+_NONE = Counter[tuple[Standing, LabelValue | None]]()
 
 
 def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> TextCounts:
@@ -258,13 +265,14 @@ def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> T
 
     A checked statement may have the simulator's value behind it, which its claim has not.
     """
-    standings = Counter[tuple[Standing, LabelValue | None]]()
-    for statement in final.statements if answer.failure is None else ():
+    statements = final.statements if answer.failure is None else ()
+    standings = Counter[tuple[Standing, LabelValue | None]]() if statements else _NONE
+    for statement in statements:
         own = statement.claim is None or statement.standing == "corrected"
         text = statement.text if own else answer.claims[statement.claim or 0].text
         standings[statement.standing, labels.get(claim_hash(text))] += 1
     sent = sum(answer.claims[index].verdict is not None for index in final.selected)
-    return TextCounts(len(final.text.split()), sent, standings)
+    return TextCounts(Spent.of(final.usage), len(final.text.split()), sent, standings)
 
 
 def _final_row(final: FinalClaims, labels: LabelsOfQuestion, asks: Asks) -> dict[str, Any]:

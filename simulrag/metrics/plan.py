@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulrag.method.selection import Candidates, select_by_budget
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.intervals import Floats, Ints
+from simulrag.metrics.intervals import Floats
 from simulrag.metrics.methods import (
     ALL_RAG,
     BUDGETED,
@@ -40,7 +41,7 @@ class BudgetedMethod:
 
     method: str
     budget_percent: int
-    chosen: tuple[Ints, ...]
+    chosen: tuple[NDArray[np.int32], ...]
     scores: Floats
     reason: str = ""
 
@@ -59,7 +60,7 @@ def stated_scores(pool: ClaimPool) -> Floats:
 @lru_cache(maxsize=1)
 def plans_of(data: DomainData) -> Mapping[str, tuple[BudgetedMethod, ...]]:
     """Every line of the table, by centrality and, where the answers voted, by votes."""
-    shared: dict[tuple[str, int, int], Ints] = {}
+    shared: dict[tuple[str, int, int], NDArray[np.int32]] = {}
     return {
         centrality: tuple(_plan(data.pool, data.settings, centrality, shared))
         for centrality in data.pool.confidence
@@ -70,12 +71,12 @@ def _plan(
     pool: ClaimPool,
     settings: MetricSettings,
     centrality: str,
-    shared: dict[tuple[str, int, int], Ints],
+    shared: dict[tuple[str, int, int], NDArray[np.int32]],
 ) -> Iterator[BudgetedMethod]:
     candidates = pool.candidates(centrality)
     confidence, stated = pool.confidence[centrality], stated_scores(pool)
 
-    def chosen(method: str, budget: int, seed: int) -> Ints:
+    def chosen(method: str, budget: int, seed: int) -> NDArray[np.int32]:
         if SELECTION[method] not in ("random", "verbalized"):
             return _select(candidates, method, budget, seed, settings)
         key = (SELECTION[method], budget, seed)
@@ -104,11 +105,11 @@ def _plan(
 
 def _select(
     candidates: Candidates, method: str, budget: int, seed: int, settings: MetricSettings
-) -> Ints:
+) -> NDArray[np.int32]:
     found = select_by_budget(
         candidates, SELECTION[method], budget, seed, per_question=settings.per_question
     )
-    return np.array(found, dtype=np.int64)
+    return np.array(found, dtype=np.int32)  # a hundred such are held
 
 
 def ranked_claims(

@@ -16,8 +16,8 @@ from statistics import fmean
 import numpy as np
 
 from simulrag.method.settings import ClaimsPerCall, Merging
-from simulrag.metrics.bill import ALL, Amounts
-from simulrag.metrics.domain import DomainData, final_texts
+from simulrag.metrics.bill import ALL, Amounts, Spent
+from simulrag.metrics.domain import DomainData
 from simulrag.metrics.exports import Estimated
 from simulrag.metrics.frames import AnswerCounts
 from simulrag.metrics.intervals import Ints
@@ -30,7 +30,7 @@ from simulrag.metrics.methods import (
 from simulrag.metrics.plan import BudgetedMethod, plans_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
-from simulrag.records import Answer, FinalMethod, Line, Usage
+from simulrag.records import Answer, FinalMethod, Line
 
 _SAMPLED = ("closed_book", "decompose", "merge", "joint")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "tool_calls", "verify")
@@ -78,8 +78,8 @@ def cost(data: DomainData) -> Iterator[Measurement]:
     Calls count whether they were paid for now or came from the cache.
     """
     bill = Amounts(_estimates(data))
-    for answer in data.answers:
-        for task, usage in answer.usage.items():
+    for answer, counted in zip(data.answers, data.counted, strict=True):
+        for task, usage in counted.usage.items():
             bill.add(task, usage)
         bill.runs += answer.simulator_runs
     yield from bill.rows(Measurement(family="cost", domain=data.domain), len(data.answers))
@@ -116,7 +116,7 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
 def _of_selection(data: DomainData, setting: BudgetedMethod) -> Amounts:
     bill = Amounts(_estimates(data))
     selected = _selected(data, setting)
-    for place, answer in enumerate(data.answers):
+    for place, (answer, counted) in enumerate(zip(data.answers, data.counted, strict=True)):
         steps = _steps(setting.method)
         sent = [float(counts[place]) for counts in selected]
         if setting.method == NO_RAG:
@@ -124,17 +124,17 @@ def _of_selection(data: DomainData, setting: BudgetedMethod) -> Amounts:
             steps = tuple(step for step in steps if step != "tool_calls")
         else:
             bill.runs += answer.simulator_runs
-        _charge(bill, data, answer, steps, sent)
-        for task, usage in _written_from_claims(answer).items():
+        _charge(bill, data, counted, steps, sent)
+        for task, usage in _written_from_claims(counted, _samples(answer)).items():
             bill.add(task, usage)
     return bill
 
 
-def _written_from_claims(answer: Answer) -> Mapping[str, Usage]:
+def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, Spent]:
     """What writing the published method's answer took; the answer itself may be another's."""
-    for line, text in final_texts(answer).items():
-        if line.method == "simulrag" and line.samples == _samples(answer):
-            usage = answer.usage if text is answer.final else text.usage
+    for place, (line, text) in enumerate(counted.texts.items()):
+        if line.method == "simulrag" and line.samples == samples:
+            usage = text.usage if place else counted.usage
             return {"final": usage["final"]} if "final" in usage else {}
     return {}
 
@@ -143,10 +143,10 @@ def _of_answers(data: DomainData) -> dict[Line, Amounts]:
     """The answer's own final text, one sample by itself, and the baselines'."""
     bills: dict[Line, Amounts] = {}
     for answer, counted in zip(data.answers, data.counted, strict=True):
-        for line, text in final_texts(answer).items():
+        for place, (line, text) in enumerate(counted.texts.items()):
             usage = text.usage
-            if text is answer.final:
-                usage = {task: one for task, one in answer.usage.items() if task in _WRITING}
+            if not place:
+                usage = {task: one for task, one in counted.usage.items() if task in _WRITING}
             bill = bills.setdefault(line, Amounts(_estimates(data)))
             for task, used in usage.items():
                 bill.add(task, used, step=_step_of(task))
@@ -170,7 +170,7 @@ def _charge_line(
     if "tool_calls" in steps:
         bill.runs += answer.simulator_runs
     sent = [float(counted.texts[line].claims_sent)]
-    _charge(bill, data, answer, steps, sent, line.samples / samples, counted.first_claims)
+    _charge(bill, data, counted, steps, sent, line.samples / samples)
 
 
 _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify", "read_claims")
@@ -180,19 +180,18 @@ _OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify"
 def _charge(
     bill: Amounts,
     data: DomainData,
-    answer: Answer,
+    counted: AnswerCounts,
     steps: Sequence[str],
     sent: Sequence[float],
     part: float = 1.0,
-    first_claims: int = 0,
 ) -> None:
     """Add what the steps used: of sampling that ``part``, of verification as many calls as the
     claims that were sent would fill (``sent``: by seed), of the rest all.
 
     A part asks for the boundary of the first sample's claims alone.
     """
-    read = any(_step_of(task) == "verify" for task in answer.usage)
-    for task, usage in answer.usage.items():
+    read = any(_step_of(task) == "verify" for task in counted.usage)
+    for task, usage in counted.usage.items():
         step = _step_of(task)
         if step == "read_claims" and not read and "verify" in steps:
             step = "verify"  # arithmetic in the place of reading
@@ -204,7 +203,7 @@ def _charge(
             share = fmean(ceil(claims / size) for claims in sent) / usage.calls
         elif step == "boundary" and part < 1:
             size = _size_of(task, data.claims_per_call)
-            share = ceil(first_claims / size) / usage.calls
+            share = ceil(counted.first_claims / size) / usage.calls
         elif step in ("closed_book", "decompose"):
             share = part
         bill.add(task, usage, min(1.0, share), step=step)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulrag.judging.people.labels import Key
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
@@ -29,13 +28,12 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
         for one in complete
     )
     with_evidence = sum(bool(one.evidence) for one in complete)
-    missing, unknown = _unmatched(data)
     for name, count in (
         ("questions", len(data.answers)),
         ("completed", len(complete)),
         ("claims", len(data.pool)),
-        ("labels_missing", missing),
-        ("labels_unknown", unknown),
+        ("labels_missing", data.labels_missing),
+        ("labels_unknown", data.labels_unknown),
         ("replayed", replayed),
         ("with_evidence", with_evidence),
     ):
@@ -47,19 +45,3 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
             n=len(data.answers),
             coverage=data.coverage,
         )
-
-
-def _unmatched(data: DomainData) -> tuple[int, int]:
-    """How many distinct claim texts have no label, and how many labels no such text."""
-    answered = {answer.question_id for answer in data.answers}
-    unknown = {(name, claim) for name in answered for claim in data.labels.get(name, ())}
-    missing: set[Key] = set()
-    for frame, claim, label in (
-        (data.claims, "hash_before", "label_before"),
-        (data.claims, "hash_after", "label_after"),
-        (data.finals.drop_nulls("claim"), "claim_hash", "label"),
-    ):
-        texts = frame.select("question_id", claim)
-        unknown.difference_update(texts.iter_rows())
-        missing.update(texts.filter(frame[label].is_null()).iter_rows())
-    return len(missing), len(unknown)
