@@ -64,9 +64,9 @@ class DomainData:
     ``answers``: without their texts and claims, which the frames hold: with them 20,000 would take
     12 GB. ``counted``: what is counted of each. ``questions``: without evidence.
     ``asks``: what each question asks for, by its id. ``labels_missing``: distinct texts of claims
-    without a label; ``labels_unknown``: labels of no such text. ``claims`` and ``finals``: the two frames that
-    ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of the same
-    claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call`` and
+    without a label; ``labels_unknown``: labels of no such text. ``claims`` and ``finals``: the two
+    frames that ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of
+    the same claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call`` and
     ``merging``: how the answers were made, which decides what a method by itself would cost.
     """
 
