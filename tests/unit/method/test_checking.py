@@ -10,7 +10,7 @@ from simulrag.method.paper import write
 from simulrag.method.reading import ClaimReading, readable_runs
 from simulrag.method.units import converter
 from simulrag.records import Selection, Verdict
-from simulrag.report.verdicts import COLUMNS, Case, Judged, page
+from simulrag.report.verdicts import COLUMNS, Case, RuleVerdicts, page
 from simulrag.testing import ScriptedModel
 from simulrag.testing.verdict_cases import cases
 from tests.making import ALIGNED, answer, claim, corrected, evidence, line
@@ -203,8 +203,8 @@ async def test_the_page_counts_verdicts_and_says_why_a_column_is_empty(
 ) -> None:
     one, two = ALIGNED, corrected("B.")
     nothing = {"model": [one, two], "point": [None] * 2, "range": [None] * 2}
-    empty = Judged("lake", nothing, requests=1, tokens=1200)
-    full = Judged("road", {"model": [one, two], "point": [one, two], "range": [one, one]})
+    empty = RuleVerdicts("lake", nothing, requests=1, tokens=1200)
+    full = RuleVerdicts("road", {"model": [one, two], "point": [one, two], "range": [one, one]})
     text = page([empty, full], by_hand)
     assert "| model | 2 of 2 | 1 | 1 | 0 | 0 | — |" in text
     assert "| range | 0 of 2 | — | — | — | — | — |" in text
