@@ -58,6 +58,19 @@ def test_the_steps_that_costs_name_are_tasks() -> None:
     assert {step for steps in groups for step in steps} <= set(NAMES)
 
 
+def test_what_the_method_asks_is_charged_to_someone() -> None:
+    groups = [*cost._SHARED.values(), cost._WRITING, *cost._IN_TURN]
+    charged = {step for steps in groups for step in steps}
+    tasks()  # imports the steps
+    modules = [module for name, module in sys.modules.items() if name.startswith("simulrag.method")]
+    asked = {
+        value.step for module in modules for value in vars(module).values() if type(value) is Task
+    }
+    judged = {"evaluation_decompose", "evaluation_subjects"}  # of labels, which no method pays
+    looked_up = {"more_calls", "queries"}  # evidence, shared by all methods
+    assert asked - judged - looked_up <= charged
+
+
 def test_only_who_looks_tasks_up_imports_the_steps() -> None:
     heavy = "{'numpy', 'polars', 'simulrag.method'}"
     script = f"import sys, simulrag.task; print(len({heavy} & set(sys.modules)))"
