@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count, islice
@@ -91,11 +92,12 @@ class JsonShape:
         from referencing.exceptions import Unresolvable
 
         values = dict(given)
-        if self.closed:
-            values = {**self._defaults(values), **values}
-        problems = [f"{where}: {what}" for where, what in not_finite(values)]
+        _STEPS.set(count())
         try:
-            errors = iter(()) if problems else self._validator().iter_errors(values)
+            if self.closed:
+                values = {**self._defaults(values), **values}
+            problems = [f"{where}: {what}" for where, what in not_finite(values)]
+            errors = iter(()) if problems else self._validator.iter_errors(values)
             for error in islice(errors, MOST_PROBLEMS):
                 near = best_match([error]) or error
                 where = ".".join(map(str, near.absolute_path)) or "all"
@@ -119,28 +121,12 @@ class JsonShape:
             raise ValueError("; ".join(problems))
         return values
 
+    @cached_property
     def _validator(self) -> Any:
-        """A validator that ends: branches that refer to each other double with every level."""
-        from jsonschema import Draft202012Validator, validators
         from referencing import Registry
 
-        steps = count()
-
-        def counted(keyword: Callable[..., Any]) -> Callable[..., Any]:
-            def checked(*given: Any) -> Any:
-                if next(steps) > MOST_STEPS:
-                    raise _TooTangled
-                return keyword(*given)
-
-            return checked
-
-        ours = {"pattern": _matches, "uniqueItems": _unique}
-        keywords = {**Draft202012Validator.VALIDATORS, **ours}
-        guarded = validators.extend(
-            Draft202012Validator, {name: counted(keyword) for name, keyword in keywords.items()}
-        )
         # An empty registry: nothing is ever fetched for a $ref.
-        return guarded(self.schema, registry=Registry())
+        return _validator_class()(self.schema, registry=Registry())
 
     def _defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The defaults that fit their own schema; a service may name others, and applies them."""
@@ -149,7 +135,7 @@ class JsonShape:
             for name, schema in self.properties.items()
             if name not in values
             and "default" in schema
-            and self._validator().evolve(schema=schema).is_valid(schema["default"])
+            and self._validator.evolve(schema=schema).is_valid(schema["default"])
         }
 
     def _resolved(self, schema: Any) -> Mapping[str, Any]:
@@ -278,8 +264,32 @@ def too_large(value: object) -> str:
     return f"it holds more than {MOST_VALUES:,} values" if found > MOST_VALUES else ""
 
 
+_STEPS: ContextVar[Iterator[int]] = ContextVar("steps")
+"""The steps of the check that goes on."""
+
+
 class _TooTangled(Exception):  # noqa: N818 it never leaves this module
     """A check that takes too many steps."""
+
+
+@lru_cache(maxsize=1)
+def _validator_class() -> Any:
+    """A validator that ends: branches that refer to each other double with every level."""
+    from jsonschema import Draft202012Validator, validators
+
+    def counted(keyword: Callable[..., Any]) -> Callable[..., Any]:
+        def checked(*given: Any) -> Any:
+            if next(_STEPS.get()) > MOST_STEPS:
+                raise _TooTangled
+            return keyword(*given)
+
+        return checked
+
+    ours = {"pattern": _matches, "uniqueItems": _unique}
+    keywords = {**Draft202012Validator.VALIDATORS, **ours}
+    return validators.extend(
+        Draft202012Validator, {name: counted(keyword) for name, keyword in keywords.items()}
+    )
 
 
 @lru_cache(maxsize=256)

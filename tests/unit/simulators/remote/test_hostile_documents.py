@@ -192,6 +192,9 @@ def test_branches_that_double_with_every_level_end() -> None:
     began = time.process_time()
     with pytest.raises(ValueError, match="steps to check"):
         made.check({"a": value})
+    by_default = {"type": "object", "properties": {"a": {**tangled, "default": value}}}
+    with pytest.raises(ValueError, match="steps to check"):
+        JsonShape({**by_default, "$defs": {"A": tangled}}).check({})
     assert time.process_time() - began < 60
 
 
