@@ -154,7 +154,8 @@ class AssistantDesk:
         seed: int | None = None,
     ) -> Said:
         """One run, through the call cache."""
-        params, simulator = self._params(domain), self._simulator(domain, tool)
+        params = self._params(domain)
+        simulator = self._simulator(params, domain, tool)
         evidence, hit = asking.simulate_tool(
             self.project, params, domain, simulator, tool, arguments or {}, seed
         )
@@ -163,7 +164,7 @@ class AssistantDesk:
 
     def handbook(self, domain: str) -> Said:
         """The handbook that models are shown."""
-        text = self._simulator(domain).handbook()
+        text = self._simulator(self._params(domain), domain).handbook()
         return Said(text, {"domain": domain, "handbook": text})
 
     def questions(self, domain: str | None = None) -> Said:
@@ -173,18 +174,17 @@ class AssistantDesk:
         words = "\n".join(f"{one['id']}: {one['text']}" for one in listed)
         return Said(words or "There is no benchmark yet.", {"questions": listed})
 
-    def _simulator(self, domain: str, tool: str = "") -> Simulator:
+    def _simulator(self, params: Params, domain: str, tool: str = "") -> Simulator:
         """A domain's simulator, or that of its sources which has ``tool``.
 
         Raises InputError where it could be had only by starting or asking a service of somebody
         else's, which is not allowed.
         """
-        params = self._params(domain)
         name, settings = params.chosen(domain, self.project.root)
         sources = sources_of(name, settings)
         own = sources if self.allowed else [one for one in sources if not reaches_out(*one)]
         if len(own) == len(sources):
-            simulator = params.load_simulator(domain, self.project.root)
+            simulator = load(name, settings)
             if self.allowed or not tool or not is_remote(simulator, tool):
                 return simulator
         for source in own if tool else ():

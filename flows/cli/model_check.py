@@ -8,6 +8,7 @@ since they are asked for by name and take some hundred tokens; where one is set 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from flows.params import load_params
 from flows.project import Project
@@ -71,11 +72,16 @@ def check_models(project: Project) -> list[ModelCheck]:
         for name, sampling in variants.items():
             alone = settings.model_copy(update={"sampling": sampling, "tasks": {}})
             roles.setdefault(alone.model_dump_json(), ([], alone))[0].append(name)
-    return [_check(project, params.operations, *found) for found in roles.values()]
+    stored = cache_stats(params.operations.place(project.root)).versions
+    return [_check(project, params.operations, stored, *found) for found in roles.values()]
 
 
 def _check(
-    project: Project, operations: Operations, roles: list[str], settings: ModelSettings
+    project: Project,
+    operations: Operations,
+    stored: Mapping[str, Mapping[str, int]],
+    roles: list[str],
+    settings: ModelSettings,
 ) -> ModelCheck:
     facts = ModelCheck(
         roles=tuple(roles),
@@ -84,7 +90,7 @@ def _check(
         sampling=settings.sampling.model_dump(exclude_none=True),
         works=settings.replay,
         note=REPLAYED if settings.replay else "",
-        stored_calls=_stored_calls(project, operations, settings),
+        stored_calls=sum(stored.get("/".join(settings.full_name), {}).values()),
     )
     if settings.replay:
         return facts
@@ -140,11 +146,6 @@ def _budget(
     if limits.given:
         return Budget(limits, account, name, max_output=provider.max_output_tokens)
     return Budget(NO_LIMIT, account, name, max_output=1)
-
-
-def _stored_calls(project: Project, operations: Operations, settings: ModelSettings) -> int:
-    known = cache_stats(operations.place(project.root)).versions
-    return sum(known.get("/".join(settings.full_name), {}).values())
 
 
 def _price(project: Project, provider: Provider) -> str:

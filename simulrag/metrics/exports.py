@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulrag.errors import InputError
-from simulrag.records import Usage
+from simulrag.records import CHARACTERS_PER_TOKEN, Usage
 
 if TYPE_CHECKING:
     import polars as pl
 
-CHARACTERS = 4
-"""Characters that are taken for one token where nobody counted: a rule of thumb for English."""
 UNCOUNTED = "the tokens of these replies were not counted (they came by files)"
 
 ModelName = tuple[str, str, str]
@@ -105,7 +103,9 @@ def _exported(frame: pl.DataFrame) -> Exported:
         name = (row["provider"], row["endpoint"], row["model"])
         usage = Usage(**{count: row[count] for count in Usage.model_fields})
         estimated = Estimated(
-            row["rows"], (row["asked"] or 0) / CHARACTERS, (row["said"] or 0) / CHARACTERS
+            row["rows"],
+            (row["asked"] or 0) / CHARACTERS_PER_TOKEN,
+            (row["said"] or 0) / CHARACTERS_PER_TOKEN,
         )
         before = models.get(name, ModelCalls(name, Usage(), Estimated(0, 0.0, 0.0)))
         models[name] = ModelCalls(name, before.usage + usage, before.estimated + estimated)

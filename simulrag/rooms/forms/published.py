@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from simulrag.errors import InputError
+from simulrag.errors import InputError, first_problem
 from simulrag.rooms.forms.generation import Maker
 from simulrag.rooms.forms.records import (
     LETTERS,
@@ -103,9 +103,8 @@ def read_forms(path: Path) -> list[Formed]:
         try:
             question = adapter.validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"])) or "line"
-            raise InputError(f"{path}:{number}: {field}: {first['msg']}; make it again") from None
+            problem = first_problem(error, "line")
+            raise InputError(f"{path}:{number}: {problem}; make it again") from None
         if question.question_id in found:
             raise InputError(f"{path}:{number}: question_id '{question.question_id}' stands twice")
         found[question.question_id] = question
