@@ -70,8 +70,11 @@ def entry(stage: Stage) -> dict[str, Any]:
         found["always_changed"] = True
     deps = [*stage.reads, *(("data/recorded", "prompts") if stage.role else ()), *stage.code]
     deps += [one for one in ASKING if stage.role]
+    declared = module_file(stage.name)
+    if not any(declared.startswith(f"{folder}/") for folder in deps):
+        deps.append(declared)
     if not stage.always:
-        found["deps"] = [*map(here, deps), module_file(stage.name)]
+        found["deps"] = list(map(here, deps))
     sections = [*stage.sections, *(("prompts", f"llm.{stage.role}") if stage.role else ())]
     if sections:
         found["params"] = list(map(here, sections))

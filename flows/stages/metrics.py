@@ -144,13 +144,9 @@ STAGE = Stage(
     code=(
         "simulrag/metrics",
         "simulrag/judging",
-        "simulrag/method/reconciliation.py",
-        "simulrag/method/selection.py",
-        "simulrag/method/settings.py",
-        "simulrag/models/prices.py",
-        "simulrag/method/numbers.py",
-        "simulrag/questions/open/records.py",
-        "simulrag/models/replies.py",
+        "simulrag/method",
+        "simulrag/models",
+        "simulrag/questions",
         "simulrag/records.py",
     ),
     makes=(
