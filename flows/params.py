@@ -163,10 +163,8 @@ class Params(ParamsSection):
 @cache
 def params_class() -> type[Params]:
     """The parameters with the sections of the rooms that are here."""
-    brought: dict[str, Any] = {
-        module.__name__.split(".")[-2]: (module.SECTION, module.SECTION())
-        for module in registry.each("settings")
-    }
+    named = zip(registry.rooms_with("settings"), registry.each("settings"), strict=True)
+    brought: dict[str, Any] = {room: (module.SECTION, module.SECTION()) for room, module in named}
     return create_model("Params", __base__=Params, **brought)
 
 

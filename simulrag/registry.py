@@ -24,11 +24,15 @@ def rooms() -> tuple[str, ...]:
     return tuple(sorted(found.name for found in pkgutil.iter_modules([str(FOLDER)])))
 
 
+def rooms_with(part: str) -> tuple[str, ...]:
+    """The rooms that have a module of this name, without importing it."""
+    return tuple(room for room in rooms() if (FOLDER / room / f"{part}.py").is_file())
+
+
 def each(part: str) -> Iterator[ModuleType]:
     """A module of every room that has it."""
-    for room in rooms():
-        if (FOLDER / room / f"{part}.py").is_file():
-            yield import_module(f"{PACKAGE}.{room}.{part}")
+    for room in rooms_with(part):
+        yield import_module(f"{PACKAGE}.{room}.{part}")
 
 
 @cache

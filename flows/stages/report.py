@@ -177,7 +177,7 @@ STAGE = Stage(
         "llm",
         "answer",
         "metrics",
-        *registry.rooms(),
+        *registry.rooms_with("settings"),
     ),
     reads=(
         "data/simulators",

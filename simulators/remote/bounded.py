@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
-from simulators.remote.errors import ReplyInvalid, ReplyTooLarge
+from simulators.remote.errors import ReplyTooLarge, ServiceReplyInvalid
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
@@ -33,12 +33,14 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         packed = response.headers.get("content-encoding", "identity").strip().lower()
         if packed != "identity":
             await response.aclose()
-            error = ReplyInvalid(f"its reply is packed ({packed[:20]}), which was not asked for")
+            error = ServiceReplyInvalid(
+                f"its reply is packed ({packed[:20]}), which was not asked for"
+            )
             self._failed(error)
             raise httpx2.ReadError(str(error), request=request)
         if request.method == "POST":
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Counted(response.stream, self._max_bytes, self._failed)
+            response.stream = _BoundedStream(response.stream, self._max_bytes, self._failed)
         return response
 
 
@@ -52,7 +54,7 @@ class ServiceRefused(Exception):  # noqa: N818
         )
 
 
-class _Counted(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     def __init__(
         self, stream: httpx2.AsyncByteStream, most: int, failed: Callable[[Exception], None]
     ) -> None:

@@ -17,7 +17,7 @@ class ReplyTooLarge(RunError):  # noqa: N818
     """The service answered with more than the limit."""
 
 
-class ReplyInvalid(RunError):  # noqa: N818
+class ServiceReplyInvalid(RunError):  # noqa: N818
     """The service answered with something that its own schema, or JSON, does not allow."""
 
 

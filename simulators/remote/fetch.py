@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from simulators.base import RunError
-from simulators.remote.errors import ReplyInvalid, ReplyTooLarge, ServiceDied, ServiceTimeout
+from simulators.remote.errors import ReplyTooLarge, ServiceDied, ServiceReplyInvalid, ServiceTimeout
 from simulators.remote.loop import on_loop
 from simulators.remote.service import Limits, without_secrets
 
@@ -21,7 +21,7 @@ LONGEST_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Reply:
+class Fetched:
     """A good reply: its kind (``application/json``) and its bytes."""
 
     kind: str
@@ -38,7 +38,7 @@ class Fetcher:
 
     def send(
         self, method: str, url: str, query: Mapping[str, Any] | None = None, body: Any = None
-    ) -> Reply:
+    ) -> Fetched:
         """The reply with a status of 2xx. Raises RunError.
 
         429 and 5xx are asked again, after the time that the service names or a growing one.
@@ -55,7 +55,7 @@ class Fetcher:
             )
             if 200 <= status < 300:
                 kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-                return Reply(kind, content)
+                return Fetched(kind, content)
             again = status == 429 or status >= 500
             wait = _wait(headers, attempt)
             if not again or attempt == self._retries or time.monotonic() + wait > deadline:
@@ -92,7 +92,9 @@ class Fetcher:
             ) from None
         except httpx2.RequestError as error:
             said = self._safe(str(error))
-            raise ReplyInvalid(f"{_place(str(url))} answered what cannot be read: {said}") from None
+            raise ServiceReplyInvalid(
+                f"{_place(str(url))} answered what cannot be read: {said}"
+            ) from None
         raise RunError(f"{_place(str(url))} redirects without an end")
 
     async def _read(self, response: httpx2.Response) -> bytes:

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from simulators.base import ArgumentError
-from simulators.remote.errors import ReplyInvalid
-from simulators.remote.fetch import Fetcher, Reply
+from simulators.remote.errors import ServiceReplyInvalid
+from simulators.remote.fetch import Fetched, Fetcher
 from simulators.remote.openapi import BODY, RESULT, Operation, base_address, operations
 from simulators.remote.service import (
     Limits,
@@ -168,7 +168,7 @@ def _path_word(name: str, value: Any) -> str:
     return quote(word, safe="")
 
 
-def _values(operation: Operation, reply: Reply) -> tuple[Mapping[str, Any], str]:
+def _values(operation: Operation, reply: Fetched) -> tuple[Mapping[str, Any], str]:
     """A reply's outputs and its words."""
     name = operation.offered.name
     try:
@@ -177,11 +177,13 @@ def _values(operation: Operation, reply: Reply) -> tuple[Mapping[str, Any], str]
             return {}, text
         read = json.loads(text)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ReplyInvalid(
+        raise ServiceReplyInvalid(
             f"{name} answered with {reply.kind} that cannot be read: {error}"
         ) from None
     if operation.wrapped:
         return {RESULT: read}, ""
     if not isinstance(read, dict):
-        raise ReplyInvalid(f"{name} answered with a JSON {type(read).__name__}, not an object")
+        raise ServiceReplyInvalid(
+            f"{name} answered with a JSON {type(read).__name__}, not an object"
+        )
     return read, ""

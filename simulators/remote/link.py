@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulators.base import RunError
-from simulators.remote.errors import ReplyInvalid, ServiceDied, ServiceTimeout, ToolsChanged
+from simulators.remote.errors import ServiceDied, ServiceReplyInvalid, ServiceTimeout, ToolsChanged
 from simulators.remote.loop import event_loop, on_loop
 from simulators.remote.service import (
     Limits,
@@ -169,11 +169,11 @@ class Link:
             cursor = page.next_cursor
             if cursor is None:
                 return found
-        raise ReplyInvalid(f"{self._title} lists its tools without an end")
+        raise ServiceReplyInvalid(f"{self._title} lists its tools without an end")
 
     def _check_size(self, text: str) -> None:
         if len(text) > self._limits.max_bytes:
-            raise ReplyInvalid(f"the tools of {self._title} take more than the limit")
+            raise ServiceReplyInvalid(f"the tools of {self._title} take more than the limit")
 
     async def _within(self, live: Live, work: Coroutine[Any, Any, Result]) -> Result:
         """The work's result; a RunError for a time-out, a failed transport, an invalid reply."""
@@ -208,7 +208,7 @@ class Link:
         except (
             Exception
         ) as error:  # the SDK refuses a reply: not its own schema, or no reply at all
-            raise ReplyInvalid(
+            raise ServiceReplyInvalid(
                 f"{self._title} answered what is not allowed: {self._safe(_words(error))}"
             ) from None
 

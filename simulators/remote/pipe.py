@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from simulators.remote.errors import ReplyInvalid, ReplyTooLarge
+from simulators.remote.errors import ReplyTooLarge, ServiceReplyInvalid
 
 GRACE_S = 2.0
 LAST_WORDS = 2000
@@ -126,7 +126,7 @@ def _message(line: bytes, failed: Callable[[Exception], None]) -> Any:
     except ValueError:
         why = _unreadable(line)
     if why:
-        failed(ReplyInvalid(f"it sent a reply that cannot be read: {why}"))
+        failed(ServiceReplyInvalid(f"it sent a reply that cannot be read: {why}"))
     return None
 
 

@@ -21,7 +21,7 @@ from simulators.base import (
     files_fingerprint,
     render_handbook,
 )
-from simulators.remote.errors import ReplyInvalid
+from simulators.remote.errors import ServiceReplyInvalid
 from simulators.shapes import JsonShape, described, not_finite
 
 HERE = Path(__file__).parent
@@ -165,13 +165,13 @@ def make_tool(offered: Offered) -> Tool:
 
 
 def outputs_of(tool: Tool, structured: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The outputs of a run. Raises ReplyInvalid where they do not fit, or say nothing."""
+    """The outputs of a run. Raises ServiceReplyInvalid where they do not fit, or say nothing."""
     bad = list(not_finite(structured))
     if bad:
         where, what = bad[0]
-        raise ReplyInvalid(f"{tool.name} gave no usable result: {where}: {what}")
+        raise ServiceReplyInvalid(f"{tool.name} gave no usable result: {where}: {what}")
     if not text.strip() and not structured:
-        raise ReplyInvalid(f"{tool.name} gave neither a text nor outputs")
+        raise ServiceReplyInvalid(f"{tool.name} gave neither a text nor outputs")
     if not text.strip() or _is_json_of(text, structured):
         text = in_words(tool, structured)
     outputs = {**structured, SAID: text.strip()}
@@ -179,7 +179,9 @@ def outputs_of(tool: Tool, structured: Mapping[str, Any], text: str) -> dict[str
         assert isinstance(tool.outputs, JsonShape)
         return tool.outputs.check(outputs)
     except ValueError as error:
-        raise ReplyInvalid(f"{tool.name}'s result does not fit its own schema: {error}") from None
+        raise ServiceReplyInvalid(
+            f"{tool.name}'s result does not fit its own schema: {error}"
+        ) from None
 
 
 def in_words(tool: Tool, structured: Mapping[str, Any]) -> str:

@@ -67,7 +67,9 @@ class Work:
         self.ask = Counted(use.ask, self.answer.usage)
 
     def note(self, **changes: object) -> None:
-        """Replace fields of the answer."""
+        """Replace fields of the answer. Raises TypeError where it has no such field."""
+        if misspelt := changes.keys() - Answer.model_fields.keys():
+            raise TypeError(f"an answer has no field {', '.join(sorted(misspelt))}")
         self.answer = self.answer.model_copy(update=changes)
 
     @contextmanager

@@ -241,10 +241,10 @@ class AnswerCounts(NamedTuple):
 
     usage: Mapping[str, Spent]
     first_claims: int
-    texts: Mapping[Line, TextCounts]
+    texts: Mapping[Line, FinalTextCounts]
 
 
-class TextCounts(NamedTuple):
+class FinalTextCounts(NamedTuple):
     """What is counted of a final text: its words, the claims that it sent to verification.
 
     ``usage``: what it alone took, by task. ``standings``: its statements by standing and label;
@@ -260,7 +260,7 @@ class TextCounts(NamedTuple):
 _NONE = Counter[tuple[Standing, LabelValue | None]]()
 
 
-def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> TextCounts:
+def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> FinalTextCounts:
     """What is counted of a final text of a question.
 
     A checked statement may have the simulator's value behind it, which its claim has not.
@@ -272,7 +272,7 @@ def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> T
         text = statement.text if own else answer.claims[statement.claim or 0].text
         standings[statement.standing, labels.get(claim_hash(text))] += 1
     sent = sum(answer.claims[index].verdict is not None for index in final.selected)
-    return TextCounts(Spent.of(final.usage), len(final.text.split()), sent, standings)
+    return FinalTextCounts(Spent.of(final.usage), len(final.text.split()), sent, standings)
 
 
 def _final_row(final: FinalClaims, labels: LabelsOfQuestion, asks: Asks) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 What is looked for in a room, by the name of the module:
 
-settings (needed)
+settings
     ``SECTION``: its section of params.yaml, a ``RoomSection`` whose fields all have defaults.
 stages
     A folder; each module is a stage by its ``STAGE``, whose name is the module's.

@@ -18,9 +18,9 @@ import pytest
 from simulators.base import ArgumentError, MissingEngineError, RunError, validate_call
 from simulators.conformance import check
 from simulators.remote.errors import (
-    ReplyInvalid,
     ReplyTooLarge,
     ServiceDied,
+    ServiceReplyInvalid,
     ServiceTimeout,
     ToolsChanged,
 )
@@ -110,8 +110,8 @@ def test_it_keeps_the_protocol() -> None:
         ("die", ServiceDied, r"'gauge' ended .*its key was \*\*\*"),
         ("huge", ReplyTooLarge, "more than 10 MB"),
         ("change", ToolsChanged, "changed its tools"),
-        ("misfit", ReplyInvalid, "'high' is not of type 'number'"),
-        ("silent", ReplyInvalid, "neither a text nor outputs"),
+        ("misfit", ServiceReplyInvalid, "'high' is not of type 'number'"),
+        ("silent", ServiceReplyInvalid, "neither a text nor outputs"),
         ("error", RunError, "failed: no gauge on this day"),
         ("echo_key", RunError, r"failed: refused \*\*\*"),
     ],
@@ -135,7 +135,7 @@ def test_a_server_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_number_that_is_none_is_not_taken_and_odd_lines_are_no_messages() -> None:
     simulator = McpSimulator(**by_command("mcp_raw"))
-    with pytest.raises(ReplyInvalid, match="level_m: nan is not a finite number"):
+    with pytest.raises(ServiceReplyInvalid, match="level_m: nan is not a finite number"):
         ask(simulator, level="NaN")
     assert ask(simulator)["level_m"] == 1.5
     simulator.close()

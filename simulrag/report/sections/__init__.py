@@ -39,8 +39,18 @@ OWN: tuple[ReportSection, ...] = (
 
 
 def sections() -> Iterator[ReportSection]:
-    """All of them, the rooms' after those that they name."""
+    """All of them, the rooms' after those that they name.
+
+    Raises ValueError where a room's section names none that is there.
+    """
     brought = [module.SECTION for module in registry.each("page")]
+    places = {own.key for own in OWN}
+    for section in brought:
+        if section.after not in places:
+            raise ValueError(
+                f"the section {section.key} stands after {section.after!r}, which is none of "
+                f"{', '.join(sorted(places))}"
+            )
     for own in OWN:
         yield own
         yield from (section for section in brought if section.after == own.key)

@@ -13,6 +13,7 @@ from simulrag.method.algorithm import (
     draft,
 )
 from simulrag.method.simulation import Simulations
+from simulrag.method.steps import Work
 from simulrag.records import Answer, Failure
 from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, question
@@ -205,3 +206,9 @@ async def test_calls_that_wait_stop_the_question_after_all_that_does_not_hang_on
     with pytest.raises(CallsPending):
         await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
     assert "boundary_batch" in {call["task"] for call in ask.asked}
+
+
+def test_a_misspelt_field_is_no_note(simulations: Simulations) -> None:
+    work = Work(QUESTION, Instruments(model(), simulations))
+    with pytest.raises(TypeError, match="no field closed_bok"):
+        work.note(closed_bok=())

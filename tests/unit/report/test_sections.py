@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
 from pydantic import JsonValue
 
 from simulrag import registry
@@ -19,6 +21,13 @@ from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
 def tables(run: ReportedRun, key: str) -> list[Table]:
     section = next(one for one in sections() if one.key == key)
     return [block for block in section.blocks(run) if isinstance(block, Table)]
+
+
+def test_a_section_after_one_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = SimpleNamespace(SECTION=replace(overview.SECTION, key="own", after="boundery"))
+    monkeypatch.setattr(registry, "each", lambda _: iter([page]))
+    with pytest.raises(ValueError, match="own stands after 'boundery'"):
+        list(sections())
 
 
 def test_every_family_is_shown() -> None:

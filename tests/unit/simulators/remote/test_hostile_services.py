@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from simulators.base import RunError
-from simulators.remote.errors import ReplyInvalid, ServiceTimeout
+from simulators.remote.errors import ServiceReplyInvalid, ServiceTimeout
 from simulators.remote.fetch import Fetcher
 from simulators.remote.mcp import McpSimulator
 from simulators.remote.service import Limits
@@ -163,7 +163,7 @@ def test_a_pattern_of_a_reply_stops_no_other_call(tmp_path: Path) -> None:
     simulator = McpSimulator(command, timeout_s=10)
     began = time.monotonic()
     try:
-        with pytest.raises(ReplyInvalid, match="does not match"):
+        with pytest.raises(ServiceReplyInvalid, match="does not match"):
             simulator.run("gauge", {}, 0)
     finally:
         simulator.close()
@@ -184,7 +184,7 @@ def test_an_odd_message_is_told_as_that_and_not_as_a_time_out(tmp_path: Path, re
     simulator = McpSimulator(command, timeout_s=20)
     began = time.monotonic()
     try:
-        with pytest.raises(ReplyInvalid, match="cannot be read"):
+        with pytest.raises(ServiceReplyInvalid, match="cannot be read"):
             simulator.run("gauge", {}, 0)
     finally:
         simulator.close()

@@ -14,7 +14,7 @@ import pytest
 
 from simulators.base import ArgumentError, RunError, Simulator, validate_call
 from simulators.conformance import check
-from simulators.remote.errors import ReplyInvalid, ReplyTooLarge, ServiceDied, ServiceTimeout
+from simulators.remote.errors import ReplyTooLarge, ServiceDied, ServiceReplyInvalid, ServiceTimeout
 from simulators.remote.http import OpenApiSimulator
 
 KEY = "kept-very-secret"
@@ -247,10 +247,10 @@ def test_no_redirect_leads_to_another_host(rivers: Make, service: Service) -> No
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
-        (b'{"level": NaN}', ReplyInvalid, "level: nan is not a finite number"),
-        (b'{"level": "high"}', ReplyInvalid, "does not fit its own schema"),
-        (b"[1]", ReplyInvalid, "JSON list, not an object"),
-        (b"<html>", ReplyInvalid, "cannot be read"),
+        (b'{"level": NaN}', ServiceReplyInvalid, "level: nan is not a finite number"),
+        (b'{"level": "high"}', ServiceReplyInvalid, "does not fit its own schema"),
+        (b"[1]", ServiceReplyInvalid, "JSON list, not an object"),
+        (b"<html>", ServiceReplyInvalid, "cannot be read"),
         (b'"' + b"x" * 200_000 + b'"', ReplyTooLarge, "more than 0.1 MB"),
     ],
 )

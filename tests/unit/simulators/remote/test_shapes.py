@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulators.base import ArgumentError, render_handbook
-from simulators.remote.errors import ReplyInvalid
+from simulators.remote.errors import ServiceReplyInvalid
 from simulators.remote.service import SAID, Offered, make_tool, outputs_of
 from simulators.shapes import JsonShape, described, plain_values, text_of
 
@@ -101,7 +101,7 @@ def test_without_words_of_its_own_outputs_are_put_into_words(said: str) -> None:
     ],
 )
 def test_a_result_that_cannot_be_used_is_an_error(structured: dict[str, Any], words: str) -> None:
-    with pytest.raises(ReplyInvalid, match=words):
+    with pytest.raises(ServiceReplyInvalid, match=words):
         outputs_of(TOOL, structured, "")
 
 
