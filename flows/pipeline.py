@@ -92,6 +92,7 @@ def show_table(project: Project, *, every: bool = False) -> None:
     params = load_params(project.params)
     console = Console()
     domains = read_domains(project.results.metrics, params.domains)
-    console.print(terminal_table(ReportedRun(params.metrics, domains), every=every))
+    run = ReportedRun(params.metrics, domains, min_coverage=params.operations.min_coverage)
+    console.print(terminal_table(run, every=every))
     report = project.results.report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)

@@ -173,7 +173,10 @@ class Operations(ParamsSection):
     )
     cluster: ClusterParams = ClusterParams()
     min_coverage: float = Field(
-        ge=0, le=1, description="a stage below this share of successes fails"
+        ge=0,
+        le=1,
+        description="a stage below this share of successes fails; answers of which fewer "
+        "than this share had evidence to be checked with come with a warning",
     )
     prefect: Literal["auto", "off"] = Field(
         description="auto: stages are shown where a Prefect server answers (`simulrag ui`); off"

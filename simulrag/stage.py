@@ -21,7 +21,8 @@ class Outcome:
 
     ``table``: Markdown. ``counts``: by what is counted, how many of how many came through.
     ``done`` of ``total`` is the coverage, which has to reach ``operations.min_coverage``; ``hints``
-    say why something is missing.
+    say why something is missing. ``with_evidence``: how many of those done had evidence to be
+    verified with (None: the stage verifies nothing).
     """
 
     table: str
@@ -29,6 +30,7 @@ class Outcome:
     done: int
     total: int
     hints: tuple[str, ...] = ()
+    with_evidence: int | None = None
 
     @classmethod
     def of(cls, table: str, counted: str, failures: Sequence[str | None]) -> Outcome:
@@ -37,6 +39,16 @@ class Outcome:
         total = len(failures)
         done = sum(not reason for reason in failures)
         return cls(table, {counted: (done, total)}, done, total, tuple(reasons[:2]))
+
+
+def little_evidence(with_evidence: int, answered: int, least: float) -> str:
+    """The warning of answers that were never checked; "" where at least this share could be."""
+    if answered == 0 or with_evidence / answered >= least:
+        return ""
+    return (
+        f"{answered - with_evidence} of {answered} answers rest on no evidence: no simulator run "
+        "and no passage was there, so nothing in them was checked"
+    )
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from flows.sections import Operations, RoomSection
 from flows.watch.tracking import Tracker, say, shown, tracked
 from simulrag.errors import CallsPending, CoverageFailed, InputError
 from simulrag.method.asking import together
-from simulrag.stage import Outcome, Role, Stage
+from simulrag.stage import Outcome, Role, Stage, little_evidence
 
 if TYPE_CHECKING:
     from flows.running.bench import Bench
@@ -210,6 +210,10 @@ def execute(
             from flows.watch.artifacts import show_stage
 
             await show_stage(tracker, project, at.bench.gateway, name, outcome)
+        if outcome is not None and outcome.with_evidence is not None:
+            least = params.operations.min_coverage
+            if words := little_evidence(outcome.with_evidence, outcome.done, least):
+                tracker.warn(f"{name}: {words}")
         return outcome
 
     if stage.always:  # watched by nobody: it is to take no longer than what it looks at

@@ -6,6 +6,7 @@ All questions are drafted, then the budgets are spent over them, then each is co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -39,7 +40,10 @@ async def make(at: At) -> Outcome:
         answers = await at.over("conclude", rows, partial(_conclude, settings=settings), bench)
         write_records(at.place.answers(at.item), answers)
     failures = [one.failure.reason if one.failure is not None else None for one in answers]
-    return Outcome.of(stage_table(at.item, answers), "questions answered", failures)
+    answered = Outcome.of(stage_table(at.item, answers), "questions answered", failures)
+    found = sum(one.failure is None and bool(one.evidence) for one in answers)
+    counts = {"questions answered with evidence": (found, len(answers))}
+    return replace(answered, counts=counts, with_evidence=found)
 
 
 async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> Answer:
@@ -68,6 +72,7 @@ def stage_table(domain: str, answers: Sequence[Answer]) -> str:
     rows = [
         ("questions", len(answers)),
         ("answered", len(answered)),
+        ("answered without evidence", sum(not answer.evidence for answer in answered)),
         ("answered without a verified claim", sum(not answer.verified for answer in answered)),
         ("claims", sum(len(answer.claims) for answer in answers)),
         ("model calls used", sum(u.calls for answer in answers for u in answer.usage.values())),

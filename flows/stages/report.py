@@ -77,6 +77,7 @@ def write(
     brought = [(page.SECTION.key, page.read(outs)) for page in registry.each("page")]
     run = ReportedRun(
         settings=params.metrics,
+        min_coverage=params.operations.min_coverage,
         domains=read_domains(place.metrics, list(files)),
         summary=_summary(project, params, place, list(files), asked),
         published=_published(project.published),
@@ -177,6 +178,7 @@ STAGE = Stage(
         "llm",
         "answer",
         "metrics",
+        "operations.min_coverage",
         *registry.rooms_with("settings"),
     ),
     reads=(

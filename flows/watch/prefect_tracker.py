@@ -26,13 +26,14 @@ from prefect.context import TagsContext
 from prefect.events.clients import PrefectEventsClient
 from prefect.events.worker import EventsWorker, emit_events_to_cloud
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+from prefect.states import Completed
 
 from flows.watch.tracking import Rows, Tracker, short, warn
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from prefect import Task
+    from prefect import State, Task
 
 Result = TypeVar("Result")
 
@@ -76,13 +77,15 @@ async def run_as_flow(
     once = _Once(watched)
     began = False
 
-    async def run() -> None:
+    async def run() -> State[None] | None:
         nonlocal began
         began = True
         try:
             await once()
         finally:
             tracker.hurry()
+        warned = "; ".join(tracker.warnings)
+        return Completed(name="CompletedWithWarning", message=warned) if warned else None
 
     _give_up_early()
     try:
@@ -101,6 +104,7 @@ class PrefectTracker(Tracker):
     """Steps as tasks until Prefect fails; from then on plain steps."""
 
     def __init__(self) -> None:
+        self.warnings: list[str] = []
         self._lost = False
         self._done = 0
         self._total = 0
@@ -129,6 +133,11 @@ class PrefectTracker(Tracker):
     def advance(self) -> None:
         """One of them is done."""
         self._done += 1
+
+    def warn(self, text: str) -> None:
+        """On the terminal, and in the name and the message of the flow run's last state."""
+        super().warn(text)
+        self.warnings.append(text)
 
     async def markdown(self, key: str, text: str) -> None:
         """A Markdown artifact; its key is ``key`` with what Prefect's keys cannot hold replaced."""

@@ -38,6 +38,10 @@ class Tracker:
     def advance(self) -> None:
         """Say that one of them is done."""
 
+    def warn(self, text: str) -> None:
+        """Say what its reader has to know of a stage that comes through."""
+        warn(text)
+
     async def markdown(self, key: str, text: str) -> None:
         """Show a text of the stage."""
 
@@ -105,5 +109,5 @@ def short(error: BaseException) -> str:
 
 
 def warn(text: str) -> None:
-    """One line on stderr."""
-    say(f"warning: {text}")
+    """One line on stderr, yellow on a terminal."""
+    say(f"\x1b[33mwarning: {text}\x1b[0m" if sys.stderr.isatty() else f"warning: {text}")

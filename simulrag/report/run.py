@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings, Undecided
 from simulrag.metrics.table import Measurement, read_table
+from simulrag.stage import little_evidence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,6 +111,17 @@ class DomainTable:
         """The ways to write an answer, with price and quality."""
         return recipes_of((*self.rows("answers"), *self.rows("method_cost")), undecided)
 
+    def covered(self, share: float | None) -> float | None:
+        """A share of questions, at most that of the questions answered with evidence."""
+        questions = self.count("questions")
+        if share is None or not questions:
+            return share
+        return min(share, self.count("with_evidence") / questions)
+
+    def little_evidence(self, least: float) -> str:
+        """The warning where a smaller share of its answers had evidence; else ""."""
+        return little_evidence(self.count("with_evidence"), self.count("completed"), least)
+
     def count(self, metric: str) -> int:
         """A whole number of the family ``coverage``, 0 where it is not there."""
         row = self.one("coverage", metric=metric)
@@ -142,7 +154,8 @@ class ReportedRun:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
     ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room
-    shows. ``credits``: by domain.
+    shows. ``credits``: by domain. ``min_coverage``: the share of answers with evidence below which
+    the page warns.
     """
 
     settings: MetricSettings
@@ -152,6 +165,7 @@ class ReportedRun:
     people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
     rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
+    min_coverage: float = 1.0
 
     @property
     def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:

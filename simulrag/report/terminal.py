@@ -17,6 +17,7 @@ from simulrag.report.sections.recipes import evidence_words, reliable_words
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
 _COLUMNS = (
     "calls",
@@ -40,18 +41,27 @@ def terminal_table(run: ReportedRun, *, every: bool = False) -> Group:
     parts: list[Text | Table] = []
     for domain in own:
         heading = f"{domain.name}, oracle retrieval" if domain.oracle else domain.name
-        parts += [Text(f"\n{heading}", style="bold"), _of_domain(run, domain, every)]
+        parts.append(Text(f"\n{heading}", style="bold"))
+        parts += _warning(run, domain)
+        parts.append(_of_domain(run, domain, every))
         parts += [Text(line, style="dim") for line in _below(run, domain)]
     if published:
         names = ", ".join(domain.name for domain in published)
         parts += [Text("\noracle retrieval", style="bold"), Text(names, style="dim")]
+        for domain in published:
+            parts += _warning(run, domain, f"{domain.name}: ")
         parts.append(_of_published(run, published, every))
-        words = [
-            f"{domain.name}: {said}" for domain in published if (said := evidence_words(domain))
-        ]
-        parts += [Text(line, style="dim") for line in words]
     parts += [Text(""), *(Text(line, style="dim") for line in _caption(run, published))]
     return Group(*parts)
+
+
+def _warning(run: ReportedRun, domain: DomainTable, before: str = "") -> list[Text]:
+    """In yellow where too few answers had evidence, dim where some had none."""
+    from rich.text import Text
+
+    if words := domain.little_evidence(run.min_coverage):
+        return [Text(f"{before}warning: {words}", style="yellow")]
+    return [Text(f"{before}{words}", style="dim")] if (words := evidence_words(domain)) else []
 
 
 def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
@@ -108,8 +118,6 @@ def _below(run: ReportedRun, domain: DomainTable) -> Iterator[str]:
             f"confidence before verification: AUROC of {run.settings.centrality} "
             f"{interval(auroc, places=2)}"
         )
-    if words := evidence_words(domain):
-        yield words
     recipes = domain.recipes(run.settings.undecided)
     rows = (one.found[name] for one in recipes for name in QUALITY if name in one.found)
     reasons = {row.reason for row in rows if row.value is None}

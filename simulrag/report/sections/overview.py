@@ -12,6 +12,9 @@ from simulrag.report.sections import recipes
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
     """Price and quality first, then provenance and coverage."""
+    for domain in run.domains:
+        if words := domain.little_evidence(run.min_coverage):
+            yield Text(f"{words}.", "warning", domain.title)
     warnings = list(_warnings(run))
     if not run.own_and_published[1]:  # it holds for all that is shown
         yield from warnings
@@ -77,7 +80,7 @@ def _coverage(run: ReportedRun) -> Table:
     rows = []
     for domain in run.domains:
         completed = domain.one("coverage", "completed")
-        share = None if completed is None else completed.coverage
+        share = None if completed is None else domain.covered(completed.coverage)
         numbers = (f"{domain.count(name):,}" for name in counts)
         rows.append((domain.name, *numbers, percent(share)))
     return Table(
