@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulators.base import Simulator
     from simulators.registry import load as load_simulator
-    from simulrag.library import Model, aanswer, answer
+    from simulrag.library import AnswerNow, Model, Progress, aanswer, answer
     from simulrag.method.settings import MethodSettings
     from simulrag.models.settings import BudgetLimits as Budget
     from simulrag.records import Answer, Claim, Question
 
 __all__ = [
     "Answer",
+    "AnswerNow",
     "Budget",
     "Claim",
     "MethodSettings",
     "Model",
+    "Progress",
     "Question",
     "Simulator",
     "aanswer",
@@ -38,16 +40,22 @@ __all__ = [
 
 _HOMES = {
     "Answer": ("simulrag.records", "Answer"),
+    "AnswerNow": ("simulrag.library", "AnswerNow"),
     "Budget": ("simulrag.models.settings", "BudgetLimits"),
     "Claim": ("simulrag.records", "Claim"),
     "MethodSettings": ("simulrag.method.settings", "MethodSettings"),
     "Model": ("simulrag.library", "Model"),
+    "Progress": ("simulrag.library", "Progress"),
     "Question": ("simulrag.records", "Question"),
     "Simulator": ("simulators.base", "Simulator"),
     "aanswer": ("simulrag.library", "aanswer"),
     "answer": ("simulrag.library", "answer"),
     "load_simulator": ("simulators.registry", "load"),
 }
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from textwrap import shorten
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
@@ -19,6 +22,7 @@ from simulrag.errors import InputError, ModelError, first_problem
 from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
+from simulrag.models.base import Asker, Completion
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
@@ -27,6 +31,11 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.models.specification import model_settings
 from simulrag.records import Answer, Question
+from simulrag.shown import as_html, claims_frame
+from simulrag.task import Task
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Value = TypeVar("Value")
 
@@ -65,6 +74,37 @@ class AnswerNow(Answer):
 
     stored_calls: dict[str, int] = Field(default_factory=dict)
 
+    def to_frame(self) -> pl.DataFrame:
+        """Its claims, a row each: see ``simulrag.shown.claims_frame``."""
+        return claims_frame(self)
+
+    def __repr__(self) -> str:
+        return f"<answer by {self._took()}: {shorten(self.text, 100, placeholder=' ...')}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(self, f"By {self._took()}.")
+
+    def _took(self) -> str:
+        calls = sum(one.calls for one in self.usage.values())
+        stored = sum(self.stored_calls.values())
+        return (
+            f"{calls} model calls ({stored} of them stored) and {self.simulator_runs} simulator "
+            f"runs, from {len(self.claims)} claims"
+        )
+
+
+class Progress(NamedTuple):
+    """Where an answer stands, told after each reply.
+
+    ``step``: what the model was asked last. ``calls``: replies so far, ``stored`` of them stored
+    before. ``runs``: simulator runs made.
+    """
+
+    step: str
+    calls: int
+    stored: int
+    runs: int
+
 
 def answer(
     question: str,
@@ -76,6 +116,7 @@ def answer(
     method: MethodSettings | None = None,
     cache: str | Path | None = None,
     seed: int = 0,
+    progress: bool | Callable[[Progress], None] = False,
 ) -> AnswerNow:
     """Answer one question, checked claim by claim against a simulator.
 
@@ -83,11 +124,12 @@ def answer(
     of the protocol in ``simulators.base``. ``budget``: what model calls may cost; a model that
     costs money is refused without one. ``cache``: the folder (or redis:// address) of the call
     cache; else the project's, if the working directory is in one, else the user's. ``seed``: the
-    simulator's. Works inside a running event loop too, where ``aanswer`` is the better choice.
+    simulator's. ``progress``: shows steps and calls on stderr, or tells a function of each reply
+    (a ``Progress``). Works inside a running event loop too, where ``aanswer`` is the better choice.
 
     The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
     ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence``, ``usage`` and
-    ``stored_calls``.
+    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a polars frame.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not
@@ -103,6 +145,7 @@ def answer(
             method=method,
             cache=cache,
             seed=seed,
+            progress=progress,
         )
     )
 
@@ -117,8 +160,10 @@ async def aanswer(
     method: MethodSettings | None = None,
     cache: str | Path | None = None,
     seed: int = 0,
+    progress: bool | Callable[[Progress], None] = False,
 ) -> AnswerNow:
     """``answer`` for code that runs in an event loop."""
+    _check(question, simulator, model, budget, method, cache, seed)
     asked = ask_for(question)
     chosen = Model(model) if isinstance(model, str) else model
     source = load(simulator, simulator_settings) if isinstance(simulator, str) else simulator
@@ -137,12 +182,104 @@ async def aanswer(
             concurrency=CONCURRENCY,
             budget=spending,
         )
+        simulations = Simulations(source, calls)
+        shown = _on_stderr() if progress is True else nullcontext(progress or None)
         try:
-            use = Instruments(gateway, Simulations(source, calls), seed)
-            answered = succeeded(await answer_question(asked, use, settings))
+            with shown as tell:
+                watched = _Watched(gateway, calls, simulations, tell) if tell else gateway
+                use = Instruments(watched, simulations, seed)
+                answered = succeeded(await answer_question(asked, use, settings))
             return AnswerNow(**dict(answered), stored_calls=calls.stored_days)
         finally:
             await gateway.close()
+
+
+class _Watched:
+    """An Asker that tells of each reply."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        cache: CallCache,
+        simulations: Simulations,
+        tell: Callable[[Progress], None],
+    ) -> None:
+        self._asker, self._cache, self._simulations, self._tell = asker, cache, simulations, tell
+        self._calls = 0
+
+    async def ask(
+        self,
+        task: Task,
+        *,
+        sample_index: int = 0,
+        check: Callable[[Any], None] | None = None,
+        **values: object,
+    ) -> Completion:
+        """See Asker.ask."""
+        completion = await self._asker.ask(task, sample_index=sample_index, check=check, **values)
+        self._calls += 1
+        stored = sum(self._cache.stored_days.values())
+        self._tell(Progress(task.step, self._calls, stored, self._simulations.runs))
+        return completion
+
+
+@contextmanager
+def _on_stderr() -> Iterator[Callable[[Progress], None]]:
+    """A line that moves on a terminal; elsewhere, as in a notebook, a line a step."""
+    from rich.console import Console
+
+    console = Console(stderr=True, force_jupyter=False, highlight=False)
+    last = ""
+    with console.status("asking") as status:
+
+        def tell(now: Progress) -> None:
+            nonlocal last
+            words = (
+                f"{now.step.replace('_', ' ')}: replies {now.calls} ({now.stored} stored before), "
+                f"simulator runs {now.runs}"
+            )
+            status.update(words)
+            if not console.is_terminal and now.step != last:
+                console.print(words)
+            last = now.step
+
+        yield tell
+
+
+_PROTOCOL = ("name", "tools", "oracle", "handbook", "run", "fingerprint")
+
+
+def _check(
+    question: object,
+    simulator: object,
+    model: object,
+    budget: object,
+    method: object,
+    cache: object,
+    seed: object,
+) -> None:
+    """Raise InputError for an argument of a kind that cannot be, with what to give instead."""
+    if isinstance(simulator, type):
+        name = simulator.__name__
+        raise InputError(f"simulator is the class {name}; give an object of it: {name}()")
+    if not isinstance(simulator, str):
+        lacking = [part for part in _PROTOCOL if not hasattr(simulator, part)]
+        if lacking:
+            raise InputError(
+                f"simulator is a {type(simulator).__name__} without {', '.join(lacking)}; give a "
+                'registered name such as "urban", or an object of the protocol simulrag.Simulator'
+            )
+    wanted: tuple[tuple[str, object, tuple[type, ...], str], ...] = (
+        ("question", question, (str,), "its text"),
+        ("model", model, (str, Model), 'a name such as "openai:gpt-5-mini", or Model(...)'),
+        ("budget", budget, (BudgetLimits, NoneType), "Budget(usd=0.50), or Budget(tokens=200_000)"),
+        ("method", method, (MethodSettings, NoneType), 'MethodSettings(method="paper")'),
+        ("cache", cache, (str, Path, NoneType), "a folder, or a redis:// address"),
+        ("seed", seed, (int,), "a whole number"),
+    )
+    for name, value, kinds, instead in wanted:
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise InputError(f"{name} is a {type(value).__name__}; give {instead}")
 
 
 def ask_for(text: str) -> Question:

@@ -9,15 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simulrag.records import VOTES, Answer, Claim, Statement, Subject
-
-STANDINGS = {
-    "checked": ("checked", "green"),
-    "corrected": ("corrected", "green"),
-    "simulated": ("from the simulator", "green"),
-    "unchecked": ("not checked", "yellow"),
-    "outside": ("outside the simulator's reach", "yellow"),
-}
-"""How a statement's standing reads, and its colour."""
+from simulrag.shown import STANDINGS
 
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
+from lxml import html
 
-from simulrag import Model, aanswer, answer
+from simulrag import Model, Progress, aanswer, answer
 from simulrag.errors import BudgetMissing, InputError
 from simulrag.library import AnswerNow, default_cache
+from simulrag.records import FinalText, Line
 from simulrag.testing import LoopbackServer, traffic
 
 QUESTION = "The city lowers the speed limit by 30 percent. How does the mean travel time change?"
@@ -59,6 +63,70 @@ def test_two_servers_with_a_model_of_one_name_share_no_reply(
         named = Model(f"{server.url}#some-model").settings.endpoint
         assert asked_of(other.url, endpoint=named).stored_calls  # as if the first had moved
         assert len(other.requests) == len(server.requests)
+
+
+def test_a_notebook_shows_what_stands_behind_each_statement(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    found = answer(QUESTION, simulator="urban", model=f"{server.url}#some-model", cache=tmp_path)
+    claims = found.to_frame()
+    contradicted = claims.filter(pl.col("verdict") == "contradicted")
+    assert len(claims) == len(found.claims)
+    assert (contradicted["text_before"] != contradicted["text_after"]).all()
+    assert contradicted["kept"].any()
+    assert claims["closeness"].is_between(0, 1).all()
+
+    page = html.fromstring(found._repr_html_())
+    assert page.xpath("string(./p[1])") == found.text
+    assert len(page.xpath(".//li")) == len(found.final.statements) > 0
+    assert "[corrected]" in page.text_content()
+    (table,) = page.xpath(".//table")
+    assert len(table.xpath(".//tbody/tr")) == len(found.claims)
+    calls = sum(one.calls for one in found.usage.values())
+    assert repr(found).startswith(f"<answer by {calls} model calls (0 of them stored) and 1 ")
+    assert "\n" not in repr(found)
+
+
+def test_what_a_model_says_is_text_on_the_page() -> None:
+    said = AnswerNow(
+        question_id="q",
+        domain="ask",
+        final=FinalText(line=Line(method="simulrag", samples=1), text="<script>alert(1)</script>"),
+    )
+    assert "<script>" not in said._repr_html_()
+
+
+def test_progress_tells_of_each_reply(
+    tmp_path: Path, server: LoopbackServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = f"{server.url}#some-model"
+    told: list[Progress] = []
+    answer(QUESTION, simulator="urban", model=model, cache=tmp_path, progress=told.append)
+    assert [one.calls for one in told] == list(range(1, len(server.requests) + 1))
+    assert (told[-1].stored, told[-1].runs) == (0, 1)
+    assert capsys.readouterr().err == ""
+    answer(QUESTION, simulator="urban", model=model, cache=tmp_path, progress=True)
+    calls = len(told)
+    assert f"replies {calls} ({calls} stored before)" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"model": None}, 'model is a NoneType; give a name such as "openai:gpt-5-mini"'),
+        ({"question": 5}, "question is a int; give its text"),
+        ({"simulator": Model}, r"simulator is the class Model; give an object of it: Model\(\)"),
+        ({"simulator": {}}, "simulator is a dict without name, tools"),
+        ({"budget": 0.5}, r"budget is a float; give Budget\(usd=0.50\)"),
+        ({"method": "paper"}, 'method is a str; give MethodSettings\\(method="paper"\\)'),
+        ({"cache": 1}, "cache is a int; give a folder"),
+        ({"seed": True}, "seed is a bool; give a whole number"),
+    ],
+)
+def test_a_wrong_argument_is_told_in_words(wrong: dict[str, Any], said: str) -> None:
+    given = {"question": QUESTION, "simulator": "urban", "model": "openai:gpt-5-mini", **wrong}
+    with pytest.raises(InputError, match=said):
+        answer(given.pop("question"), **given)
 
 
 async def test_a_paid_model_is_refused_without_a_budget(tmp_path: Path) -> None:
