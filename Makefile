@@ -28,7 +28,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	  exit 2; }
 	@echo "Installing into $(VENV), once: this takes some minutes and says nothing meanwhile."
 	$(PYTHON) -m venv $(if $(wildcard $(INSTALLED)),,--clear) $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e ".[all,dev]"
 	touch $@
 
 run: setup
@@ -40,7 +40,7 @@ test: setup
 	pytest -m "not slow"
 
 test-all: test
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[examples]"  # else their tests skip
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e ".[examples]"  # else their tests skip
 	pytest -m slow
 
 lint: setup

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from simulators.base import ArgumentError, MissingEngineError, Simulator
+from simulators.extras import missing
 
 GROUP = "simulrag.simulators"
 
@@ -57,9 +58,9 @@ def _factory(name: str) -> Callable[..., Any]:
             try:
                 factory: Callable[..., Any] = entry.load()
             except Exception as error:
+                why = missing(error) or f"{type(error).__name__}: {error}"
                 raise MissingEngineError(
-                    f"simulator '{name}' ({entry.value}) cannot be imported: "
-                    f"{type(error).__name__}: {error}"
+                    f"simulator '{name}' ({entry.value}) cannot be imported: {why}"
                 ) from None
             return factory
     raise ArgumentError(f"no simulator '{name}' is registered; known: {', '.join(names())}")

@@ -19,7 +19,6 @@ from simulators.base import Simulator
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
 from simulrag.errors import InputError, ModelError, first_problem
-from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker, Completion
@@ -163,6 +162,9 @@ async def aanswer(
     progress: bool | Callable[[Progress], None] = False,
 ) -> AnswerNow:
     """``answer`` for code that runs in an event loop."""
+    # Late: networkx and numpy take longer to import than all else.
+    from simulrag.method.algorithm import Instruments, answer_question
+
     _check(question, simulator, model, budget, method, cache, seed)
     asked = ask_for(question)
     chosen = Model(model) if isinstance(model, str) else model
@@ -187,7 +189,7 @@ async def aanswer(
         try:
             with shown as tell:
                 watched = _Watched(gateway, calls, simulations, tell) if tell else gateway
-                use = Instruments(watched, simulations, seed)
+                use = Instruments(watched, simulations, seed, (settings.centrality,))
                 answered = succeeded(await answer_question(asked, use, settings))
             return AnswerNow(**dict(answered), stored_calls=calls.stored_days)
         finally:

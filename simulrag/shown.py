@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, Template
 
+from simulators.extras import missing
+from simulrag.errors import EnvironmentFault
 from simulrag.records import Answer, Standing
 
 if TYPE_CHECKING:
@@ -50,9 +52,13 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
     confidence a column (``closeness`` and the other centralities, ``votes``; 0 to 1), ``boundary``
     (the simulator could check it; null: not asked), ``selected`` (the budget bought its
     verification), ``verdict``, ``found`` (what the evidence says of it), ``kept`` (the answer was
-    written from it) and ``standing`` of the statement that it became.
+    written from it) and ``standing`` of the statement that it became. Raises EnvironmentFault
+    where polars is not installed.
     """
-    import polars as pl
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise EnvironmentFault(missing(error)) from None
 
     words, yes_or_no = pl.String(), pl.Boolean()
     confidences = dict.fromkeys(answer.claims[0].confidence if answer.claims else (), pl.Float64())

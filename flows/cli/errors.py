@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from simulrag.errors import CallsPending, SimulRAGError
+from simulrag.errors import CallsPending, EnvironmentFault, SimulRAGError
 
 INTERRUPTED = 130
 """The exit code of Ctrl-C: 128 and SIGINT."""
@@ -18,7 +18,10 @@ def code_of(error: BaseException) -> int | None:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     from simulators.base import ArgumentError, SimulatorError
+    from simulators.extras import missing
 
+    if missing(error):
+        return EnvironmentFault.exit_code
     if isinstance(error, SimulatorError):
         return 2 if isinstance(error, ArgumentError) else 1
     return None
@@ -40,7 +43,9 @@ def ended(command: Callable[[], object]) -> int:
 
 
 def _said(error: BaseException) -> int:
-    text = " ".join(str(error).split())
+    from simulators.extras import missing
+
+    text = " ".join((missing(error) or str(error)).split())
     if isinstance(error, KeyboardInterrupt):
         text = "interrupted; every finished call is kept, run the same command again"
     prefix = "" if isinstance(error, CallsPending) else "error: "

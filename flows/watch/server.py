@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -65,6 +66,8 @@ def start(root: Path, port: int) -> str:
         raise InputError(
             f"port {port} of 127.0.0.1 is in use; choose another: simulrag ui --port 4201"
         )
+    if find_spec("prefect") is None:
+        raise ModuleNotFoundError("prefect is not installed", name="prefect")
     configure(root)
     home = _home(root)
     check_folder(home)

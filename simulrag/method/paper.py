@@ -50,7 +50,7 @@ async def _claims(work: Work, settings: MethodSettings) -> None:
         support(work, merged),
         both(boundary(work, merged, settings), stated(work, merged, settings)),
     )
-    work.note(claims=scored(merged, rows, inside, said))
+    work.note(claims=scored(merged, rows, inside, said, work.use.centralities))
 
 
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:

@@ -57,7 +57,8 @@ async def _claims(work: Work, settings: MethodSettings) -> None:
         both(boundary(work, merged, settings), stated(work, merged, settings)),
     )
     shares = vote_confidence(subjects, rows, len(merged.claims))
-    work.note(claims=scored(merged, rows, inside, said, {VOTES: shares}), subjects=subjects)
+    claims = scored(merged, rows, inside, said, work.use.centralities, {VOTES: shares})
+    work.note(claims=claims, subjects=subjects)
 
 
 async def _subjects(work: Work, merged: Merged) -> tuple[Subject, ...]:

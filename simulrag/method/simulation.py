@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from simulators.base import (
     ArgumentError,
     Exampled,
+    MissingEngineError,
     RunError,
     Simulator,
     SimulatorError,
@@ -19,6 +20,7 @@ from simulators.base import (
     owner_of,
     validate_call,
 )
+from simulators.extras import missing
 from simulators.shapes import plain_values, read_values, schema_of
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError
@@ -119,6 +121,8 @@ def _run(simulator: Simulator, tool: str, arguments: Any, seed: int) -> Any:
     except SimulatorError:
         raise
     except Exception as error:  # somebody's simulator: whatever it raises is a failed run
+        if words := missing(error):
+            raise MissingEngineError(f"{simulator.name}.{tool}: {words}") from None
         raise RunError(
             f"{simulator.name}.{tool} failed: {type(error).__name__}: {error}"
         ) from error

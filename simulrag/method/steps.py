@@ -31,6 +31,7 @@ from simulrag.records import (
     CENTRALITIES,
     DECIDED,
     Answer,
+    Centrality,
     Claim,
     Failure,
     FinalText,
@@ -42,11 +43,15 @@ from simulrag.records import (
 
 @dataclass(frozen=True)
 class Instruments:
-    """The model that is asked and the simulator that is run, with the seed of its runs."""
+    """The model that is asked and the simulator that is run, with the seed of its runs.
+
+    ``centralities``: those that a claim gets a confidence by; the recipe's own is among them.
+    """
 
     ask: Asker
     simulations: Simulations
     seed: int = 0
+    centralities: tuple[Centrality, ...] = CENTRALITIES
 
 
 class StepFailed(Exception):  # noqa: N818 caught where the question's failure is noted
@@ -181,12 +186,13 @@ def scored(
     rows: Rows,
     inside: Sequence[bool],
     said: Sequence[float],
+    centralities: Sequence[Centrality],
     further: dict[str, list[float]] | None = None,
 ) -> tuple[Claim, ...]:
-    """Step 6: the claims with their confidence by each centrality, and by ``further`` scores."""
+    """Step 6: the claims with their confidence by ``centralities``, and by ``further`` scores."""
     support_lists = [list(row) for row in rows]
     scores: dict[str, list[float]] = {
-        name: claim_confidence(support_lists, name) for name in CENTRALITIES
+        name: claim_confidence(support_lists, name) for name in centralities
     }
     scores |= further or {}
     return tuple(
