@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simulrag.records import VOTES, Answer, Claim, Statement, Subject
+from simulrag.metrics.methods import name_of
+from simulrag.records import VOTES, Answer, Claim, Line, Statement, Subject
 from simulrag.shown import STANDINGS
 
 
@@ -53,6 +54,7 @@ def show_answer(question: str, answer: Answer, source: str, centrality: str) -> 
     console.print(Text(f"\n{question}\n", style="bold"))
     console.print(Text(answer.text))
     console.print(Text(f"\n{source[:1].upper()}{source[1:]}.", style="dim"))
+    console.print(Text(f"{line_words(answer.final.line)}.", style="dim"))
     if not answer.verified:
         applies = answer.retrieval is not None and answer.retrieval.evidence
         why = "no claim was verified" if applies else "no tool applies and nothing was run"
@@ -93,16 +95,18 @@ def _show_subjects(console: Console, answer: Answer) -> None:
         )
         stands = [item for item in answer.final.statements if item.subject == at]
         for item in stands:
-            console.print(_stands(item))
+            console.print(_stands(item, answer))
         if not stands:
             console.print(Text("  nothing of it stands in the answer", style="dim"))
+        as_said = {item.claim for item in stands if item.standing != "corrected"}
         for claim in subject.claims:
-            console.print(_said(answer.claims[claim]))
+            if claim not in as_said:
+                console.print(_said(answer.claims[claim]))
     own = [item for item in answer.final.statements if item.subject is None]
     if own:
         console.print(Text("\nWhat the evidence says and no answer claimed", style="bold"))
         for item in own:
-            console.print(_stands(item))
+            console.print(_stands(item, answer))
 
 
 def _checks(answer: Answer, subject: Subject) -> str:
@@ -111,13 +115,26 @@ def _checks(answer: Answer, subject: Subject) -> str:
     return f"{checked} of {len(subject.claims)} claims sent to the simulator's evidence"
 
 
-def _stands(item: Statement) -> Text:
+def _stands(item: Statement, answer: Answer) -> Text:
+    """A statement with its standing; of one that an answer said, its share of the votes too."""
     words, colour = STANDINGS[item.standing]
-    return Text.assemble("  = ", item.text, (f"  [{words}]", colour))
+    votes = ""
+    if item.claim is not None and item.standing != "corrected":
+        votes = _votes(answer.claims[item.claim])
+    return Text.assemble("  = ", item.text, (f"  [{words}]", colour), (votes, "dim"))
 
 
 def _said(claim: Claim) -> Text:
-    """A sampled answer's words with their share of the votes."""
+    """What a sampled answer said and the answer does not, with its share of the votes."""
+    return Text(f"    said: {claim.text}{_votes(claim)}", style="dim")
+
+
+def _votes(claim: Claim) -> str:
     share = claim.confidence.get(VOTES)
-    votes = "" if share is None else f"  {share:.0%} of the votes"
-    return Text(f"    said: {claim.text}{votes}", style="dim")
+    return "" if share is None else f"  {share:.0%} of the votes"
+
+
+def line_words(line: Line) -> str:
+    """What kind of answer it is: "SimulRAG reconciled, at 100 % of the claims, m = 5"."""
+    share = "" if line.budget_percent is None else f", at {line.budget_percent:g} % of the claims"
+    return f"{name_of(line)}{share}, m = {line.samples} sampled answers"

@@ -112,8 +112,15 @@ def offered(name: str, option: str) -> Callable[..., Any]:
     raise InputError(f"{option}: the room that does it is not in this project")
 
 
-def questions(domain: Domain = None, as_json: Json = False) -> None:
+def questions(
+    domain: Domain = None,
+    full: Annotated[bool, typer.Option("--full", help="Whole questions, not a line each.")] = False,
+    as_json: Json = False,
+) -> None:
     """List the questions of the benchmark, to ask."""
+    from shutil import get_terminal_size
+    from textwrap import shorten
+
     from flows.asking import benchmark_questions
     from flows.params import open_project
     from simulrag.errors import InputError
@@ -125,7 +132,14 @@ def questions(domain: Domain = None, as_json: Json = False) -> None:
     if not found:
         raise InputError("there is no benchmark yet; `simulrag run` makes it, without a call")
     listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
-    show(as_json, listed, *(f"{q.question_id}\n    {q.text}" for q in found))
+    width = get_terminal_size((120, 24)).columns
+    lines = (
+        f"{q.question_id}\n    {q.text}"
+        if full
+        else shorten(f"{q.question_id} {q.text}", width, placeholder=" ...")
+        for q in found
+    )
+    show(as_json, listed, *lines)
 
 
 def simulate(

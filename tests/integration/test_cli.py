@@ -66,7 +66,9 @@ def test_questions_lists_what_can_be_asked(terminal: Terminal) -> None:
     listed = json.loads(terminal("questions", "--domain", "urban", "--json").out)
     assert len(listed) == 15
     assert listed[0]["text"] == first_question(terminal).text
-    assert listed[0]["text"] in terminal("questions").out
+    assert listed[0]["text"] in terminal("questions", "--full").out
+    lines = terminal("questions", "--domain", "urban").out.splitlines()
+    assert [line.split()[0] for line in lines] == [one["id"] for one in listed]
 
 
 def test_any_other_question_needs_a_model(terminal: Terminal) -> None:
@@ -246,6 +248,12 @@ def test_sumo_missing(project: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "eclipse-sumo" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_every_command_stands_in_a_group_of_the_help(terminal: Terminal) -> None:
+    said = terminal("--help").out
+    assert "\nAsk:\n  ask " in said
+    assert "Further:" not in said
 
 
 def test_help_imports_nothing_heavy() -> None:

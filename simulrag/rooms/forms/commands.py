@@ -18,7 +18,7 @@ Out = Annotated[Path, typer.Option(help="File to write, JSON lines.")]
 
 def register(app: typer.Typer) -> None:
     """``simulrag forms``."""
-    app.add_typer(forms_app, name="forms")
+    app.add_typer(forms_app, name="forms", rich_help_panel="Questions and evidence")
 
 
 @forms_app.command(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """``simulrag route``."""
     epilog = 'Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
-    app.command(epilog=epilog)(route)
+    app.command(rich_help_panel="Questions and evidence", epilog=epilog)(route)
 
 
 def route(

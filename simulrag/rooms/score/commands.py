@@ -22,8 +22,8 @@ FORMS = "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or l
 def register(app: typer.Typer) -> None:
     """``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
     epilog = "Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores"
-    app.command(epilog=epilog)(score)
-    app.command()(profiles)
+    app.command(rich_help_panel="Look", epilog=epilog)(score)
+    app.command(rich_help_panel="Labels by people")(profiles)
     label.app.command()(rate)
     label.app.command()(ratings)
 

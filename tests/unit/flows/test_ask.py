@@ -42,6 +42,7 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
         Claim(text="The peak is 500.", confidence={"votes": 0.6}, boundary=True, verdict=mended),
         Claim(text="The peak is 900.", confidence={"votes": 0.4}, boundary=True),
         Claim(text="Beds suffice.", confidence={"votes": 1.0}, boundary=False),
+        Claim(text="It ends in May.", confidence={"votes": 1.0}, boundary=False),
     )
     answer = Answer(
         question_id="ask",
@@ -54,6 +55,7 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
             Subject(
                 about="the beds", facets=(Facet(kind="judgement", exclusive=True, claims=(2,)),)
             ),
+            Subject(about="the end", facets=(Facet(kind="number", exclusive=True, claims=(3,)),)),
         ),
         final=FinalText(
             line=LINE,
@@ -62,6 +64,7 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
             statements=(
                 Statement(text="The peak is 392.", standing="corrected", claim=0, subject=0),
                 Statement(text="It comes in week 9.", standing="simulated"),
+                Statement(text="It ends in May.", standing="outside", claim=3, subject=2),
             ),
         ),
         verified=True,
@@ -76,12 +79,19 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
     ]
     start = lines.index("the beds (0 of 1 claims sent to the simulator's evidence)")
     assert lines[start + 1] == "nothing of it stands in the answer"
+    assert "SimulRAG reconciled, completed, at 100 % of the claims, m = 2 sampled answers." in lines
+    said_once = [line for line in lines if "It ends in May." in line]
+    assert said_once == ["= It ends in May.  [outside the simulator's reach]  100% of the votes"]
     assert lines[lines.index("What the evidence says and no answer claimed") + 1] == (
         "= It comes in week 9.  [from the simulator]"
     )
     found = answer_json("How many?", answer)
     assert found["statements"][0]["standing"] == "corrected"
-    assert [subject["about"] for subject in found["subjects"]] == ["the peak", "the beds"]
+    assert [subject["about"] for subject in found["subjects"]] == [
+        "the peak",
+        "the beds",
+        "the end",
+    ]
 
 
 def stored() -> Answer:
