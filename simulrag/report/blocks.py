@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,9 +16,9 @@ DASH = "—"
 class Table:
     """A table as plain cells. The first ``headers`` cells of a row are its row headers.
 
-    ``name``: of its files. ``strong``: indices of rows to set off. ``prose``: indices of columns
-    that hold sentences. ``notes``: sentences below the table. ``fold``: the title of the details
-    that it lies in; "" stands open.
+    ``name``: of its files. ``strong``: indices of rows to set off. ``best``: the cells in bold, by
+    the indices of row and column. ``prose``: indices of columns that hold sentences. ``notes``:
+    sentences below the table. ``fold``: the title of the details that it lies in; "" stands open.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     headers: int = 2
     strong: tuple[int, ...] = ()
+    best: tuple[tuple[int, int], ...] = ()
     prose: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     domain: str = ""
@@ -96,6 +97,27 @@ def interval(row: Measurement | None, signed: bool = False, places: int = 3) -> 
         if end is not None
     ]
     return f"{shown[0]} [{shown[1]}, {shown[2]}]" if len(shown) == 3 else shown[0]
+
+
+def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[int]:
+    """The indices of the highest value (``lowest``: the lowest), and of those that may be it.
+
+    May be: the 95 % interval holds the best value.
+    """
+    there = {at: row for at, row in enumerate(found) if row is not None and row.value is not None}
+    values = [row.value for row in there.values() if row.value is not None]
+    if not values:
+        return set()
+    leader = min(values) if lowest else max(values)
+    return {
+        at
+        for at, row in there.items()
+        if row.value == leader
+        or (
+            None not in (row.lower_95, row.upper_95)
+            and (row.lower_95 or 0) <= leader <= (row.upper_95 or 0)
+        )
+    }
 
 
 def number(value: float | None, places: int) -> str:

@@ -29,12 +29,13 @@ def comma_separated(table: Table) -> str:
 
 
 def markdown(table: Table) -> str:
-    """A pipe table below its caption; ``strong`` rows are bold, notes follow as a list."""
+    """A pipe table below its caption; ``best`` cells are bold, notes follow as a list."""
     rule = ["---" if i < table.headers else "---:" for i in range(len(table.columns))]
     lines = [_pipes(table.columns), _pipes(rule)]
     for index, row in enumerate(table.rows):
         cells = [" ".join(cell.split()).replace("|", "\\|") for cell in row]
-        lines.append(_pipes([f"**{c}**" for c in cells] if index in table.strong else cells))
+        bold = [f"**{c}**" if (index, at) in table.best else c for at, c in enumerate(cells)]
+        lines.append(_pipes(bold))
     notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
     return "\n".join([f"**{table.caption}**", "", *lines, *notes]) + "\n"
 
@@ -59,9 +60,10 @@ def latex(table: Table) -> str:
         elif index and table.headers > 1:
             lines.append(r"\addlinespace")
         above = cells[0] or above
-        if index in table.strong:
-            cells = [rf"\textbf{{{cell}}}" if cell else "" for cell in cells]
-        lines.append(_ampersands(cells))
+        bold = [
+            rf"\textbf{{{c}}}" if (index, at) in table.best else c for at, c in enumerate(cells)
+        ]
+        lines.append(_ampersands(bold))
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip\footnotesize {_escaped(note)}" for note in table.notes]
     return "\n".join([*lines, r"\end{table}"]) + "\n"

@@ -14,6 +14,7 @@ from simulrag.report.blocks import (
     Figure,
     Table,
     Text,
+    best,
     count,
     interval,
     number,
@@ -34,6 +35,7 @@ _COLORS = {
     COMPLETED: GREEN.color,
 }
 _MARKERS = ("square", "triangle", "diamond", "circle")
+_QUALITY_COLUMNS = {6: "informativeness", 7: "factuality", 8: "completeness", 9: "contradictions"}
 _EMPTY = "no final answer could be measured"
 
 
@@ -126,7 +128,8 @@ def _table(
         "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
         "that wait for one another. Sent: claims to verification. Share true: true claims by true "
         "and false ones. Asked: the share of what a generated question asks for that a true claim "
-        "states. Contra.: contradictions. m (sampled answers) is 1 for closed book and RAG, "
+        "states. Contra.: contradictions. Bold: the best of a domain, and what may be as good: "
+        "its interval holds that value. m (sampled answers) is 1 for closed book and RAG, "
         f"else {max((one.line.samples for _, one in shown), default=1)}, where nothing is said.",
         *(f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))),
     ]
@@ -150,6 +153,7 @@ def _table(
         rows=tuple((domain, recipe.name, *_cells(recipe, every)) for domain, recipe in shown),
         headers=2,
         strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
+        best=tuple(_best(shown)),
         notes=(
             *notes,
             *why(
@@ -159,6 +163,16 @@ def _table(
         ),
         fold=fold,
     )
+
+
+def _best(shown: Sequence[tuple[str, Recipe]]) -> Iterator[tuple[int, int]]:
+    """In each domain the best of each column of quality, with what may be as good."""
+    for name in dict.fromkeys(domain for domain, _ in shown):
+        rows = [at for at, (domain, _) in enumerate(shown) if domain == name]
+        for column, metric in _QUALITY_COLUMNS.items():
+            found = [shown[at][1].found.get(metric) for at in rows]
+            leading = best(found, lowest=metric == "contradictions")
+            yield from ((rows[at], column) for at in sorted(leading))
 
 
 def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:

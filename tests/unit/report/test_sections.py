@@ -9,8 +9,9 @@ import pytest
 from pydantic import JsonValue
 
 from simulrag import registry
+from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval
-from simulrag.report.blocks import Figure, Table, Text
+from simulrag.report.blocks import Figure, Table, Text, best
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections import overview, recipes, sections
 from simulrag.report.sections.documents import credited
@@ -160,3 +161,22 @@ def test_a_run_that_drops_no_claim_is_drawn_and_listed_too() -> None:
     assert any(
         name.startswith("paper 25 %") for name in column(recipe_tables(run)["recipes"], "Recipe")
     )
+
+
+def test_bold_is_the_best_value_and_what_may_be_as_good() -> None:
+    row = rows()[0]
+
+    def measured(value: float | None, low: float | None, high: float | None) -> Measurement:
+        return replace(row, value=value, lower_95=low, upper_95=high)
+
+    found = [
+        measured(0.9, 0.8, 0.95),
+        measured(0.7, 0.6, 0.92),
+        measured(0.85, 0.8, 0.89),
+        measured(0.8, None, None),
+        measured(None, None, None),
+        None,
+    ]
+    assert best(found) == {0, 1}
+    assert best(found, lowest=True) == {1}
+    assert best([None, measured(None, None, None)]) == set()

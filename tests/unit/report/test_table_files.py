@@ -11,6 +11,7 @@ TABLE = Table(
     columns=("Budget", "Method", "F1"),
     rows=(("15 %", "Random", "0.500"), ("15 %", "UE|SBA", "—")),
     strong=(1,),
+    best=((0, 2),),
     notes=("Dashes: undefined.",),
 )
 
@@ -21,8 +22,8 @@ def test_markdown() -> None:
         "",
         "| Budget | Method | F1 |",
         "| --- | --- | ---: |",
-        "| 15 % | Random | 0.500 |",
-        r"| **15 %** | **UE\|SBA** | **—** |",
+        "| 15 % | Random | **0.500** |",
+        r"| 15 % | UE\|SBA | — |",
         "",
         "- Dashes: undefined.",
     ]
@@ -32,8 +33,8 @@ def test_latex_escapes_and_leaves_out_what_repeats() -> None:
     text = latex(TABLE)
     assert r"\caption{A \& B\_1: 50 \%}" in text
     assert r"\begin{tabular}{llr}" in text
-    assert r"15 \% & Random & 0.500 \\" in text
-    assert r" & \textbf{UE|SBA} & \textbf{--} \\" in text
+    assert r"15 \% & Random & \textbf{0.500} \\" in text
+    assert r" & UE|SBA & -- \\" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
 
 
