@@ -17,6 +17,7 @@ from flows.refresh.periods import last_fire, owed
 from flows.refresh.refresh import check_models, pasts, unfinished
 from flows.sections import RefreshParams
 from flows.watch import server
+from simulrag.errors import EnvironmentFault
 
 NAME = "refresh"
 
@@ -57,10 +58,17 @@ def serve(project: Project, port: int) -> None:
     params = load_params(project.params)
     check_models(params)
     schedule = params.operations.refresh
-    last_fire(schedule, datetime.now(UTC))  # a wrong schedule is the user's to see
-    server.configure(project.root)  # before anything imports Prefect, which reads it once
+    # All of it before anything imports Prefect, which reads its environment once.
+    server.configure(project.root)
     os.environ.setdefault("SIMULRAG_PROJECT", str(project.root))
-    os.environ.setdefault("PREFECT_API_URL", server.start(project.root, port))
+    named = os.environ.get("PREFECT_API_URL")
+    if named is None:
+        os.environ["PREFECT_API_URL"] = server.start(project.root, port)
+    elif server.find(project.root) is None:
+        raise EnvironmentFault(
+            f"no server answers at PREFECT_API_URL ({named}); start it, or unset the variable"
+        )
+    last_fire(schedule, datetime.now(UTC))  # a wrong schedule is the user's to see
     from prefect.deployments import run_deployment
     from prefect.runner import Runner
     from prefect.schedules import Cron

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -135,19 +136,44 @@ def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project
         assert {one["name"] for one in done} == {"refresh"}
         texts = [a["data"] for a in ask(project, "artifacts/filter") if a["key"] == "refresh"]
         assert any(f"# Refresh {killed}" in text for text in texts)
+        assert "temporary server" not in (project.parent / "served.txt").read_text()
     finally:
         kill(serving)
         simulrag(project, "ui", "--stop")
 
 
-def serve(project: Path, port: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*SIMULRAG, "serve", "--port", port],
-        cwd=project,
-        env=environment_of(project),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def test_the_server_that_the_environment_names_is_used(project: Path) -> None:
+    before = (project / "params.yaml").read_text()
+    change_params(project, **{"operations.refresh": {"missed": "skip"}})
+    port = free_port()
+    api = f"http://127.0.0.1:{port}/api"
+    elsewhere = str(project.parent / "elsewhere")
+    try:
+        refused = simulrag(project, "serve", PREFECT_API_URL=api)
+        assert refused.returncode == 1
+        assert f"no server answers at PREFECT_API_URL ({api})" in refused.stderr
+        simulrag(project, "ui", "--port", port, check=True, PREFECT_HOME=elsewhere)
+        serving = serve(project, free_port(), PREFECT_API_URL=api)
+        try:
+            text = project.parent / "served.txt"
+            until(lambda: f"UI: http://127.0.0.1:{port}\n" in text.read_text())
+        finally:
+            kill(serving)
+    finally:
+        simulrag(project, "ui", "--stop", PREFECT_HOME=elsewhere)
+        (project / "params.yaml").write_text(before)
+    assert not (project / ".prefect/server.json").exists(), "none of its own was started"
+
+
+def serve(project: Path, port: str, **environment: str) -> subprocess.Popen[bytes]:
+    with (project.parent / "served.txt").open("wb") as text:
+        return subprocess.Popen(
+            [*SIMULRAG, "serve", "--port", port],
+            cwd=project,
+            env=environment_of(project, **environment),
+            stdout=text,
+            stderr=text,
+        )
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -163,13 +189,13 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def until(found: object, timeout_s: float = 400) -> list[object]:
+def until(found: object, timeout_s: float = 400) -> Any:
     """What ``found`` returns as soon as that is something."""
     assert callable(found)
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = found()
         if value:
-            return value  # type: ignore[no-any-return]
+            return value
         time.sleep(0.2)
     raise AssertionError(f"waited {timeout_s} s in vain")
