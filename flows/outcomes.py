@@ -10,12 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from flows.watch.tracking import say
 from simulrag.errors import CallsPending, EnvironmentFault
 from simulrag.records import Record
 
@@ -28,26 +29,51 @@ def run_child(
     *command: str,
     capture_output: bool = False,
     stdin: int | None = None,
-    pass_fds: Sequence[int] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Run a program in a project's folder. Raises EnvironmentFault where it cannot be started.
 
     This interpreter's folder comes first on PATH, so that the stages which DVC starts use it too.
     """
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     try:
         return subprocess.run(
             command,
             cwd=folder,
-            env={**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"},
+            env=_environment(),
             capture_output=capture_output,
             stdin=stdin,
-            pass_fds=pass_fds,
             text=True,
             check=False,
         )
     except OSError as error:
         raise EnvironmentFault(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def said_child(
+    folder: Path, *command: str, environment: Mapping[str, str], pass_fds: Sequence[int]
+) -> int:
+    """Run a program as ``run_child`` does and say its lines as they come; its exit code.
+
+    Said here, they reach the log of a flow run too.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**_environment(), "PYTHONUNBUFFERED": "1", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=pass_fds,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            say(line.rstrip("\n"))
+    return process.returncode
+
+
+def _environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
 
 
 class StageEnd(Record):

@@ -23,9 +23,11 @@ def refresh(
     from flows.params import open_project
     from flows.refresh.periods import last_fire, moment_of, name_of
     from flows.refresh.refresh import alone, refresh_period
+    from flows.watch import server
     from simulrag.errors import InputError, SimulRAGError
 
     project, params = open_project()
+    server.configure(project.root)
     settings = params.operations.refresh
     wanted = period or name_of(last_fire(settings, datetime.now(UTC)))
     if moment_of(wanted) > datetime.now(UTC):

@@ -7,7 +7,6 @@ import.
 from __future__ import annotations
 
 import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,19 @@ from prefect import flow, runtime
 from prefect.artifacts import create_markdown_artifact
 from prefect.states import Completed, Failed
 
-from flows.params import load_params
+from flows.params import Params, load_params
 from flows.project import Project, find_project
 from flows.refresh.history import Status
 from flows.refresh.periods import last_fire, name_of
-from flows.refresh.refresh import alone, page_file, pasts, refresh_period, unfinished
+from flows.refresh.refresh import (
+    alone,
+    branch_of,
+    page_file,
+    pasts,
+    refresh_period,
+    unfinished,
+)
+from flows.watch.tracking import PARENT, say
 from simulrag.errors import CallsPending, SimulRAGError
 
 PROJECT = "SIMULRAG_PROJECT"
@@ -35,20 +42,28 @@ STATES: dict[Status, str] = {
 """Names of the states that a refresh fails in, for automations to watch."""
 
 
-@flow(name="refresh", flow_run_name="refresh", persist_result=False)
+def _run_name() -> str:
+    """That of the branch to come."""
+    params = load_params(_project().params)
+    return branch_of(params, runtime.flow_run.parameters.get("period") or _scheduled(params))
+
+
+@flow(name="refresh", flow_run_name=_run_name, persist_result=False)
 def refresh(period: str | None = None, again: bool = False) -> Any:
     """Refresh a period: the scheduled one, unless one is named. One done already stays.
 
     A refresh that was killed before its end is gone on with first. ``again``: also where it is
     done; what was paid for is not paid again.
     """
-    project = find_project(Path(os.environ.get(PROJECT, Path.cwd())))
+    project = _project()
+    os.environ[PARENT] = runtime.flow_run.id
     with alone(project) as lock:
         wanted, why_not = _wanted(project, period, again)
         left = unfinished(project)
         todo = [left] if left and left != wanted else []
         states = [_one(project, name, lock) for name in todo]
         if why_not and left != wanted:
+            say(why_not)
             states.append(Completed(name="Skipped", message=why_not))
         else:
             states.append(_one(project, wanted, lock))
@@ -60,15 +75,22 @@ def _wanted(project: Project, period: str | None, again: bool) -> tuple[str, str
     params = load_params(project.params)
     schedule = params.operations.refresh
     latest = name_of(last_fire(schedule, datetime.now(UTC)))
-    wanted = period
-    if wanted is None:
-        due = runtime.flow_run.scheduled_start_time or datetime.now(UTC)
-        wanted = name_of(last_fire(schedule, due))
+    wanted = period or _scheduled(params)
     if wanted in [past.period for past in pasts(project, params)] and not again:
         return wanted, f"period {wanted} is done already"
     if period is None and wanted < latest and schedule.missed != "all":
         return wanted, f"period {wanted} was missed: {latest} has begun (missed: {schedule.missed})"
     return wanted, ""
+
+
+def _project() -> Project:
+    return find_project(Path(os.environ.get(PROJECT, Path.cwd())))
+
+
+def _scheduled(params: Params) -> str:
+    """The period that this run was planned for."""
+    due = runtime.flow_run.scheduled_start_time or datetime.now(UTC)
+    return name_of(last_fire(params.operations.refresh, due))
 
 
 def _one(project: Project, period: str, lock: int) -> Any:
@@ -77,12 +99,12 @@ def _one(project: Project, period: str, lock: int) -> Any:
     except CallsPending as error:
         return Failed(name="CallsPending", message=str(error))
     except SimulRAGError as error:
-        sys.stderr.write(f"error: refresh {period}: {error}\n")
+        say(f"error: refresh {period}: {error}")
         return Failed(name="RefreshFailed", message=f"refresh {period}: {error}")
     if record.status in ("completed", "regressed"):
         text = page_file(project).read_text(encoding="utf-8")
         create_markdown_artifact(markdown=text, key="refresh", description=f"Refresh {period}")
     if record.status == "completed":
         return Completed(message=f"refresh {period}: no metric fell significantly")
-    why = "; ".join(record.reasons) or "the pipeline failed; see the log of whoever serves"
+    why = "; ".join(record.reasons) or "the pipeline failed; see the run's log"
     return Failed(name=STATES[record.status], message=f"refresh {period}: {why}"[:2000])

@@ -9,7 +9,6 @@ cache, so that a refresh that was killed is run again without a call repeated. I
 from __future__ import annotations
 
 import fcntl
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import write_text
-from flows.outcomes import Gathered, gathered, run_child
+from flows.outcomes import Gathered, gathered, said_child
 from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.project import Project, Results
@@ -26,6 +25,7 @@ from flows.refresh.history import COMPARABLE, RefreshRecord, Status, page, reaso
 from flows.refresh.periods import moment_of, seed_of
 from flows.refresh.repository import author, dvc, experiment, git, push, shown
 from flows.stages.metrics import read_domain
+from flows.watch.tracking import PERIOD, say
 from simulrag.errors import CallsPending, InputError
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
@@ -139,7 +139,7 @@ def alone(project: Project) -> Iterator[int]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            sys.stderr.write("another refresh of this project runs; waiting for its end\n")
+            say("another refresh of this project runs; waiting for its end")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield handle.fileno()
 
@@ -170,12 +170,11 @@ def _run_experiment(project: Project, params: Params, period: str, lock: int) ->
     path = place.removeprefix("diskcache:")
     if "://" not in place:  # that folder has a .cache of its own
         values["operations.cache"] = str(project.root / path)
-    told = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
-    arguments = [argument for setting in told for argument in ("-S", setting)]
+    settings = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
+    arguments = [argument for setting in settings for argument in ("-S", setting)]
     run = [sys.executable, "-m", "flows.refresh.experiment", "exp", "run", "--temp", "-n", name]
-    return run_child(
-        project.root, *run, *arguments, stdin=subprocess.DEVNULL, pass_fds=[lock]
-    ).returncode
+    told = {PERIOD: period}
+    return said_child(project.root, *run, *arguments, environment=told, pass_fds=[lock])
 
 
 def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[str, ...]]:

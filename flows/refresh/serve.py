@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from flows.params import load_params
 from flows.project import Project
 from flows.refresh.periods import last_fire, owed
-from flows.refresh.refresh import check_models, pasts, unfinished
+from flows.refresh.refresh import branch_of, check_models, pasts, unfinished
 from flows.sections import RefreshParams
 from flows.watch import server
 from simulrag.errors import EnvironmentFault
@@ -82,7 +82,12 @@ def serve(project: Project, port: int) -> None:
     )
     for period in to_make_up(project):
         sys.stdout.write(f"making up {period}\n")
-        run_deployment(f"{refresh.name}/{NAME}", parameters={"period": period}, timeout=0)
+        run_deployment(
+            f"{refresh.name}/{NAME}",
+            parameters={"period": period},
+            timeout=0,
+            flow_run_name=branch_of(params, period),
+        )
     where = os.environ["PREFECT_API_URL"].removesuffix("/api")
     sys.stdout.write(f"serving refresh at '{schedule.cron}' {schedule.timezone}; UI: {where}\n")
     sys.stdout.flush()

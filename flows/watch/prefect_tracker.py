@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
-from prefect import flow, task
+from prefect import Task, flow, task
 from prefect import tags as tagged
 from prefect.artifacts import (
     acreate_markdown_artifact,
@@ -22,18 +24,19 @@ from prefect.artifacts import (
     aupdate_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.context import TagsContext
 from prefect.events.clients import PrefectEventsClient
 from prefect.events.worker import EventsWorker, emit_events_to_cloud
+from prefect.flow_engine import run_flow_async
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
-from prefect.states import Completed
+from prefect.states import Completed, Pending
 
-from flows.watch.tracking import Rows, Tracker, short, warn
+from flows.watch.tracking import PARENT, PERIOD, Rows, Tracker, short, warn
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
-    from prefect import State, Task
+    from prefect import Flow, State, Task
+    from prefect.client.schemas.objects import FlowRun
 
 Result = TypeVar("Result")
 
@@ -67,7 +70,10 @@ async def run_as_flow(
     tags: Sequence[str],
     body: Callable[[Tracker], Awaitable[Result]],
 ) -> Result:
-    """Run a stage's body as a flow run; once, and plainly where Prefect fails before it begins."""
+    """Run a stage's body as a flow run; once, and plainly where Prefect fails before it begins.
+
+    Under a refresh it is a child of the refresh's run, with a tag of the period.
+    """
     tracker = PrefectTracker()
 
     async def watched() -> Result:
@@ -88,16 +94,37 @@ async def run_as_flow(
         return Completed(name="CompletedWithWarning", message=warned) if warned else None
 
     _give_up_early()
+    period = os.environ.get(PERIOD)
+    of_period = [f"period:{period}"] if period else []
+    stage_flow = flow(
+        name=stage, flow_run_name=run_name, persist_result=False, validate_parameters=False
+    )(run)
     try:
-        with tagged(*tags):
-            await flow(
-                name=stage, flow_run_name=run_name, persist_result=False, validate_parameters=False
-            )(run)()
+        with tagged(*tags, *of_period) as current:
+            await run_flow_async(stage_flow, await _child(stage_flow, run_name, current))
     except Exception as error:
         if not once.failed():
             warn(f"Prefect is not watching this stage: {short(error)}")
     result: Result = await (once() if began else body(Tracker()))
     return result
+
+
+async def _child(stage_flow: Flow[[], Any], run_name: str, tags: set[str]) -> FlowRun | None:
+    """A run of the flow below that of the refresh; None where there is none.
+
+    In Prefect a task run of the parent stands for the child, and takes over its states.
+    """
+    parent = os.environ.get(PARENT)
+    if parent is None:
+        return None
+    stand_in: Task[[], None] = Task(lambda: None, name=run_name)
+    async with get_client() as client:
+        seen = await client.create_task_run(
+            stand_in, UUID(parent), dynamic_key=run_name, state=Pending()
+        )
+        return await client.create_flow_run(
+            stage_flow, name=run_name, parent_task_run_id=seen.id, state=Pending(), tags=tags
+        )
 
 
 class PrefectTracker(Tracker):
@@ -212,7 +239,11 @@ def artifact_key(name: str) -> str:
 
 
 def _give_up_early() -> None:
-    """Have Prefect try twice, and not eleven times over seven seconds, to send an event."""
+    """Have Prefect try twice, and not eleven times over seven seconds, to send an event.
+
+    That a log cannot be sent is not said either: it is on the terminal.
+    """
+    logging.raiseExceptions = False
     # At a stage's end it tells of each event that is still on its way.
     logging.getLogger(EventsWorker.__name__).setLevel(logging.CRITICAL)
     if not emit_events_to_cloud():  # the cloud has a client of its own

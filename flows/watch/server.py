@@ -28,6 +28,8 @@ from simulrag.errors import EnvironmentFault, InputError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+SAID = "simulrag.said"
+"""The logger of what a run says on the terminal."""
 START_S = 120.0
 HERE = ("127.0.0.1", "localhost")
 
@@ -40,7 +42,8 @@ def configure(root: Path) -> None:
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
-        "PREFECT_LOGGING_TO_API_ENABLED": "false",  # nothing is logged that the artifacts lack
+        "PREFECT_LOGGING_EXTRA_LOGGERS": SAID,
+        "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
         "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",

@@ -7,6 +7,7 @@ server, and where no server answers Prefect is not imported.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -19,6 +20,11 @@ from flows.watch.terminal import own
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+PERIOD = "SIMULRAG_PERIOD"
+"""Environment variable: the period of the refresh that a stage is part of."""
+PARENT = "SIMULRAG_FLOW_RUN"
+"""Environment variable: the id of the flow run that stages stand under."""
 
 Result = TypeVar("Result")
 Cell = str | int | float | None
@@ -71,8 +77,13 @@ async def tracked(
 
 
 def say(text: str) -> None:
-    """A line on stderr."""
+    """A line on stderr, and in the log of the flow run where one is watched."""
     sys.stderr.write(f"{text}\n")
+    said = logging.getLogger(server.SAID)
+    said.propagate = False  # it is on the terminal
+    said.setLevel(logging.INFO)
+    if text.strip():
+        said.info(text)
 
 
 @contextmanager

@@ -116,7 +116,7 @@ def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project
     """The schedule fires each minute; everything is killed at work, and the next serves on."""
     before = (project / "params.yaml").read_text()
     minutely = {"cron": "* * * * *", "missed": "latest"}
-    change_params(project, **{"operations.refresh": minutely})
+    change_params(project, **{"operations.refresh": minutely, "operations.prefect": "auto"})
     port = free_port()
     serving = serve(project, port)
     try:
@@ -126,16 +126,29 @@ def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project
         serving = serve(project, port)
         until(lambda: f"refresh-{killed}" in git(project, "branch", "--list"))
         (project / "params.yaml").write_text(before)
-        done = until(
+        (shown,) = until(
             lambda: [
                 one
-                for one in ask(project, "flow_runs/filter")
-                if one["state_name"] in ("Completed", "Regressed")
+                for one in ask(project, "artifacts/filter")
+                if one["key"] == "refresh" and f"# Refresh {killed}" in one["data"]
             ]
         )
-        assert {one["name"] for one in done} == {"refresh"}
-        texts = [a["data"] for a in ask(project, "artifacts/filter") if a["key"] == "refresh"]
-        assert any(f"# Refresh {killed}" in text for text in texts)
+        run = shown["flow_run_id"]  # perhaps of a later period, which goes on with this one first
+        (ended,) = until(
+            lambda: [
+                one
+                for one in ask(project, "flow_runs/filter", flow_runs={"id": {"any_": [run]}})
+                if one["state_type"] in ("COMPLETED", "FAILED")
+            ]
+        )
+        assert ended["state_name"] in ("Completed", "Regressed", "Skipped")
+        assert ended["name"].startswith("refresh-2")
+        stages = ask(project, "flow_runs/filter", flow_runs={"parent_flow_run_id": {"any_": [run]}})
+        stages = [one for one in stages if f"period:{killed}" in one["tags"]]
+        assert {one["name"] for one in stages} >= {"answer-urban", "label-urban", "report"}
+        assert "> simulrag stage report" in said(project, run)
+        (answer,) = [one["id"] for one in stages if one["name"] == "answer-urban"]
+        assert "## answer urban" in said(project, answer)
         assert "temporary server" not in (project.parent / "served.txt").read_text()
     finally:
         kill(serving)
@@ -163,6 +176,12 @@ def test_the_server_that_the_environment_names_is_used(project: Path) -> None:
         simulrag(project, "ui", "--stop", PREFECT_HOME=elsewhere)
         (project / "params.yaml").write_text(before)
     assert not (project / ".prefect/server.json").exists(), "none of its own was started"
+
+
+def said(project: Path, run: str) -> str:
+    """The log of a flow run."""
+    logs = ask(project, "logs/filter", logs={"flow_run_id": {"any_": [run]}})
+    return "\n".join(log["message"] for log in logs)
 
 
 def serve(project: Path, port: str, **environment: str) -> subprocess.Popen[bytes]:
