@@ -112,6 +112,10 @@ class Project:
     def results(self) -> Results:
         return Results(self.made or self.root / "data")
 
+    def kept_report(self, period: str) -> Path:
+        """The report of a refresh, which outlives the next one's."""
+        return self.root / "reports" / period / "index.html"
+
 
 def find_project(start: Path | None = None) -> Project:
     """The nearest folder at or above ``start`` (the working directory) that has params.yaml."""

@@ -13,6 +13,9 @@ def refresh(
     period: Annotated[
         str | None, typer.Option(help="When it began, such as 2026-11-23T0300Z (the current one).")
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also where it is done, on today's commit.")
+    ] = False,
 ) -> None:
     """Draw new questions for a period, and see what moved.
 
@@ -22,19 +25,21 @@ def refresh(
 
     from flows.params import open_project
     from flows.refresh.periods import last_fire, moment_of, name_of
-    from flows.refresh.refresh import alone, refresh_period
+    from flows.refresh.refresh import alone, done_already, end_of, refresh_period
     from flows.watch import server
     from simulrag.errors import InputError, SimulRAGError
 
     project, params = open_project()
     server.configure(project.root)
-    settings = params.operations.refresh
-    wanted = period or name_of(last_fire(settings, datetime.now(UTC)))
+    wanted = period or name_of(last_fire(params.operations.refresh, datetime.now(UTC)))
     if moment_of(wanted) > datetime.now(UTC):
         raise InputError(f"period {wanted} has not begun; give one that has")
     with alone(project) as lock:
+        if (done := done_already(project, params, wanted)) and not again:
+            typer.echo(done)
+            return
         record = refresh_period(project, wanted, lock)
-    typer.echo(f"refresh {wanted}: {record.status} (branch {settings.branch}-{wanted})")
+    typer.echo(end_of(project, params, record))
     if record.status != "completed":
         raise SimulRAGError("; ".join(record.reasons) or "the pipeline failed; its words are above")
 

@@ -17,16 +17,18 @@ from prefect.states import Completed, Failed
 
 from flows.params import Params, load_params
 from flows.project import Project, find_project
-from flows.refresh.history import Status
+from flows.refresh.history import COMPARABLE, Status
 from flows.refresh.periods import last_fire, name_of
 from flows.refresh.refresh import (
+    PAGE,
     alone,
     branch_of,
-    page_file,
-    pasts,
+    done_already,
+    end_of,
     refresh_period,
     unfinished,
 )
+from flows.watch import server
 from flows.watch.tracking import PARENT, say
 from simulrag.errors import CallsPending, SimulRAGError
 
@@ -76,8 +78,8 @@ def _wanted(project: Project, period: str | None, again: bool) -> tuple[str, str
     schedule = params.operations.refresh
     latest = name_of(last_fire(schedule, datetime.now(UTC)))
     wanted = period or _scheduled(params)
-    if wanted in [past.period for past in pasts(project, params)] and not again:
-        return wanted, f"period {wanted} is done already"
+    if (done := done_already(project, params, wanted)) and not again:
+        return wanted, done
     if period is None and wanted < latest and schedule.missed != "all":
         return wanted, f"period {wanted} was missed: {latest} has begun (missed: {schedule.missed})"
     return wanted, ""
@@ -101,8 +103,11 @@ def _one(project: Project, period: str, lock: int) -> Any:
     except SimulRAGError as error:
         say(f"error: refresh {period}: {error}")
         return Failed(name="RefreshFailed", message=f"refresh {period}: {error}")
-    if record.status in ("completed", "regressed"):
-        text = page_file(project).read_text(encoding="utf-8")
+    say(end_of(project, load_params(project.params), record))
+    if record.status in COMPARABLE:
+        report = project.kept_report(period)
+        page = report.with_name(Path(PAGE).name).read_text(encoding="utf-8")
+        text = f"{server.link(project.root, report)}\n\n{page}"
         create_markdown_artifact(markdown=text, key="refresh", description=f"Refresh {period}")
     if record.status == "completed":
         return Completed(message=f"refresh {period}: no metric fell significantly")

@@ -52,12 +52,9 @@ class RefreshRecord(Record):
         return [c.metric for c in self.changes if c.domain == domain and c.drop]
 
 
-def with_rows(text: str, record: RefreshRecord, metrics: Path) -> str:
-    """The table with a refresh's rows added, in place of those of an earlier run of its period.
-
-    ``metrics``: the folder of the refresh's ``<domain>.json``. Raises InputError for another table.
-    """
-    rows = [row for row in _parsed(text) if row["period"] != record.period]
+def rows_of(record: RefreshRecord, metrics: Path) -> list[dict[str, str]]:
+    """A refresh's rows; ``metrics``: the folder of its ``<domain>.json``."""
+    rows = []
     for domain in record.domains:
         measured = json.loads((metrics / f"{domain}.json").read_text(encoding="utf-8"))
         first = (record.period, domain, record.status, record.seed, record.source)
@@ -67,6 +64,16 @@ def with_rows(text: str, record: RefreshRecord, metrics: Path) -> str:
             value = measured.get(name)
             row[name] = "" if value is None else str(value)
         rows.append(row)
+    return rows
+
+
+def with_rows(text: str, period: str, added: Iterable[dict[str, str]]) -> str:
+    """The table with a period's rows added, in place of those of an earlier run of it.
+
+    Raises InputError for another table.
+    """
+    rows = [row for row in _parsed(text) if row["period"] != period]
+    rows += added
     rows.sort(key=lambda row: row["period"])
     table = io.StringIO()
     writer = csv.DictWriter(table, [*_FIRST, *_METRICS], lineterminator="\n")
@@ -75,18 +82,26 @@ def with_rows(text: str, record: RefreshRecord, metrics: Path) -> str:
     return table.getvalue()
 
 
-def page(record: RefreshRecord, differences: Iterable[tuple[str, str]] = ()) -> str:
-    """A refresh as Markdown; ``differences`` are titles and tables to add."""
+def page(
+    record: RefreshRecord,
+    rows: Sequence[dict[str, str]],
+    differences: Iterable[tuple[str, str]] = (),
+) -> str:
+    """A refresh as Markdown, with its ``rows``; ``differences`` are titles and tables to add."""
     lines = [f"# Refresh {record.period}: {record.status}", ""]
     lines += [f"- {reason}" for reason in record.reasons]
     lines += [
         f"- benchmark.seed {record.seed}, source {record.source[:12]}, "
         f"compared with {record.compared_with or 'nothing: it is the first'}",
         "",
+        _line(("metric", *(row["domain"] for row in rows))),
+        _line(("---", *("---" for _ in rows))),
+        *(_line((name, *(row[name] or "undefined" for row in rows))) for name in _METRICS),
+        "",
     ]
     if record.changes:
         lines += [
-            "The two refreshes ask different questions, so they are compared as two independent",
+            "The two refreshes ask different questions, so they are compared as two independent "
             "samples: scenarios resampled within each, two-sided, Holm-adjusted over all rows.",
             "",
             "| domain | metric | before | after | change (95 %) | p | p, Holm | drop |",
@@ -116,6 +131,10 @@ def _row(change: Change) -> str:
     numbers = (_text(change.before), _text(change.after), moved, _text(change.p))
     drop = "yes" if change.drop else ""
     cells = (change.domain, change.metric, *numbers, _text(change.p_holm), drop)
+    return _line(cells)
+
+
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

@@ -9,6 +9,7 @@ cache, so that a refresh that was killed is run again without a call repeated. I
 from __future__ import annotations
 
 import fcntl
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,12 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.files import write_text
+from flows.files import check_folder, write_text
 from flows.outcomes import Gathered, gathered, said_child
 from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.project import Project, Results
-from flows.refresh.history import COMPARABLE, RefreshRecord, Status, page, reasons_of, with_rows
+from flows.refresh.history import (
+    COMPARABLE,
+    RefreshRecord,
+    Status,
+    page,
+    reasons_of,
+    rows_of,
+    with_rows,
+)
 from flows.refresh.periods import moment_of, seed_of
 from flows.refresh.repository import author, dvc, experiment, git, push, shown
 from flows.stages.metrics import read_domain
@@ -53,6 +62,7 @@ class Past:
 def refresh_period(project: Project, period: str, lock: int) -> RefreshRecord:
     """Run the refresh of a period; its branch has the questions, the lock and the comparison.
 
+    Its report is kept in ``reports/PERIOD``.
     ``lock``: what ``alone`` gave; the pipeline inherits it, and keeps others waiting for as long as
     it works, even where this process is killed. A pipeline that fails makes no branch. Raises
     CallsPending where a batch is to be waited for, InputError where the roles only replay.
@@ -89,6 +99,7 @@ def refresh_period(project: Project, period: str, lock: int) -> RefreshRecord:
     )
     if code == 0:
         _write_comparison(project, params, record, base)
+        _keep_report(project, name, period)
     _unfinished_file(project).unlink()
     return record
 
@@ -106,6 +117,26 @@ def check_models(params: Params) -> None:
             f"a refresh asks new questions, and {', '.join(replayed)} only replay recorded calls; "
             "name a model of your own there (`simulrag use` writes llm.answer and llm.judge)"
         )
+
+
+def end_of(project: Project, params: Params, record: RefreshRecord) -> str:
+    """How a refresh ended, and what there is of it, in a line."""
+    words = f"refresh {record.period}: {record.status}"
+    if record.status not in COMPARABLE:
+        return words
+    report = project.kept_report(record.period).relative_to(project.root)
+    return f"{words} (branch {branch_of(params, record.period)}, report {report})"
+
+
+def done_already(project: Project, params: Params, period: str) -> str | None:
+    """Why a period is not run, in a line; None where it has no branch, or began again."""
+    past = next((past for past in pasts(project, params) if past.period == period), None)
+    if past is None or unfinished(project) == period:
+        return None
+    return (
+        f"period {period} is done already: {past.status} (branch {past.branch}); "
+        f"`simulrag refresh --period {period} --again` runs it on today's commit"
+    )
 
 
 def pasts(project: Project, params: Params) -> list[Past]:
@@ -238,27 +269,34 @@ def _write_comparison(
             values = experiment_params(params, record.period)
             write_text(work.params, changed(project.params, values))
             history = "" if base is None else shown(project, base.branch, HISTORY)
-            write_text(work.root / HISTORY, with_rows(history, record, work.results.metrics))
-            write_text(work.root / PAGE, page(record, differences))
+            rows = rows_of(record, work.results.metrics)
+            write_text(work.root / HISTORY, with_rows(history, record.period, rows))
+            write_text(work.root / PAGE, page(record, rows, differences))
             git(work, "add", "-f", "--", "params.yaml", HISTORY, PAGE)
             message = f"{SUBJECT} {record.period}: {record.status}"
             git(work, *author(project), "commit", "-q", "--no-verify", "-m", message)
             push(project, work)
         finally:
             git(project, "worktree", "remove", "--force", str(work.root))
-    write_text(_home(project) / "refresh.md", page(record, differences))
+
+
+def _keep_report(project: Project, branch: str, period: str) -> None:
+    """Bring a branch's report and page out of DVC's cache and git, where people open them."""
+    from dvc.api import DVCFileSystem
+
+    folder = project.kept_report(period).parent
+    shutil.rmtree(folder, ignore_errors=True)
+    check_folder(folder.parent)
+    store = DVCFileSystem(str(project.root), rev=branch)
+    store.get("data/report", str(folder), recursive=True)
+    write_text(folder / Path(PAGE).name, shown(project, branch, PAGE))
 
 
 def _home(project: Project) -> Path:
-    """Where refreshes keep what is not for git: the lock, and the note of what runs."""
+    """Where refreshes keep the lock, and the note of what runs."""
     folder = project.root / ".cache" / "refresh"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def page_file(project: Project) -> Path:
-    """The last refresh for people."""
-    return _home(project) / "refresh.md"
 
 
 def _unfinished_file(project: Project) -> Path:

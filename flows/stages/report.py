@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from flows.outs import Labels, Outs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.running.runner import At
+from flows.watch import server
+from flows.watch.tracking import PERIOD
 from simulrag import registry
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.metrics.published import (
@@ -54,8 +57,10 @@ async def make(at: At) -> None:
         tables.extend(write(at.project, at.params, at.place, files))
 
     await at.tracker.step("write", work)
-    path = at.place.report
-    link = f"[The report of this run]({path.resolve().as_uri()}): `{path}`"
+    period = os.environ.get(PERIOD)
+    link = server.link(at.project.root, at.place.report)
+    if period:  # this folder goes with the refresh
+        link = f"The refresh keeps the report in reports/{period}"
     await at.tracker.markdown("report", "\n\n".join([link, *map(markdown, tables)]))
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SAID = "simulrag.said"
 """The logger of what a run says on the terminal."""
+REPORTS = ("data/report", "reports")
+"""Folders of a project that its server shows beside Prefect's UI."""
 START_S = 120.0
 HERE = ("127.0.0.1", "localhost")
 
@@ -60,6 +62,20 @@ def find(root: Path) -> str | None:
     return str(url) if url and _answers(str(url)) else None
 
 
+def link(root: Path, page: Path) -> str:
+    """Where a page can be opened, as Markdown for an artifact.
+
+    A page of ``REPORTS`` has a path of this project's own server, since a browser opens no file
+    from a page that came over HTTP.
+    """
+    text = f"`{page}` on {socket.gethostname()}"
+    state = _own(root)
+    shown = any(page.is_relative_to(root / place) for place in REPORTS)
+    if shown and (state.get("root"), state.get("url")) == (str(root), find(root)):
+        return f"[Open the report](/{page.relative_to(root).as_posix()}): {text}"
+    return f"The report is {text}"
+
+
 def start(root: Path, port: int) -> str:
     """The API's URL once the project's server answers. Raises InputError for a port in use."""
     running = _own(root).get("url")
@@ -74,7 +90,7 @@ def start(root: Path, port: int) -> str:
     configure(root)
     home = _home(root)
     check_folder(home)
-    command = [sys.executable, "-m", "flows.watch.server", str(port)]
+    command = [sys.executable, "-m", "flows.watch.server", str(root), str(port)]
     # Prefect's UI asks port 4200 whatever port it is on.
     settings = {"PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{port}/api", **os.environ}
     with (home / "server.log").open("ab") as log:
@@ -87,7 +103,8 @@ def start(root: Path, port: int) -> str:
             start_new_session=True,
         )
     url = f"http://127.0.0.1:{port}/api"
-    (home / "server.json").write_text(json.dumps({"url": url, "pid": process.pid}))
+    state = {"url": url, "pid": process.pid, "root": str(root)}
+    (home / "server.json").write_text(json.dumps(state))
     deadline = time.monotonic() + START_S
     while process.poll() is None and time.monotonic() < deadline:
         if _answers(url):
@@ -173,15 +190,20 @@ class Guard:
         await self._app(scope, receive, send)
 
 
-def _serve(port: int) -> None:
+def _serve(root: Path, port: int) -> None:
     """The server itself, in the environment that ``start`` makes."""
     import uvicorn
     from prefect.server.api.server import create_app
     from prefect.settings import get_current_settings
+    from starlette.routing import Mount
 
+    from flows.watch.pages import Pages
+
+    app = create_app(final=True)
+    app.routes[:0] = [Mount(f"/{place}", Pages(root / place)) for place in REPORTS]
     settings = get_current_settings().server
     uvicorn.run(
-        Guard(create_app(final=True)),
+        Guard(app),
         host="127.0.0.1",
         port=port,
         timeout_keep_alive=settings.api.keepalive_timeout,
@@ -190,4 +212,4 @@ def _serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
+    _serve(Path(sys.argv[1]), int(sys.argv[2]))

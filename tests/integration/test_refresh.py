@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from flows.params_file import changed
 from flows.project import Project
 from flows.refresh.periods import seed_of
 from flows.refresh.refresh import pasts, unfinished
+from flows.watch.pages import SANDBOX
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import traffic
 from tests.integration.prefect_api import ask, free_port
@@ -74,17 +76,27 @@ def history(project: Path, period: str) -> list[dict[str, str]]:
 
 def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: LoopbackServer) -> None:
     done = simulrag(project, "refresh", "--period", FIRST, check=True)
-    assert f"refresh {FIRST}: completed (branch refresh-{FIRST})" in done.stdout
+    page = f"reports/{FIRST}/index.html"
+    assert f"refresh {FIRST}: completed (branch refresh-{FIRST}, report {page})" in done.stdout
+    assert "</html>" in (project / page).read_text(encoding="utf-8")
     made = len(model.requests)
     assert made > 0
     (row,) = history(project, FIRST)
+    shown = git(project, "show", f"refresh-{FIRST}:data/metrics/refresh.md")
+    assert f"| auroc | {row['auroc']} |" in shown, "the first period shows its metrics"
     assert (row["domain"], row["seed"]) == ("urban", str(seed_of(FIRST, 20261)))
     shown = git(project, "show", f"refresh-{FIRST}:params.yaml")
     assert f"seed: {seed_of(FIRST, 20261)}" in shown
     assert "cache: .cache/calls" in shown  # no path of this machine
     assert git(project, "status", "--porcelain") == ""
     assert any((project.parent / "store").rglob("*"))
-    simulrag(project, "refresh", "--period", FIRST, check=True)
+    commit = git(project, "rev-parse", f"refresh-{FIRST}")
+    skipped = simulrag(project, "refresh", "--period", FIRST, check=True)
+    assert f"period {FIRST} is done already: completed (branch refresh-{FIRST})" in skipped.stdout
+    assert "--again" in skipped.stdout
+    assert git(project, "rev-parse", f"refresh-{FIRST}") == commit
+    simulrag(project, "refresh", "--period", FIRST, "--again", check=True)
+    assert git(project, "rev-parse", f"refresh-{FIRST}") != commit
     assert len(model.requests) == made, "a second run of the same period made a call"
 
 
@@ -107,6 +119,7 @@ def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
     (project / "params.yaml").write_text(before)
     assert done.returncode == 1
     assert f"refresh {THIRD}: out_of_budget" in done.stdout
+    assert "branch" not in done.stdout, "it made none"
     assert "budget" in done.stderr
     params = load_params(Project(project).params)
     assert THIRD not in [past.period for past in pasts(Project(project), params)]
@@ -133,6 +146,7 @@ def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project
                 if one["key"] == "refresh" and f"# Refresh {killed}" in one["data"]
             ]
         )
+        assert f"[Open the report](/reports/{killed}/index.html)" in shown["data"]
         run = shown["flow_run_id"]  # perhaps of a later period, which goes on with this one first
         (ended,) = until(
             lambda: [
@@ -143,6 +157,9 @@ def test_served_refreshes_are_flow_runs_and_a_killed_one_is_gone_on_with(project
         )
         assert ended["state_name"] in ("Completed", "Regressed", "Skipped")
         assert ended["name"].startswith("refresh-2")
+        page, policy = opened(f"http://127.0.0.1:{port}/reports/{killed}/index.html")
+        assert page == (project / "reports" / str(killed) / "index.html").read_bytes()
+        assert policy == SANDBOX
         stages = ask(project, "flow_runs/filter", flow_runs={"parent_flow_run_id": {"any_": [run]}})
         stages = [one for one in stages if f"period:{killed}" in one["tags"]]
         assert {one["name"] for one in stages} >= {"answer-urban", "label-urban", "report"}
@@ -176,6 +193,12 @@ def test_the_server_that_the_environment_names_is_used(project: Path) -> None:
         simulrag(project, "ui", "--stop", PREFECT_HOME=elsewhere)
         (project / "params.yaml").write_text(before)
     assert not (project / ".prefect/server.json").exists(), "none of its own was started"
+
+
+def opened(url: str) -> tuple[bytes, str | None]:
+    """A page and what its scripts are held to."""
+    with urllib.request.urlopen(url, timeout=30) as reply:
+        return reply.read(), reply.headers["Content-Security-Policy"]
 
 
 def said(project: Path, run: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from flows.params import load_params
 from flows.project import find_project
-from flows.refresh.history import RefreshRecord, page, reasons_of, with_rows
+from flows.refresh.history import RefreshRecord, page, reasons_of, rows_of, with_rows
 from flows.refresh.refresh import experiment_params
 from flows.sections import RefreshBudget
 from simulrag.errors import InputError
@@ -51,26 +51,35 @@ def rows(text: str) -> list[dict[str, str]]:
 def test_a_period_has_one_row_a_domain_however_often_it_ran(tmp_path: Path) -> None:
     (tmp_path / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
     regressed = record("2026-11-16T0300Z", status="regressed", changes=(DROP,))
-    text = with_rows("", record("2026-11-16T0300Z"), tmp_path)
-    text = with_rows(text, record("2026-11-09T0300Z"), tmp_path)
-    text = with_rows(text, regressed, tmp_path)
+    text = ""
+    for one in (record("2026-11-16T0300Z"), record("2026-11-09T0300Z"), regressed):
+        text = with_rows(text, one.period, rows_of(one, tmp_path))
     found = rows(text)
     assert [(r["period"], r["status"]) for r in found] == [
         ("2026-11-09T0300Z", "completed"),
         ("2026-11-16T0300Z", "regressed"),
     ]
     assert (found[1]["auroc"], found[1]["f1"], found[1]["drops"]) == ("0.6", "", "auroc")
-    assert with_rows(text, regressed, tmp_path) == text
+    assert with_rows(text, regressed.period, rows_of(regressed, tmp_path)) == text
 
 
-def test_another_table_is_not_taken_for_a_history(tmp_path: Path) -> None:
-    (tmp_path / "urban.json").write_text("{}")
+def test_another_table_is_not_taken_for_a_history() -> None:
     with pytest.raises(InputError, match="other columns"):
-        with_rows("a,b\n1,2\n", record("2026-11-16T0300Z"), tmp_path)
+        with_rows("a,b\n1,2\n", "2026-11-16T0300Z", [])
+
+
+def test_the_first_page_shows_the_metrics_of_every_domain(tmp_path: Path) -> None:
+    (tmp_path / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
+    (tmp_path / "climate.json").write_text(json.dumps({"auroc": 0.7, "f1": 0.5}))
+    first = record("2026-11-16T0300Z", domains=("urban", "climate"))
+    text = page(first, rows_of(first, tmp_path))
+    assert "| metric | urban | climate |" in text
+    assert "| auroc | 0.6 | 0.7 |" in text
+    assert "| f1 | undefined | 0.5 |" in text
 
 
 def test_the_page_names_the_drop_and_how_it_was_tested() -> None:
-    text = page(record("2026-11-16T0300Z", changes=(DROP,), reasons=reasons_of([DROP])))
+    text = page(record("2026-11-16T0300Z", changes=(DROP,), reasons=reasons_of([DROP])), [])
     assert "urban: auroc fell from 0.9 to 0.6" in text
     assert "| urban | auroc | 0.9 | 0.6 | -0.3 (-0.4 to -0.2) | 0.001 | 0.005 | yes |" in text
     assert "independent" in text
