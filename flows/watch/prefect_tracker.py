@@ -32,6 +32,7 @@ from prefect.flow_engine import run_flow_async
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Completed, Pending
 
+from flows.watch.server import SAID
 from flows.watch.tracking import PARENT, PERIOD, Rows, Tracker, short, warn
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ async def run_as_flow(
 
     async def watched() -> Result:
         async with tracker.watching(run_name):
-            return await body(tracker)
+            try:
+                return await body(tracker)
+            except Exception as error:  # the command says it on the terminal
+                logging.getLogger(SAID).error(f"{type(error).__name__}: {error}")
+                raise
 
     once = _Once(watched)
     began = False

@@ -37,6 +37,8 @@ def test_a_stage_of_dvc_is_one_flow_run_with_its_steps(finished: Path, tmp_path:
         wrong = simulrag(project, "stage", "answer", "--domain", "urban", *nowhere)
         assert wrong.returncode == 2, "an error of the work stays that error"
         assert "nowhere.jsonl" in wrong.stderr.splitlines()[-1]
+        logs = ask(project, "logs/filter", logs={"level": {"ge_": 40}})
+        assert ["nowhere.jsonl" in log["message"] for log in logs] == [True]
     finally:
         stopped = simulrag(project, "ui", "--stop")
     assert "stopped" in stopped.stdout
