@@ -135,6 +135,15 @@ class Params(ParamsSection):
             return source | {"settings": _located(given, root)}
         return source
 
+    def with_registered(self, name: str) -> Params:
+        """The same, with a simulator that is installed as a domain of its name where none is."""
+        from simulators.registry import names
+
+        if name in self.simulators or name not in names():
+            return self
+        known = {**self.simulators, name: SimulatorChoice(name=name)}
+        return self.model_copy(update={"simulators": known})
+
     def load_simulator(self, domain: str, root: Path) -> Simulator:
         """The simulator of a domain."""
         from simulators.registry import load

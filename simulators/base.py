@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -298,7 +299,7 @@ def files_fingerprint(paths: Sequence[Path], *extra: str) -> str:
         except OSError as error:
             raise MissingEngineError(
                 f"{path}, which the simulator's results depend on, cannot be read ({error}): "
-                "get it from the source tree; 'make train' writes weights anew"
+                "put it back from where its package came from"
             ) from None
         digest.update(b"\0")
     for word in extra:
@@ -315,6 +316,20 @@ def engine_version(package: str) -> str:
     except PackageNotFoundError:
         raise MissingEngineError(
             f"{package} is not installed: install it with 'pip install {package}'"
+        ) from None
+
+
+def engine(module: str, install: str = "") -> Any:
+    """An engine's module, imported where it is first needed: what needs none goes without it.
+
+    ``install``: what pip takes for it, such as ``our-package[engine]``; by default the module's own
+    name. Raises MissingEngineError.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingEngineError(
+            f"{module} cannot be imported ({error}): run 'pip install {install or module}'"
         ) from None
 
 

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simulators.base import SimulatorError, validate_call
-from simulators.registry import load
+from simulators.base import MissingEngineError, SimulatorError, validate_call
+from simulators.registry import load, no_package
 from simulators.shapes import text_of
 
 HOUSE = "simulators"
@@ -77,9 +77,14 @@ def probe(task: ProbeTask) -> Probed:
 
 
 def package_root(module: str) -> Path:
-    """The folder of the package that a simulator's class belongs to, or its one file."""
+    """The folder of the package that a simulator's class belongs to, or its one file.
+
+    Raises MissingEngineError for a folder without an ``__init__.py``.
+    """
     parts = module.split(".")
     top = sys.modules[".".join(parts[: 2 if parts[0] == HOUSE else 1])]
+    if why := no_package(module):
+        raise MissingEngineError(why)
     file = Path(str(top.__file__)).resolve()
     return file.parent if hasattr(top, "__path__") else file
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from simulators.base import ArgumentError, MissingEngineError, Simulator
@@ -18,7 +19,7 @@ def names() -> list[str]:
 
 
 def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
-    """The simulator registered under ``name``, made with ``settings``."""
+    """The simulator of a registered name, or of a class ``module:Class``, with ``settings``."""
     factory = _factory(name)
     try:
         simulator = factory(**(settings or {}))
@@ -52,15 +53,34 @@ def reaches_out(name: str, settings: Mapping[str, Any]) -> bool:
     return bool(getattr(factory, "remote", False))
 
 
+def no_package(module: str) -> str:
+    """Why the package of a module that was looked for is none; "" where it is one, or not there.
+
+    Python takes any folder for a package (a namespace), and its files could lie anywhere.
+    """
+    top = sys.modules.get(module.partition(".")[0])
+    if top is None or not hasattr(top, "__path__") or top.__file__ is not None:
+        return ""
+    folder = next(iter(top.__path__), top.__name__)
+    return (
+        f"{folder} has no __init__.py, so it is no package: add an empty one, or begin in the "
+        "folder that holds the package"
+    )
+
+
 def _factory(name: str) -> Callable[..., Any]:
-    for entry in entry_points(group=GROUP):
+    registered = [EntryPoint(name, name, GROUP)] if ":" in name else entry_points(group=GROUP)
+    for entry in registered:
         if entry.name == name:
             try:
                 factory: Callable[..., Any] = entry.load()
             except Exception as error:
-                why = missing(error) or f"{type(error).__name__}: {error}"
+                why = (
+                    no_package(entry.module) or missing(error) or f"{type(error).__name__}: {error}"
+                )
+                where = "" if entry.value == name else f" ({entry.value})"
                 raise MissingEngineError(
-                    f"simulator '{name}' ({entry.value}) cannot be imported: {why}"
+                    f"simulator '{name}'{where} cannot be imported: {why}"
                 ) from None
             return factory
     raise ArgumentError(f"no simulator '{name}' is registered; known: {', '.join(names())}")

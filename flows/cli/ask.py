@@ -155,6 +155,7 @@ def simulate(
 
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
     project, params = open_project()
+    params = params.with_registered(domain)
     simulator = params.load_simulator(domain, project.root)
     evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
     show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, evidence.text)
@@ -165,4 +166,5 @@ def handbook(domain: DomainArgument) -> None:
     from flows.params import open_project
 
     project, params = open_project()
+    params = params.with_registered(domain)
     typer.echo(params.load_simulator(domain, project.root).handbook())

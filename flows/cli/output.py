@@ -15,7 +15,9 @@ Endpoint = Annotated[
         "calls of earlier versions have own)."
     ),
 ]
-DomainArgument = Annotated[str, typer.Argument(help="A domain of params.yaml.")]
+DomainArgument = Annotated[
+    str, typer.Argument(help="A domain of params.yaml, or a simulator that is installed.")
+]
 
 
 def print_json(value: object) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import keyword
+import re
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,12 +26,60 @@ if TYPE_CHECKING:
 simulators_app = typer.Typer(no_args_is_help=True, help="Simulators: of this project, and yours.")
 
 
+STARTER = {
+    "pyproject.toml": "pyproject.toml",
+    "__init__.py": "{name}/__init__.py",
+    "simulator.py": "{name}/simulator.py",
+    "test_starter.py": "test_{name}.py",
+}
+"""The files of simulators/starter, and where they lie in a package of that name."""
+
+
+@simulators_app.command("new", epilog="Example: simulrag simulators new reservoir")
+def new(
+    name: Annotated[
+        str, typer.Argument(help="Of the package, its folder and the simulator: my_model.")
+    ],
+) -> None:
+    """Write a package with a simulator to begin with: two tools, and a test that passes."""
+    from flows.files import write_text
+    from simulators.registry import names
+    from simulrag.errors import InputError
+
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise InputError(
+            f"'{name}' cannot be the name of a Python package: take lower-case letters, digits and "
+            "_, a letter first, such as water_network"
+        )
+    if Path(name).exists():
+        raise InputError(f"{name} is there already; take another name, or go to another folder")
+    if name in names() or find_spec(name) is not None:
+        raise InputError(f"'{name}' is installed already, and one would hide the other")
+    kind = "".join(part.capitalize() for part in name.split("_"))
+    words = {"simulators.starter": name, "starter": name, "Starter": kind}
+    for source, place in STARTER.items():
+        text = resources.files("simulators.starter").joinpath(source).read_text(encoding="utf-8")
+        file = Path(name, place.format(name=name))
+        write_text(file, re.sub("|".join(words), lambda found: words[found[0]], text))
+        typer.echo(file)
+    typer.echo(
+        f"\nIt simulates a reservoir; put your own model into {name}/{name}/simulator.py. Then:\n\n"
+        f"  pip install -e {name}\n"
+        f"  simulrag simulators check {name}\n\n"
+        f"and in params.yaml '{name}' under domains, '{name}: {{name: {name}}}' under simulators."
+    )
+
+
 @simulators_app.command(
     "check", epilog="Example: simulrag simulators check reservoir --settings '{\"volume_m3\": 3e6}'"
 )
 def check(
     name: Annotated[
-        str, typer.Argument(help="A registered simulator, or a domain of params.yaml.")
+        str,
+        typer.Argument(
+            help="A registered simulator, a domain of params.yaml, or module:Class, of this folder "
+            "or installed."
+        ),
     ],
     settings: Annotated[
         str | None, typer.Option("--settings", help="Its settings, as JSON; a domain has its own.")
@@ -36,6 +90,8 @@ def check(
     from simulators.conformance import check as check_simulator
     from simulrag.errors import InputError
 
+    if ":" in name:
+        sys.path.insert(0, str(Path.cwd()))  # what is not installed is looked for here
     name, own = _of_domain(name)
     given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
     try:
@@ -53,7 +109,7 @@ def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
     from simulators.registry import names
     from simulrag.errors import InputError
 
-    if name in names():
+    if ":" in name or name in names():
         return name, {}
     with suppress(InputError):  # a folder without a project, or a name that it does not have
         project, params = open_project()
@@ -103,10 +159,10 @@ def _verify(domain: str, simulator: Simulator, runs: Sequence[RecordedRun]) -> b
 
 def _show(findings: list[Finding]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("", "looked at", "seen", "problems", show_lines=True)
+    table = Table("", "looked at", "seen", Column("problems", overflow="fold"), show_lines=True)
     for finding in findings:
         mark = "passed" if finding.passed else "FAILED"
-        table.add_row(mark, finding.what, finding.seen, "\n".join(finding.problems))
+        table.add_row(mark, finding.what, finding.seen, "\n".join(finding.folded))
     Console().print(table)

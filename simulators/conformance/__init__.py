@@ -46,6 +46,8 @@ def check(name: str, settings: Mapping[str, Any] | None = None) -> list[Finding]
         run for tool, some in calls.items() for run in runs_at_ranges(simulator, tool, some, ranges)
     ]
     ranges.seen = f"{len(runs)} runs"
+    if ranges.refused:
+        ranges.seen += f", {ranges.refused} calls refused in words"
     probed = _probe(ProbeTask(name, dict(settings or {}), calls))
     return [
         _handbook(simulator),

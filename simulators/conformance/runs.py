@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from simulators.conformance.ranges import values_within
 from simulators.shapes import JsonShape, Values, described, read_values
 
 Call = dict[str, Any]
+_CALL = re.compile(r"\{.*?\}(?=: )")
+"""The arguments of a call in a problem, as ``run_once`` words it."""
 
 
 @dataclass
@@ -29,11 +32,22 @@ class Finding:
     what: str
     seen: str = ""
     problems: list[str] = field(default_factory=list)
+    refused: int = 0
 
     @property
     def passed(self) -> bool:
         """Nothing is wrong."""
         return not self.problems
+
+    @property
+    def folded(self) -> list[str]:
+        """The problems; of those that differ in their call alone the first, with how many."""
+        alike: dict[str, list[str]] = {}
+        for problem in self.problems:
+            alike.setdefault(_CALL.sub("", problem), []).append(problem)
+        return [
+            first if not more else f"{first} (x {1 + len(more)})" for first, *more in alike.values()
+        ]
 
 
 @dataclass(frozen=True)
@@ -98,21 +112,29 @@ def runs_at_ranges(
                 wanted.append(changed[why.index(None)])
             else:
                 found.problems.append(f"{taken.name} = {value!r} is in its range, but: {why[0]}")
-    for call in wanted:
-        made = run_once(simulator, tool, call, found)
+    for number, call in enumerate(wanted):
+        made = run_once(simulator, tool, call, found, may_refuse=number >= len(calls))
         if made is not None:
             yield made
 
 
-def run_once(simulator: Simulator, tool: str, call: Call, found: Finding) -> TriedRun | None:
-    """One run with seed 0; what goes wrong is a problem."""
+def run_once(
+    simulator: Simulator, tool: str, call: Call, found: Finding, *, may_refuse: bool = False
+) -> TriedRun | None:
+    """One run with seed 0; what goes wrong is a problem.
+
+    With ``may_refuse`` an ArgumentError is none: a run may refuse what no range can say.
+    """
     shown = f"{tool} {json.dumps(call)}"
     arguments = validate_call(simulator, tool, call)
     began = time.perf_counter()
     try:
         outputs = simulator.run(tool, arguments, 0)
     except SimulatorError as error:
-        found.problems.append(f"{shown}: {type(error).__name__}: {error}")
+        if may_refuse and isinstance(error, ArgumentError):
+            found.refused += 1
+        else:
+            found.problems.append(f"{shown}: {named(error)}")
         return None
     except Exception as error:
         found.problems.append(f"{shown}: {named(error)}, which is not a SimulatorError")

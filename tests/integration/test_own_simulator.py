@@ -1,4 +1,4 @@
-"""The reservoir of docs/bring-your-own-simulator.md through all stages, as its owner runs them.
+"""The reservoir that `simulrag simulators new` writes through all stages, as its owner runs them.
 
 A package with an entry point in a folder of PYTHONPATH, params.yaml, and a model on 127.0.0.1.
 """
@@ -22,6 +22,19 @@ from tests.integration.projects import copy_project, simulrag, stub_roles
 from tests.unit.simulators import reservoir
 
 QUESTIONS = 4
+
+
+def test_an_installed_simulator_runs_before_it_is_a_domain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reservoir.install(tmp_path, monkeypatch, reservoir.source())
+    project = copy_project(tmp_path / "project")
+    path = os.pathsep.join(map(str, (project, tmp_path)))
+    call = ("draw_down", '{"inflow_m3_per_day": 10000}')
+    said = simulrag(project, "simulate", "reservoir", *call, check=True, PYTHONPATH=path).stdout
+    assert "is 50.0 days." in said
+    told = simulrag(project, "handbook", "reservoir", check=True, PYTHONPATH=path).stdout
+    assert "### storage" in told
 
 
 @pytest.mark.slow
@@ -57,7 +70,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
         inflow = run.call.arguments["inflow_m3_per_day"]
         assert isinstance(inflow, float)
         assert f"inflow_m3_per_day at {inflow:.0f}" in question.text
-        # 3e6 m3, of the settings in params.yaml, and the page's demand of 5e4 m3 a day.
+        # 3e6 m3, of the settings in params.yaml, and its demand of 5e4 m3 a day.
         assert run.outputs == {"days_until_empty": round(3e6 / (5e4 - inflow), 1)}
     answers = read_records(place.answers("reservoir"), Answer)
     for question, answer in zip(questions, answers, strict=True):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from simulators.base import MissingEngineError, RunError
+from simulators.base import RunError, engine
 
 GRID = Path(__file__).with_name("grid.json")
 LineOut = Literal[
@@ -51,14 +51,11 @@ def solve(
     *, load_factor: float, solar_mw: float, solar_bus: int, line_out: LineOut, ties_closed: bool
 ) -> State:
     """The balanced power flow, by Newton and Raphson's method. Raises SimulatorError."""
-    try:
-        from power_grid_model import PowerGridModel
-        from power_grid_model.errors import PowerGridError
-        from power_grid_model.utils import json_deserialize
-    except ImportError:
-        raise MissingEngineError(
-            "power-grid-model is not installed: run 'pip install power-grid-model'"
-        ) from None
+    engine("power_grid_model", "power-grid-model")
+    from power_grid_model import PowerGridModel
+    from power_grid_model.errors import PowerGridError
+    from power_grid_model.utils import json_deserialize
+
     grid = json_deserialize(GRID.read_text(encoding="utf-8"))
     load, sun = grid["sym_load"], grid["sym_gen"]
     load["p_specified"] *= load_factor

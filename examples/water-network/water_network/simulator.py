@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from simulators.base import (
-    MissingEngineError,
     RunError,
     ToolModel,
     code_files,
+    engine,
     engine_version,
     files_fingerprint,
     render_handbook,
@@ -55,10 +55,7 @@ class WaterNetwork:
 
 def _simulate(operation: Operation) -> tuple[Any, Any]:
     """wntr's network as it was run, and its results (SI units) at every five minutes."""
-    try:
-        import wntr
-    except ImportError:
-        raise MissingEngineError("wntr is not installed: run 'pip install wntr'") from None
+    wntr = engine("wntr")
     network = wntr.network.WaterNetworkModel("Net1")
     network.options.time.hydraulic_timestep = network.options.time.report_timestep = STEP_S
     hydraulic = network.options.hydraulic

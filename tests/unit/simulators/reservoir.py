@@ -1,8 +1,7 @@
-"""The simulator of docs/bring-your-own-simulator.md, installed in a folder of the import path."""
+"""The reservoir that `simulrag simulators new` writes, in a folder of the import path."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def source(*changes: tuple[str, str]) -> str:
-    """The page's code with changes; each must find its place."""
-    page = (ROOT / "docs" / "bring-your-own-simulator.md").read_text(encoding="utf-8")
-    match = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    assert match is not None
-    code = match[1]
+    """Its code with changes; each must find its place."""
+    code = (ROOT / "simulators" / "starter" / "simulator.py").read_text(encoding="utf-8")
+    code = code.replace("Starter", "Reservoir").replace('"starter"', '"reservoir"')
     for old, new in changes:
         assert old in code, old
         code = code.replace(old, new)

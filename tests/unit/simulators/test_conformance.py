@@ -15,23 +15,28 @@ from tests.unit.simulators import reservoir
 from tests.unit.simulators.recorded import SETTINGS
 
 DRAW = "        draw = self.demand_m3_per_day"
+PATHLIB = "from pathlib import Path\n"
 FINGERPRINT = "files_fingerprint(code_files(Path(__file__).parent), settings)"
 
 SAID = "empty is {{ outputs.days_until_empty }} days."
 OUTPUT = "draw_down.days_until_empty"
 
-# What is changed in the guide's reservoir, where that must be found, and in which words.
+# What is changed in the reservoir, where that must be found, and in which words.
 BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
-    "handbook": (("render_handbook(", "'# A reservoir' or ("), "handbook", "it lacks draw_down"),
+    "handbook": (
+        ("return render_handbook(", "return '# A reservoir' or ("),
+        "handbook",
+        "it lacks draw_down",
+    ),
     "end of a range": (
         (DRAW, f"        1 / (2 - arguments.demand_factor)\n{DRAW}"),
         "ranges of arguments",
         "ZeroDivisionError",
     ),
     "kind of outputs": (
-        ("return ReservoirOutputs(", "return dict("),
+        ("return DrawDown(", "return dict("),
         "ranges of arguments",
-        "gave dict, not ReservoirOutputs",
+        "gave dict, not DrawDown",
     ),
     "chance": (
         ("round(days, 1)", 'round(days, 1) + __import__("random").random()'),
@@ -44,7 +49,7 @@ BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
         "a fresh process gives other outputs",
     ),
     "open arguments": (
-        ("Arguments(ToolModel):", "Arguments(ToolModel, extra='allow'):"),
+        ("Supply(ToolModel):", "Supply(ToolModel, extra='allow'):"),
         "refusals",
         "an unknown argument is taken",
     ),
@@ -64,7 +69,7 @@ def _problems() -> dict[str, str]:
     return {finding.what: "; ".join(finding.problems) for finding in check("reservoir")}
 
 
-def test_the_guides_reservoir_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reservoir_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reservoir.install(tmp_path, monkeypatch, reservoir.source())
     done = CliRunner().invoke(
         simulators_app, ["check", "reservoir", "--settings", '{"volume_m3": 3e6}']
@@ -86,7 +91,8 @@ def test_a_data_file_and_a_module_that_are_not_hashed_are_named(
 ) -> None:
     reads = "        Path(__file__).with_name('river.csv').read_text()\n"
     own = (FINGERPRINT, "files_fingerprint([Path(__file__)], settings)")
-    code = "import own_plugin.more\n" + reservoir.source((DRAW, reads + DRAW), own)
+    more = (PATHLIB, f"import own_plugin.more\n{PATHLIB}")
+    code = reservoir.source((DRAW, reads + DRAW), own, more)
     reservoir.install(tmp_path, monkeypatch, code, more_py="A = 1\n", **{"river.csv": "1\n"})
     found = _problems()["fingerprint"]
     assert "more.py" in found
@@ -94,8 +100,57 @@ def test_a_data_file_and_a_module_that_are_not_hashed_are_named(
     assert "__init__.py" not in found
 
 
+REFUSES = f"""\
+        if arguments.inflow_m3_per_day > self.demand_m3_per_day:
+            raise ArgumentError("more inflow than the town draws: nothing is drawn down")
+{DRAW}"""
+
+
+def test_a_run_may_refuse_in_words_what_no_range_can_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = ("import (\n", "import (\n    ArgumentError,\n")
+    example = (
+        "    def examples(self):\n        return {{'draw_down': [{{'inflow_m3_per_day': {}}}]}}\n\n"
+    )
+    handbook = "    def handbook"
+    for inflow, problems in ((1e4, 0), (1e6, 1)):
+        folder = tmp_path / str(inflow)
+        folder.mkdir()
+        starts = (handbook, example.format(inflow) + handbook)
+        made = reservoir.source((DRAW, REFUSES), ours, starts)
+        reservoir.install(folder, monkeypatch, made)
+        found = {finding.what: finding for finding in check("reservoir")}["ranges of arguments"]
+        assert sum(problem.startswith("draw_down") for problem in found.problems) == problems
+        assert "calls refused in words" in found.seen
+
+
+def test_problems_that_differ_in_their_call_alone_are_one_with_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reservoir.install(tmp_path, monkeypatch, reservoir.source((DRAW, f"        1 / 0\n{DRAW}")))
+    found = {finding.what: finding for finding in check("reservoir")}["ranges of arguments"]
+    assert len(found.problems) == 17
+    assert [problem.rpartition(" (x ")[2] for problem in found.folded] == ["7)", "10)"]
+
+
+def test_a_folder_without_init_is_named_and_not_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "model.py").write_text(reservoir.source())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    said = f"{tmp_path / 'bare'} has no __init__.py"
+    problems = {one.what: one.problems for one in check("bare.model:Reservoir") if one.problems}
+    assert list(problems) == ["fingerprint"]
+    assert said in problems["fingerprint"][0]
+    assert _exit_code(["check", "bare:Reservoir"]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_text_arguments_need_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    town = "    town: str = Field(description='which town')\n    inflow_m3_per_day: float"
+    town = "    town: str = measured('-', 'which town')\n    inflow_m3_per_day: float"
     code = reservoir.source(("    inflow_m3_per_day: float", town))
     reservoir.install(tmp_path, monkeypatch, code)
     assert "no value for 'town' follows" in _problems()["calls to start from"]

@@ -1,0 +1,110 @@
+"""A reservoir that a town draws water from: put your own model in its place.
+
+What a model is told is the handbook, whose tables come from the arguments and outputs below. What
+it reads of a run is the tool's template.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simulators.base import (
+    Tool,
+    ToolModel,
+    code_files,
+    files_fingerprint,
+    measured,
+    render_handbook,
+)
+
+HANDBOOK = """\
+# A reservoir
+
+One reservoir, full today, and one town that draws from it every day. Rain, evaporation and water
+quality are not simulated.
+"""
+LONGEST_DAYS = 3650
+
+
+class Supply(ToolModel):
+    """What the town draws and the river brings, the same every day."""
+
+    demand_factor: float = measured(
+        "factor", "the town's demand against today's", default=1.0, ge=0.5, le=2.0
+    )
+    inflow_m3_per_day: float = measured("m3/day", "inflow from the river", ge=0, le=1e6)
+
+
+class SupplyFor(Supply):
+    """The same for some time."""
+
+    days: int = measured("days", "how many days are simulated", default=30, ge=1, le=365)
+
+
+class DrawDown(ToolModel):
+    """When it is empty."""
+
+    days_until_empty: float = measured("days", "days until the reservoir is empty, 3650 at most")
+
+
+class Storage(ToolModel):
+    """What is left."""
+
+    stored_m3: float = measured("m3", "water stored at the end")
+    filled_percent: float = measured("%", "share of the reservoir that is filled at the end")
+
+
+SITUATION = (
+    "With demand at {{ arguments.demand_factor }} times today's and an inflow of "
+    "{{ arguments.inflow_m3_per_day }} m3/day, "
+)
+TOOLS = {
+    "draw_down": Tool(
+        name="draw_down",
+        description="How long the reservoir lasts at a constant demand and inflow.",
+        arguments=Supply,
+        outputs=DrawDown,
+        template=SITUATION
+        + "the time until the reservoir is empty is {{ outputs.days_until_empty }} days.",
+    ),
+    "storage": Tool(
+        name="storage",
+        description="What is left in the reservoir after some days; what does not fit runs over.",
+        arguments=SupplyFor,
+        outputs=Storage,
+        template=SITUATION
+        + "the water stored after {{ arguments.days }} days is {{ outputs.stored_m3 }} m3, and the "
+        "reservoir is filled to {{ outputs.filled_percent }} %.",
+    ),
+}
+
+
+class Starter:
+    """One reservoir; its settings are those of params.yaml."""
+
+    name = "starter"
+    oracle = False
+    tools = TOOLS
+
+    def __init__(self, volume_m3: float = 2e6, demand_m3_per_day: float = 5e4) -> None:
+        self.volume_m3 = volume_m3
+        self.demand_m3_per_day = demand_m3_per_day
+
+    def handbook(self) -> str:
+        """All that a model is told before it asks."""
+        return render_handbook(HANDBOOK, self.tools)
+
+    def run(self, tool: str, arguments: Supply, seed: int) -> ToolModel:  # noqa: ARG002 no chance
+        """One run; the same for the same arguments and seed."""
+        draw = self.demand_m3_per_day * arguments.demand_factor - arguments.inflow_m3_per_day
+        if not isinstance(arguments, SupplyFor):
+            days = LONGEST_DAYS if draw <= 0 else min(LONGEST_DAYS, self.volume_m3 / draw)
+            return DrawDown(days_until_empty=round(days, 1))
+        stored = min(self.volume_m3, max(0.0, self.volume_m3 - draw * arguments.days))
+        filled = 100 * stored / self.volume_m3
+        return Storage(stored_m3=round(stored), filled_percent=round(filled, 1))
+
+    def fingerprint(self) -> str:
+        """Hash of all that can change a result: the code, and the settings."""
+        settings = f"{self.volume_m3} {self.demand_m3_per_day}"
+        return files_fingerprint(code_files(Path(__file__).parent), settings)

@@ -1,0 +1,23 @@
+"""The simulator: SimulRAG's own check of it, and numbers that are known by hand."""
+
+from simulators.base import validate_call
+from simulators.conformance import check
+from simulators.starter import Starter
+
+SIMULATOR = Starter(volume_m3=1e6, demand_m3_per_day=4e4)
+
+
+def test_the_protocol_is_kept() -> None:
+    assert [
+        problem for one in check("simulators.starter:Starter") for problem in one.problems
+    ] == []
+
+
+def test_numbers_by_hand() -> None:
+    dry = validate_call(SIMULATOR, "draw_down", {"inflow_m3_per_day": 0})
+    assert SIMULATOR.run("draw_down", dry, 0).model_dump() == {"days_until_empty": 25.0}
+    half = validate_call(SIMULATOR, "storage", {"inflow_m3_per_day": 3e4, "days": 50})
+    assert SIMULATOR.run("storage", half, 0).model_dump() == {
+        "stored_m3": 500000.0,
+        "filled_percent": 50.0,
+    }
