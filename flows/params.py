@@ -56,7 +56,10 @@ class Params(ParamsSection):
     """
 
     domains: list[Name] = Field(min_length=1, description="domains that the pipeline runs")
-    simulators: dict[Name, SimulatorChoice] = Field(description="by domain: simulator and settings")
+    simulators: dict[Name, SimulatorChoice] = Field(
+        description="by domain: its simulator (name, settings, seed), and who writes its questions "
+        "(benchmark_model)"
+    )
     prompts: str | None = Field(
         default=None,
         pattern=r"^[a-z0-9_-]+$",
@@ -85,17 +88,17 @@ class Params(ParamsSection):
 
     @model_validator(mode="after")
     def _recorded_model(self) -> Params:
-        for role, model in self.llm:
+        for place, model in self.models().items():
             if model.replay and self.operations.mode == "refresh":
                 raise ValueError(
-                    f"llm.{role}.replay and operations.mode: refresh contradict each other: "
+                    f"{place}.replay and operations.mode: refresh contradict each other: "
                     "refresh calls again, replay makes no call"
                 )
             recorded = (model.provider, model.model) == RECORDED
             free = model.replay or model.base_url is not None
             if recorded and not free and self.operations.mode == "normal":
                 raise ValueError(
-                    f"llm.{role} names the recorded model '{model.provider}: {model.model}', which "
+                    f"{place} names the recorded model '{model.provider}: {model.model}', which "
                     "nobody serves; leave 'replay: true' there, or name a model of your own: "
                     "simulrag use openai:gpt-5-mini"
                 )
@@ -154,6 +157,33 @@ class Params(ParamsSection):
         """The model of a role."""
         settings: ModelSettings = getattr(self.llm, role)
         return settings
+
+    def models(self) -> dict[str, ModelSettings]:
+        """Every model that is named, by the place where it is."""
+        named = {f"llm.{role}": model for role, model in self.llm}
+        return named | {
+            f"simulators.{domain}.benchmark_model": choice.benchmark_model
+            for domain, choice in self.simulators.items()
+            if choice.benchmark_model is not None
+        }
+
+    def of(self, domain: str) -> Params:
+        """The same, with the model that writes this domain's questions as ``llm.benchmark``."""
+        choice = self.simulators.get(domain)
+        if choice is None or choice.benchmark_model is None:
+            return self
+        llm = self.llm.model_copy(update={"benchmark": choice.benchmark_model})
+        return self.model_copy(update={"llm": llm})
+
+    def unwritten(self, project: Project) -> list[str]:
+        """The domains whose questions are only replayed, and that no recording holds."""
+        return [
+            domain
+            for domain in self.domains
+            if self.of(domain).model("benchmark").replay
+            and self.simulator(domain).name != "replay"
+            and not (project.recorded / f"benchmark-{domain}.parquet").is_file()
+        ]
 
     def with_operations(self, **changes: object) -> Params:
         """The same with some operations replaced."""
@@ -245,7 +275,9 @@ def _problem(item: Any) -> str:
         hint = f", did you mean '{close[0]}'?" if close else f"; known there: {', '.join(keys)}"
         return f"{where}: unknown key{hint}"
     given = item.get("input")
-    secret = item["loc"][:1] == ("llm",)  # a key pasted into the wrong field is not repeated
+    secret = {"llm", "benchmark_model"} & {
+        *item["loc"]
+    }  # a key pasted into the wrong field is not repeated
     plain = isinstance(given, str | int | float | bool) and not secret
     shown = f" (given: {given!r})" if plain else ""
     return f"{where}: {item['msg']}{shown}"
@@ -266,8 +298,9 @@ def _keys_beside(location: tuple[Any, ...]) -> list[str]:
         args = getattr(annotation, "__args__", ())
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             model = annotation
-        elif args and isinstance(args[-1], type) and issubclass(args[-1], BaseModel):
-            model = args[-1]
+        else:
+            models = (one for one in args if isinstance(one, type) and issubclass(one, BaseModel))
+            model = next(models, model)
     return sorted(model.model_fields)
 
 

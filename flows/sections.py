@@ -61,6 +61,10 @@ class SimulatorChoice(ParamsSection):
         ge=0,
         description="seed of every run, so that a question's evidence is its reference's",
     )
+    benchmark_model: ModelSettings | None = Field(
+        default=None,
+        description="model that writes this domain's questions, in place of llm.benchmark",
+    )
 
 
 class BenchmarkParams(ParamsSection):

@@ -66,7 +66,8 @@ def check_models(project: Project) -> list[ModelCheck]:
     """Each distinct model and sampling of params.yaml once; one failure stops no other."""
     params = load_params(project.params)
     roles: dict[str, tuple[list[str], ModelSettings]] = {}
-    for role, settings in params.llm:
+    for place, settings in params.models().items():
+        role = place.removeprefix("llm.")
         variants = {role: settings.sampling}
         variants |= {f"{role}.{task}": settings.sampling_of(task) for task in settings.tasks}
         for name, sampling in variants.items():

@@ -29,7 +29,8 @@ def use(
 ) -> None:
     """Put a model of your own into params.yaml.
 
-    It writes llm.answer and llm.judge, and says what a run will cost.
+    It writes llm.answer and llm.judge, and benchmark_model of domains that no recording holds
+    questions of; it says what a run will cost.
     """
     from flows.files import write_text
     from flows.params import check_params
@@ -43,9 +44,15 @@ def use(
     section = settings.model_dump(mode="json", exclude_defaults=True)
     text = changed(project.params, {"llm.answer": section, "llm.judge": section})
     params = check_params(text, project.params.name)
+    own = {f"simulators.{name}.benchmark_model": section for name in params.unwritten(project)}
+    if own:
+        text = changed(project.params, {"llm.answer": section, "llm.judge": section, **own})
+        params = check_params(text, project.params.name)
     write_text(project.params, text)
     typer.echo(f"params.yaml: llm.answer and llm.judge are {settings.provider}: {settings.model}")
-    typer.echo("The questions stay the recorded ones (llm.benchmark). What a run will cost:")
+    for place in own:
+        typer.echo(f"{place} is it too: no recording has questions of this domain.")
+    typer.echo("Other questions stay as they are (llm.benchmark). What a run will cost:")
     sys.stdout.flush()
     from flows.plan.plan import show_plan
 

@@ -220,7 +220,7 @@ def execute(
         asyncio.run(body(Tracker()))
         return
     tags = [f"{stage.each}:{item}"] if item else [f"domain:{one}" for one in params.domains]
-    tags += [] if stage.role is None else [f"model:{params.model(stage.role).model}"]
+    tags += [] if stage.role is None else [f"model:{params.of(item).model(stage.role).model}"]
     tags.append(f"params:{params.digest()}")
     say(name)
     root = project.root if params.operations.prefect == "auto" else None

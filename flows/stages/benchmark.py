@@ -13,7 +13,7 @@ from flows.project import Results, out
 from flows.running.runner import At
 from flows.watch.artifacts import titled_table
 from simulators.base import Simulator
-from simulrag.errors import InputError
+from simulrag.errors import InputError, NotStored
 from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
 from simulrag.questions.published import read_questions
 from simulrag.stage import Outcome, Stage
@@ -40,6 +40,7 @@ async def make(at: At) -> Outcome:
 async def _generated(at: At, simulator: Simulator) -> Benchmark:
     wanted = at.params.benchmark
     seed = at.params.simulator(at.item).seed
+    at.params = at.params.of(at.item)
     async with at.asking(loaded=simulator, seed=seed) as bench:
         at.tracker.expect(wanted.questions)
 
@@ -57,7 +58,16 @@ async def _generated(at: At, simulator: Simulator) -> Benchmark:
                 accepted=at.tracker.advance,
             )
 
-        return await at.tracker.step(f"generate {wanted.questions}", draw)
+        try:
+            return await at.tracker.step(f"generate {wanted.questions}", draw)
+        except NotStored:
+            if at.item not in at.params.unwritten(at.project):
+                raise
+            raise NotStored(
+                f"no recording has questions of '{at.item}', and its benchmark's calls are only "
+                f"replayed; name the model that writes them: simulators.{at.item}.benchmark_model: "
+                "{provider: openai, model: gpt-5-mini} (`simulrag use` writes it)"
+            ) from None
 
 
 def _published(at: At) -> Benchmark:

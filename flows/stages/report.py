@@ -134,7 +134,13 @@ def _summary(
     domains: Sequence[str],
     roles: Sequence[Role],
 ) -> RunSummary:
-    models = {role: params.model(role) for role in roles}
+    models: dict[str, ModelSettings] = {role: params.model(role) for role in roles}
+    models |= {
+        f"benchmark of {domain}": own
+        for domain in domains
+        if "benchmark" in roles
+        and (own := params.of(domain).model("benchmark")) != models["benchmark"]
+    }
     text = project.root / "data" / "recorded" / "RECORDED.md"
     replayed = any(model.replay for model in models.values())
     return RunSummary(
@@ -180,6 +186,7 @@ STAGE = Stage(
     over="",
     sections=(
         "domains",
+        "simulators",
         "llm",
         "answer",
         "metrics",

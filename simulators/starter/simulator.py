@@ -73,8 +73,9 @@ TOOLS = {
         arguments=SupplyFor,
         outputs=Storage,
         template=SITUATION
-        + "the water stored after {{ arguments.days }} days is {{ outputs.stored_m3 }} m3, and the "
-        "reservoir is filled to {{ outputs.filled_percent }} %.",
+        + "the reservoir is simulated for {{ arguments.days }} days. The water stored at the end "
+        "is {{ outputs.stored_m3 }} m3. The share filled at the end is "
+        "{{ outputs.filled_percent }} %.",
     ),
 }
 

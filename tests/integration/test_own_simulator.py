@@ -18,7 +18,7 @@ from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
 from simulrag.testing.traffic import traffic
-from tests.integration.projects import copy_project, simulrag, stub_roles
+from tests.integration.projects import change_params, copy_project, simulrag
 from tests.unit.simulators import reservoir
 
 QUESTIONS = 4
@@ -45,16 +45,24 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
     packages.mkdir()
     reservoir.install(packages, monkeypatch, reservoir.source())
     with LoopbackServer(traffic()) as server:
+        own = {"name": "reservoir", "settings": {"volume_m3": 3e6}}
         changes = {
-            "domains": ["reservoir"],
-            "simulators": {"reservoir": {"name": "reservoir", "settings": {"volume_m3": 3e6}}},
-            "benchmark.questions": QUESTIONS,
-            "benchmark.templates": 1,
-            **stub_roles(server.url),
+            "domains": ["urban", "reservoir"],
+            "simulators": {"urban": {"name": "urban"}, "reservoir": own},
         }
         project = copy_project(tmp_path / "project", **changes)
         path = os.pathsep.join(map(str, (project, packages)))
         simulrag(project, "stage", "simulators", check=True, PYTHONPATH=path)
+        alone = simulrag(project, "stage", "benchmark", "-d", "reservoir", PYTHONPATH=path)
+        assert "simulators.reservoir.benchmark_model" in alone.stderr
+        assert "Traceback" not in alone.stderr
+        used = simulrag(project, "use", f"{server.url}#stub", check=True, PYTHONPATH=path).stdout
+        assert "simulators.reservoir.benchmark_model is it too" in used
+        # The recorded domain keeps its questions: they are replayed, and nobody is asked.
+        simulrag(project, "stage", "benchmark", "-d", "urban", check=True, PYTHONPATH=path)
+        assert not server.requests
+        few = {"benchmark.questions": QUESTIONS, "benchmark.templates": 1}
+        change_params(project, domains=["reservoir"], **few)
         for stage in ("benchmark", "answer", "label", "metrics"):
             of = ("stage", stage, "--domain", "reservoir")
             simulrag(project, *of, check=True, PYTHONPATH=path)

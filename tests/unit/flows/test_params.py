@@ -10,7 +10,7 @@ import yaml
 
 from flows.params import check_params, describe, load_params, unknown
 from flows.params_file import changed as changed_text
-from flows.project import find_project
+from flows.project import Project, find_project
 from simulrag.errors import InputError
 from simulrag.models.specification import model_settings
 
@@ -226,3 +226,28 @@ def test_aliases_that_name_one_another_are_refused(tmp_path: Path) -> None:
     file.write_text("\n".join(["a0: &a0 [x, x]", *lines, "b: &b [*b]"]))
     with pytest.raises(InputError, match=r"holds more than|nested deeper"):
         load_params(file)
+
+
+def test_a_domain_of_ones_own_has_a_model_for_its_questions_alone(tmp_path: Path) -> None:
+    own = {"simulators.mine": {"name": "urban"}, "domains": ["urban", "mine"]}
+    file = changed(tmp_path, {**own, "routing.domains": [], "forms.sources": []})
+    project = Project(ROOT)
+    assert load_params(file).unwritten(project) == ["mine"]
+    section = {"provider": "openai", "model": "gpt-5-mini"}
+    text = changed_text(file, {"simulators.mine.benchmark_model": section})
+    params = check_params(text, file.name)
+    assert params.unwritten(project) == []
+    assert params.of("mine").model("benchmark").model == "gpt-5-mini"
+    assert params.of("urban") is params
+    assert params.of("mine").model("answer") == params.model("answer")
+    place = "simulators.mine.benchmark_model"
+    assert place in params.models()
+    recorded = text.replace("openai, model: gpt-5-mini", "anthropic, model: claude")
+    with pytest.raises(InputError, match=f"{place} names the recorded model"):
+        check_params(recorded, file.name)
+    pasted = text.replace("openai, model: gpt-5-mini", "openai, model: m, api_key_env: sk-1 2")
+    with pytest.raises(InputError, match=place) as caught:
+        check_params(pasted, file.name)
+    assert "sk-1" not in str(caught.value)
+    with pytest.raises(InputError, match="did you mean 'model'"):
+        check_params(text.replace("model: gpt-5-mini", "modell: m"), file.name)

@@ -28,6 +28,7 @@ async def make(at: At) -> Outcome:
 
     Writes them, what was refused, and a summary.
     """
+    at.params = at.params.of(at.item)
     simulator = simulator_of(at.project, at.params, at.item)
     wanted = at.params.room(FormsParams).questions
     async with at.asking(loaded=simulator, here=True) as bench:
