@@ -58,7 +58,7 @@ class Params(ParamsSection):
     domains: list[Name] = Field(min_length=1, description="domains that the pipeline runs")
     simulators: dict[Name, SimulatorChoice] = Field(
         description="by domain: its simulator (name, settings, seed), and who writes its questions "
-        "(benchmark_model)"
+        "(benchmark_model, templates_file)"
     )
     prompts: str | None = Field(
         default=None,

@@ -37,9 +37,15 @@ _Representer.add_representer(type(None), _null)
 
 def read_params(path: Path) -> dict[str, Any]:
     """The sections of params.yaml. Raises InputError, which names the line and repeats no value."""
-    raw = _parsed(YAML(typ="safe"), path)
+    raw = read_yaml(path)
     if not isinstance(raw, dict):
         raise InputError(f"{path.name} must hold sections such as 'domains' and 'llm'")
+    return raw
+
+
+def read_yaml(path: Path) -> Any:
+    """What a file of YAML holds. Raises InputError, which names the line and repeats no value."""
+    raw = _parsed(YAML(typ="safe"), path)
     if why := too_large(raw):
         raise InputError(f"{path.name}: {why}; aliases that name one another are not taken")
     return raw

@@ -65,6 +65,10 @@ class SimulatorChoice(ParamsSection):
         default=None,
         description="model that writes this domain's questions, in place of llm.benchmark",
     )
+    templates_file: str | None = Field(
+        default=None,
+        description="YAML of question templates by hand, in place of a model's",
+    )
 
 
 class BenchmarkParams(ParamsSection):

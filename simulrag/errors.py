@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from simulrag.records import Usage
+
+
+_SAID = 3
+"""Problems of a file that its error repeats."""
 
 
 class SimulRAGError(Exception):
@@ -104,6 +110,37 @@ class CoverageFailed(SimulRAGError):  # noqa: N818 it says what failed, as the o
 
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
     """The model's provider has failed for every call: this ends the run, not one question."""
+
+
+def problems_of_file(path: Path, problems: Sequence[str]) -> InputError:
+    """What is wrong with a user's file: three problems in the line, and where all of them are.
+
+    More than three are written to a file beside it.
+    """
+    said = "; ".join(problems[:_SAID])
+    if len(problems) > _SAID:
+        beside = path.with_name(f"{path.name}.problems.txt")
+        try:
+            beside.write_text("".join(f"{one}\n" for one in problems), encoding="utf-8")
+            said += f"; all {len(problems)} problems are in {beside}"
+        except OSError:
+            said += f"; and {len(problems) - _SAID} more"
+    return InputError(f"{path}: {said}")
+
+
+def all_problems(error: ValidationError) -> str:
+    """All that pydantic found wrong with one record; missing fields are named together."""
+    found = error.errors(include_url=False, include_input=False)
+    missing = [_place(one) for one in found if one["type"] == "missing"]
+    others = [f"{_place(one)}: {one['msg']}" for one in found if one["type"] != "missing"]
+    are = "is" if len(missing) == 1 else "are"
+    lacks = [f"{', '.join(missing)} {are} missing"] if missing else []
+    return "; ".join(lacks + [one.removeprefix(": ") for one in others])
+
+
+def _place(problem: Mapping[str, Any]) -> str:
+    where = ".".join(map(str, problem["loc"]))
+    return f"'{where}'" if where else ""
 
 
 def first_problem(error: ValidationError, whole: str = "") -> str:

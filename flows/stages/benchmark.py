@@ -9,14 +9,19 @@ import json
 from pathlib import Path
 
 from flows.files import write_records, write_text
+from flows.params_file import read_yaml
 from flows.project import Results, out
 from flows.running.runner import At
-from flows.watch.artifacts import titled_table
+from flows.watch.artifacts import cell, titled_table
 from simulators.base import Simulator
-from simulrag.errors import InputError, NotStored
+from simulrag.errors import InputError, NotStored, ReplyInvalid
+from simulrag.questions.open.by_hand import templates_by_hand
 from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
 from simulrag.questions.published import read_questions
 from simulrag.stage import Outcome, Stage
+
+SHOWN_CHARACTERS = 600
+"""Of what is wrong with a model's templates."""
 
 
 async def make(at: At) -> Outcome:
@@ -39,6 +44,11 @@ async def make(at: At) -> Outcome:
 
 async def _generated(at: At, simulator: Simulator) -> Benchmark:
     wanted = at.params.benchmark
+    file = at.params.simulator(at.item).templates_file
+    by_hand = None
+    if file is not None:
+        path = at.project.root / file
+        by_hand = templates_by_hand(read_yaml(path), path, simulator)
     seed = at.params.simulator(at.item).seed
     at.params = at.params.of(at.item)
     async with at.asking(loaded=simulator, seed=seed) as bench:
@@ -53,6 +63,7 @@ async def _generated(at: At, simulator: Simulator) -> Benchmark:
                 seed=wanted.seed,
                 template_count=wanted.templates,
                 set_up=wanted.set_up,
+                templates=by_hand,
                 concurrency=at.params.operations.concurrency,
                 simulator_seed=seed,
                 accepted=at.tracker.advance,
@@ -68,6 +79,16 @@ async def _generated(at: At, simulator: Simulator) -> Benchmark:
                 f"replayed; name the model that writes them: simulators.{at.item}.benchmark_model: "
                 "{provider: openai, model: gpt-5-mini} (`simulrag use` writes it)"
             ) from None
+        except ReplyInvalid as error:
+            raise _shortened(error, at.project.root / ".cache" / f"{at.name}-reply.txt") from None
+
+
+def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:
+    """The error in a line that can be read; all that is wrong with the templates is in a file."""
+    if len(str(error)) <= SHOWN_CHARACTERS:
+        return error
+    write_text(file, str(error).replace("; ", "\n") + "\n")
+    return error.retold(f"{str(error)[:SHOWN_CHARACTERS]}... (all of it: {file})")
 
 
 def _published(at: At) -> Benchmark:
@@ -99,6 +120,7 @@ def stage_table(summary: BenchmarkSummary) -> str:
     fields = ("requested", "accepted", "scenarios", "rejected", "simulator_failures")
     rows = [(field, getattr(summary, field)) for field in fields]
     rows += [(f"rejected for {why}", n) for why, n in summary.rejected_by_reason.items()]
+    rows += [(f"template left out: {cell(why)}", 1) for why in summary.dropped_templates]
     return titled_table(f"benchmark {summary.domain}", ("what", "count"), rows)
 
 

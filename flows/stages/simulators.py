@@ -15,6 +15,7 @@ import hashlib
 import json
 
 from flows.files import write_text
+from flows.params_file import read_yaml
 from flows.running.runner import At
 from simulators.base import Simulator, handbook_with_guide, set_up_facts
 from simulrag import registry
@@ -27,6 +28,9 @@ async def make(at: At) -> None:
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
         found = identity(domain, simulator, set_up=params.benchmark.set_up)
+        if by_hand := params.simulator(domain).templates_file:
+            text = json.dumps(read_yaml(project.root / by_hand), default=str)
+            found["templates_file_sha256"] = hashlib.sha256(text.encode()).hexdigest()
         text = json.dumps(found, indent=2, sort_keys=True) + "\n"
         write_text(at.place.simulator(domain), text)
     for room in registry.each("lineage"):

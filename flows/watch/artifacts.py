@@ -88,7 +88,7 @@ def titled_table(
     lines = [f"## {title}", "", _line(columns), _line(["---"] * len(columns)), *map(_line, rows)]
     if failures:
         lines += ["", "| failed question | step | reason |", "| --- | --- | --- |"]
-        lines += [_line(map(_cell, cells)) for cells in failures[:SHOWN_FAILURES]]
+        lines += [_line(map(cell, cells)) for cells in failures[:SHOWN_FAILURES]]
     if len(failures) > SHOWN_FAILURES:
         lines.append(f"| {len(failures) - SHOWN_FAILURES} more | | see the stage's out |")
     return "\n".join(lines)
@@ -106,7 +106,7 @@ def _share(done: int, of: int) -> str:
     return f" ({100 * done / of:.1f} %)" if of else ""
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """One line that cannot end the cell it stands in."""
     plain = " ".join(text.split()).replace("|", "\\|")
     return plain if len(plain) <= REASON_CHARACTERS else plain[: REASON_CHARACTERS - 1] + "…"

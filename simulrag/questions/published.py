@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from simulrag.errors import InputError
+from simulrag.errors import InputError, all_problems, problems_of_file
 from simulrag.records import Answer, Evidence, Question, ToolCall
 
 QUESTIONS = "questions.json"
@@ -63,26 +63,29 @@ def read_published(folder: str | Path, domain: str | None = None) -> list[Questi
 
 
 def read_questions(path: str | Path) -> list[Question]:
-    """The questions of a benchmark file. Raises InputError with file:line, field and what to do."""
+    """The questions of a benchmark file. Raises InputError with the lines and all their fields."""
     path = Path(path)
     questions: list[Question] = []
     ids: dict[str, int] = {}
+    problems: list[str] = []
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             question = Question.model_validate_json(line)
         except ValidationError as error:
-            raise InputError(
-                f"{path}:{number}: {_first(error)}; import or generate it again"
-            ) from None
+            problems.append(f"line {number}: {all_problems(error)}")
+            continue
         if question.question_id in ids:
-            raise InputError(
-                f"{path}:{number}: question_id '{question.question_id}' is already on line "
+            problems.append(
+                f"line {number}: question_id '{question.question_id}' is already on line "
                 f"{ids[question.question_id]}; give every question an id of its own"
             )
+            continue
         ids[question.question_id] = number
         questions.append(question)
+    if problems:
+        raise problems_of_file(path, problems)
     if not questions:
         raise InputError(f"{path} holds no question; import or generate a benchmark first")
     return questions
@@ -150,12 +153,6 @@ def _text(path: Path) -> str:
         raise InputError(f"{path} is not UTF-8 (byte {error.start}); convert it") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the path") from None
-
-
-def _first(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    where = ".".join(map(str, problem["loc"]))
-    return f"'{where}': {problem['msg']}" if where else str(problem["msg"])
 
 
 def _names(fields: tuple[str, ...]) -> str:

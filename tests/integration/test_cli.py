@@ -146,7 +146,7 @@ def test_a_benchmark_file_that_lacks_a_field(terminal: Terminal, tmp_path: Path)
     named = ("--benchmark", str(file), "--simulator", "replay", "--out", str(tmp_path / "out"))
     said = terminal("stage", "answer", "--domain", "urban", *named)
     assert said.code == 2
-    assert "broken.jsonl:1" in said.err
+    assert "broken.jsonl: line 1: 'text', 'reference_answer', 'scenario_id' are" in said.err
     assert "text" in said.err
 
 

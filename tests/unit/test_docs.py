@@ -99,7 +99,8 @@ def settings() -> Iterator[tuple[str, str]]:
     sections = set(yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8")))
     for page in PAGES:
         for block in blocks(page, "yaml"):
-            if set(yaml.safe_load(block)) <= sections:
+            found = yaml.safe_load(block)
+            if isinstance(found, dict) and set(found) <= sections:
                 yield name(page), block
 
 

@@ -18,7 +18,7 @@ from simulrag.questions.open.records import Template
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.questions.open.templates import draw_templates
 from simulrag.questions.open.writing import RejectedScenario, rejection, write_question
-from simulrag.records import Question, Record
+from simulrag.records import Question, Record, since
 
 
 class BenchmarkSummary(Record):
@@ -27,7 +27,7 @@ class BenchmarkSummary(Record):
     ``scenarios``: how many were drawn. ``rejected_by_reason`` counts, for each kind of problem, the
     rejected scenarios that show it (one may show several). ``simulator_failures``: scenarios whose
     run failed; they are rejections too. ``exhausted``: every combination of the templates' ranges
-    was drawn.
+    was drawn. ``dropped_templates``: what was wrong with each of the model's that was left out.
     """
 
     domain: str
@@ -40,6 +40,7 @@ class BenchmarkSummary(Record):
     simulator_failures: int
     exhausted: bool
     rejections: tuple[RejectedScenario, ...] = ()
+    dropped_templates: tuple[str, ...] = since(())
 
 
 class Benchmark(NamedTuple):
@@ -78,8 +79,11 @@ async def generate(
             f"a benchmark needs at least one question and one template, not {n} and "
             f"{template_count}; see the benchmark section of params.yaml"
         )
+    dropped: list[str] = []
     if templates is None:
-        templates = await draw_templates(ask, simulations.simulator, template_count, set_up=set_up)
+        templates, dropped = await draw_templates(
+            ask, simulations.simulator, template_count, set_up=set_up
+        )
     by_id = {template.template_id: template for template in templates}
     slots = asyncio.Semaphore(concurrency)
 
@@ -121,6 +125,7 @@ async def generate(
         simulator_failures=sum(item.step == "simulator" for item in rejections),
         exhausted=exhausted,
         rejections=tuple(rejections),
+        dropped_templates=tuple(dropped),
     )
     return Benchmark(templates, questions, summary)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from simulators.base import (
     validate_call,
 )
 from simulators.shapes import described, names_of
-from simulrag.method.numbers import numbers
+from simulrag.method.numbers import Number, numbers
 from simulrag.method.simulation import example_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
@@ -58,26 +58,32 @@ def _one_a_tool(prompted: Prompted) -> object:
 BENCHMARK_TEMPLATES = Task("benchmark_templates", Templates, tokens=8500, stand_in=_one_a_tool)
 
 
+class Drawn(NamedTuple):
+    """Templates to sample from; and of each that was left out what is wrong with it, in words."""
+
+    templates: list[Template]
+    problems: list[str]
+
+
 async def draw_templates(
     ask: Asker, simulator: Simulator, count: int, *, set_up: bool = False
-) -> list[Template]:
+) -> Drawn:
     """At most ``count`` templates whose every call the simulator accepts.
 
-    With ``set_up`` their questions state the set-up, whose numbers are the handbook's. A reply with
-    a problem goes back to the model once, by the gateway; ModelError after that.
+    With ``set_up`` their questions state the set-up, whose numbers are the handbook's. Of a reply
+    the good ones are kept; one with fewer good than bad goes back to the model once, by the
+    gateway; ModelError after that.
     """
-    handbook = handbook_with_guide(simulator)
+    handbook = told_to_writers(simulator, set_up=set_up)
     task = BENCHMARK_TEMPLATES
     shown: dict[str, Any] = {}
     if set_up:
-        handbook = f"{handbook.rstrip()}\n\n{set_up_facts(simulator)}".strip()
         task = task.replying(SetUpTemplates)
         shown["set_up"] = True
 
     def check(reply: Any) -> None:
-        problems = template_problems(reply.templates, simulator)
-        problems += _set_up_problems(reply.templates, handbook)
-        if problems:
+        good, problems = sorted_out(reply.templates, simulator, handbook)
+        if 2 * len(good) < len(reply.templates):
             raise ValueError("; ".join(problems))
 
     completion = await ask.ask(
@@ -88,7 +94,33 @@ async def draw_templates(
         count=count,
         **shown,
     )
-    return list(completion.parsed.templates[:count])
+    good, problems = sorted_out(completion.parsed.templates, simulator, handbook)
+    return Drawn(good[:count], problems)
+
+
+def told_to_writers(simulator: Simulator, *, set_up: bool) -> str:
+    """What a writer of templates is told of a simulator; with ``set_up`` its world's facts too."""
+    handbook = handbook_with_guide(simulator)
+    if not set_up:
+        return handbook
+    return f"{handbook.rstrip()}\n\n{set_up_facts(simulator)}".strip()
+
+
+def sorted_out(templates: Sequence[Template], simulator: Simulator, handbook: str) -> Drawn:
+    """The templates without a problem, and the problems of the others."""
+    known = numbers(handbook)
+    found = Drawn([], [])
+    seen: set[str] = set()
+    for template in templates:
+        problems = template_problems(template, simulator) + _set_up_problems(template, known)
+        if template.template_id in seen:
+            problems.append(f"{template.template_id}: the template_id is used twice")
+        seen.add(template.template_id)
+        if problems:
+            found.problems.append("; ".join(problems))
+        else:
+            found.templates.append(template)
+    return found
 
 
 def plain_template(simulator: Simulator, tool: str) -> Template | None:
@@ -135,7 +167,7 @@ def plain_template(simulator: Simulator, tool: str) -> Template | None:
             ],
             asks=asks,
         )
-        if low < high and not template_problems([template], simulator):
+        if low < high and not template_problems(template, simulator):
             return template
     return None
 
@@ -148,40 +180,31 @@ def _range_of(schema: Mapping[str, Any]) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-def template_problems(templates: list[Template], simulator: Simulator) -> list[str]:
-    """Everything that keeps the templates from being sampled and asked, in words; [] if nothing."""
-    problems: list[str] = []
-    seen: set[str] = set()
-    for template in templates:
-        found = [] if template.template_id not in seen else ["the template_id is used twice"]
-        seen.add(template.template_id)
-        found += _situation_problems(template) + _run_problems(template, simulator)
-        if all(run.tool in simulator.tools for run in template.runs):
-            for ask in template.asks:
-                found += _ask_problems(ask, template, simulator)
-        asked = [f"{ask.output} (run {ask.run}, {ask.against})" for ask in template.asks]
-        found += _repeats(asked, "the output", "asked about")
-        problems += [f"{template.template_id}: {text}" for text in found]
-    return problems
+def template_problems(template: Template, simulator: Simulator) -> list[str]:
+    """Everything that keeps a template from being sampled and asked, in words; [] if nothing."""
+    found = _situation_problems(template) + _run_problems(template, simulator)
+    if all(run.tool in simulator.tools for run in template.runs):
+        for ask in template.asks:
+            found += _ask_problems(ask, template, simulator)
+    asked = [f"{ask.output} (run {ask.run}, {ask.against})" for ask in template.asks]
+    found += _repeats(asked, "the output", "asked about")
+    return [f"{template.template_id}: {text}" for text in found]
 
 
-def _set_up_problems(templates: list[Template], handbook: str) -> list[str]:
+def _set_up_problems(template: Template, known: Sequence[Number]) -> list[str]:
     """Numbers of a set-up that the handbook does not have, and fields where none is filled."""
-    known = numbers(handbook)
-    problems = []
-    for template in templates:
-        if not isinstance(template, SetUpTemplate):
-            continue
-        problems += [
-            f"{template.template_id}: the set-up says {number.written}, which the handbook does not"
-            for number in numbers(template.set_up)
-            if not any(number.repeats(other) for other in known)
-        ]
-        problems += [
-            f"{template.template_id}: the set-up and the questions beyond hold no {{name}}"
-            for text in (template.set_up, *template.beyond)
-            if "{" in text
-        ]
+    if not isinstance(template, SetUpTemplate):
+        return []
+    problems = [
+        f"{template.template_id}: the set-up says {number.written}, which the handbook does not"
+        for number in numbers(template.set_up)
+        if not any(number.repeats(other) for other in known)
+    ]
+    problems += [
+        f"{template.template_id}: the set-up and the questions beyond hold no {{name}}"
+        for text in (template.set_up, *template.beyond)
+        if "{" in text
+    ]
     return list(dict.fromkeys(problems))
 
 

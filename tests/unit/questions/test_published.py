@@ -147,8 +147,8 @@ def test_a_failed_write_leaves_the_old_file(
     assert sorted(item.name for item in tmp_path.iterdir()) == ["climate", "climate.jsonl"]
 
 
-def _drop_domain(record: dict[str, Any]) -> str:
-    del record["domain"]
+def _drop_two(record: dict[str, Any]) -> str:
+    del record["domain"], record["scenario_id"]
     return json.dumps(record)
 
 
@@ -163,10 +163,10 @@ def _more(record: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (_drop_domain, ":2: 'domain': Field required; import or generate it again"),
-        (_number_for_text, ":2: 'text': Input should be a valid string"),
-        (_more, ":2: 'colour': Extra inputs are not permitted"),
-        (lambda _: "{", ":2: Invalid JSON"),
+        (_drop_two, ": line 2: 'domain', 'scenario_id' are missing"),
+        (_number_for_text, ": line 2: 'text': Input should be a valid string"),
+        (_more, ": line 2: 'colour': Extra inputs are not permitted"),
+        (lambda _: "{", ": line 2: Invalid JSON"),
         (lambda record: json.dumps({**record, "question_id": "climate-1"}), "already on line 1"),
     ],
 )
@@ -182,6 +182,18 @@ def test_a_line_that_is_no_question_is_refused_with_the_place(
         read_questions(path)
     assert f"{path}{reason}" in str(caught.value) or reason in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_three_lines_are_said_and_all_of_them_written_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"text": "How long?"}\n' * 7)
+    with pytest.raises(InputError) as caught:
+        read_questions(path)
+    said = str(caught.value)
+    assert said.count("'question_id', 'domain', 'reference_answer', 'scenario_id' are missing") == 3
+    beside = tmp_path / "mine.jsonl.problems.txt"
+    assert said.endswith(f"all 7 problems are in {beside}")
+    assert beside.read_text().splitlines()[6].startswith("line 7: 'question_id'")
 
 
 def test_files_that_are_not_there_empty_or_no_text(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_reference_claim_from_evidence_is_written_as_before() -> None:
 async def test_a_set_up_has_the_handbooks_numbers(corridor: Corridor) -> None:
     good = {"templates": [with_set_up().model_dump()]}
     ask = ScriptedModel(good)
-    (template,) = await draw_templates(ask, corridor, 1, set_up=True)
+    ((template,), _) = await draw_templates(ask, corridor, 1, set_up=True)
     assert isinstance(template, SetUpTemplate)
     assert ask.asked[0]["set_up"] is True
     bad = {"templates": [with_set_up("The road is 1234 m long.").model_dump()]}

@@ -8,7 +8,13 @@ import pytest
 
 from simulrag.models.base import Completion
 from simulrag.questions.open.records import Placeholder, Template
-from simulrag.questions.open.templates import Templates, draw_templates, grid, template_problems
+from simulrag.questions.open.templates import (
+    Templates,
+    draw_templates,
+    grid,
+    sorted_out,
+    template_problems,
+)
 from simulrag.records import Usage
 from simulrag.task import Task
 
@@ -56,7 +62,7 @@ SPEED = "The limit falls by {speed_factor} percent."
 
 
 def test_a_right_template_has_no_problem(template: Template, corridor: Any) -> None:
-    assert template_problems([template], corridor) == []
+    assert template_problems(template, corridor) == []
 
 
 @pytest.mark.parametrize(
@@ -159,7 +165,7 @@ def test_a_right_template_has_no_problem(template: Template, corridor: Any) -> N
 def test_each_fault_is_named(
     template: Template, corridor: Any, values: dict[str, Any], reason: str
 ) -> None:
-    problems = template_problems([changed(template, **values)], corridor)
+    problems = template_problems(changed(template, **values), corridor)
     assert any(reason in problem for problem in problems), problems
     assert all(problem.startswith("slow-priority: ") for problem in problems)
 
@@ -181,7 +187,7 @@ def test_choices_lists_and_several_runs_are_checked_too(template: Template, corr
         "runs": runs,
         "asks": [difference],
     }
-    assert template_problems([changed(template, **values)], corridor) == []
+    assert template_problems(changed(template, **values), corridor) == []
     wrong = [*lanes, {"words": "a list", "settings": [{"argument": "lanes", "value": [[1, 2]]}]}]
     for faulty, reason in (
         ({"choices": [{"name": "road", "options": wrong}]}, "lanes: Input should be a valid"),
@@ -190,14 +196,15 @@ def test_choices_lists_and_several_runs_are_checked_too(template: Template, corr
         ({"asks": [{**difference, "against": 3}]}, "run 2 against 3 is no comparison"),
         ({"asks": [{**difference, "against": 0}]}, "percent needs a run to be compared with"),
     ):
-        problems = template_problems([changed(template, **{**values, **faulty})], corridor)
+        problems = template_problems(changed(template, **{**values, **faulty}), corridor)
         assert any(reason in problem for problem in problems), (reason, problems)
 
 
 def test_two_templates_of_one_id_are_refused(template: Template, corridor: Any) -> None:
-    assert template_problems([template, template], corridor) == [
-        "slow-priority: the template_id is used twice"
-    ]
+    assert sorted_out([template, template], corridor, "") == (
+        [template],
+        ["slow-priority: the template_id is used twice"],
+    )
 
 
 def test_the_grid_counts_in_decimals() -> None:
@@ -232,7 +239,7 @@ async def test_drawing_checks_the_reply_and_keeps_at_most_count(
 ) -> None:
     second = changed(template, template_id="another")
     asker = OneReply(Templates(templates=[template, second]))
-    assert await draw_templates(asker, corridor, 1) == [template]
+    assert await draw_templates(asker, corridor, 1) == ([template], [])
     assert asker.values == {
         "handbook": corridor.handbook(),
         "simulator": corridor,
@@ -246,3 +253,17 @@ async def test_drawing_gives_problems_back_as_value_error(
     asker = OneReply(Templates(templates=[changed(template, tool="fly")]))
     with pytest.raises(ValueError, match="slow-priority: there is no tool 'fly'"):
         await draw_templates(asker, corridor, 4)
+
+
+async def test_good_templates_of_a_reply_are_kept_and_the_bad_one_is_said(
+    template: Template, corridor: Any
+) -> None:
+    good = [changed(template, template_id=f"t{number}") for number in range(9)]
+    bad = changed(template, template_id="bad", asks=[ask(output="noise")])
+    asker = OneReply(Templates(templates=[*good[:4], bad, *good[4:]]))
+    drawn = await draw_templates(asker, corridor, 10)
+    assert drawn.templates == good
+    assert drawn.problems == ["bad: compare has no output 'noise'"]
+    twice = [bad, changed(bad, template_id="worse")]
+    with pytest.raises(ValueError, match="bad: compare has no output 'noise'; worse: "):
+        await draw_templates(OneReply(Templates(templates=[good[0], *twice])), corridor, 10)

@@ -89,7 +89,7 @@ async def made_of(
         from simulrag.rooms.forms.runs import from_runs
 
         drawn = params.benchmark
-        templates = await draw_templates(
+        templates, _ = await draw_templates(
             ask, simulations.simulator, drawn.templates, set_up=drawn.set_up
         )
         seeds.append(
