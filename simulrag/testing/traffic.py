@@ -3,9 +3,9 @@
 A test double's replies, not answers: they follow each task's schema and fit one another (claims of
 one question recur in its other answers, some are out of the simulator's reach, some are wrong and
 are mended by the evidence), so that whole pipelines run on them at a real model's volume, from the
-templates of a benchmark to its labels. Of the urban simulator it knows the texts (``urban_texts``),
-of any other what its handbook shows (``handbook_texts``). A schema that it has no
-reply to gets a stand-in, as a plan has it.
+templates of a benchmark to its labels. A benchmark is written by what a simulator's handbook shows
+(``handbook_texts``); of other questions, ``question`` among them, it knows the urban simulator's
+texts (``urban_texts``). A schema that it has no reply to gets a stand-in, as a plan has it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from simulrag import registry
 from simulrag.models.base import Message
 from simulrag.stand_in import alike, filled
 from simulrag.testing.handbook_texts import (
-    SET_UP as OWN_SET_UP,
-)
-from simulrag.testing.handbook_texts import (
+    SET_UP,
     own_answer,
     own_calls,
     own_claim,
@@ -32,13 +30,7 @@ from simulrag.testing.handbook_texts import (
     own_templates,
     own_verdict,
 )
-from simulrag.testing.urban_texts import (
-    INSIDE,
-    changes,
-    question_and_reference,
-    templates,
-    tool_calls,
-)
+from simulrag.testing.urban_texts import INSIDE, changes
 from simulrag.testing.wires import (
     Body,
     bullets,
@@ -59,9 +51,7 @@ NEAR_POINTS = 5.0
 SCHEME = re.compile(r"scheme (\d+)")
 _DECIMAL = re.compile(r"\d+\.\d+")
 _OUTPUT = re.compile(r"^ +- (\w+):", re.M)
-SET_UP = "The corridor is 1000 m long, with two lanes in each direction and a signal in the middle."
-"""As the handbook has it."""
-BEYOND = "What should the city weigh besides?"
+BEYOND = "What should be weighed besides?"
 _SENTENCE = re.compile(r"(?<=\.) ")
 
 
@@ -182,15 +172,13 @@ def _subject(text: str) -> str | None:
 
 
 def _templates(said: list[Message]) -> Any:
-    # Of a handbook that it does not know it has none, which no schema takes.
-    known = "compare_with_baseline" in part_of(said, "handbook")
-    return {"templates": templates() if known else []}
+    return {"templates": own_templates(part_of(said, "handbook"), refused=said[-1].content)}
 
 
 def _question(said: list[Message]) -> Any:
     asks = json.loads(part_of(said, "asks"))
-    asked, reference = question_and_reference(
-        part_of(said, "situation"), asks, part_of(said, "evidence")
+    asked, reference = own_question(
+        part_of(said, "situation"), asks, section(said, "asked") or "", part_of(said, "evidence")
     )
     return {"question": asked, "reference_answer": reference}
 
@@ -203,28 +191,25 @@ def _reference_claims(said: list[Message]) -> Any:
 
 
 def _set_up_templates(said: list[Message]) -> Any:
-    if not (known := _templates(said)["templates"]):
-        own = own_templates(part_of(said, "handbook"))
-        return {"templates": [{**one, "set_up": OWN_SET_UP, "beyond": []} for one in own]}
     more = {"set_up": SET_UP, "beyond": [BEYOND]}
-    return {"templates": [{**one, **more} for one in known]}
+    return {"templates": [{**one, **more} for one in _templates(said)["templates"]]}
 
 
 def _set_up_question(said: list[Message]) -> Any:
-    if (set_up := part_of(said, "set_up")) == OWN_SET_UP:
-        asks = json.loads(part_of(said, "asks"))
-        asked, reference = own_question(part_of(said, "situation"), asks, part_of(said, "asked"))
-        own = {"question": f"{set_up} {asked}", "reference_answer": reference}
-        return {**own, "open_points": []}
     written = _question(said)
-    beyond = " ".join(bullets(part_of(said, "beyond")))
-    asked = f"{part_of(said, 'set_up')} {written['question']} {beyond}"
-    return {**written, "question": asked, "open_points": ["Drivers may choose another route."]}
+    beyond = bullets(section(said, "beyond") or "")
+    asked = " ".join((part_of(said, "set_up"), written["question"], *beyond))
+    points = ["It depends on what is not simulated." for _ in beyond]
+    return {**written, "question": asked, "open_points": points}
 
 
 def _tool_calls(said: list[Message]) -> Any:
-    asked = part_of(said, "question")
-    return {"calls": own_calls(asked) or tool_calls(asked, part_of(said, "handbook"))}
+    """The call that the question names; of another on the corridor, one and the same."""
+    if calls := own_calls(part_of(said, "question")):
+        return {"calls": calls}
+    known = "compare_with_baseline" in part_of(said, "handbook")
+    call = {"tool": "compare_with_baseline", "arguments": {"speed_factor": 0.8}}
+    return {"calls": [call] if known else []}
 
 
 def _decomposition(said: list[Message]) -> Any:

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from flows.files import read_records, read_table
-from flows.project import Project
+from flows.project import Project, Results
 from simulrag.metrics.table import read_table as read_metrics
 from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
 from simulrag.testing.traffic import traffic
 from tests.integration.projects import change_params, copy_project, simulrag
+from tests.unit.questions.test_by_hand import block
 from tests.unit.simulators import reservoir
 
 QUESTIONS = 4
@@ -35,6 +36,35 @@ def test_an_installed_simulator_runs_before_it_is_a_domain(
     assert "is 50.0 days." in said
     told = simulrag(project, "handbook", "reservoir", check=True, PYTHONPATH=path).stdout
     assert "### storage" in told
+
+
+def by_hand(project: Path, path: str, server: LoopbackServer) -> None:
+    """The guide's templates in the place of the model's, and its questions to the report."""
+    place = Project(project).results
+    made = {file: file.read_bytes() for file in place.data.rglob("reservoir*.*")}
+    identity = json.loads(place.simulator("reservoir").read_text())
+    (project / "mine.yaml").write_text(block("- template_id: "))
+    (project / "mine.jsonl").write_text(block('{"question_id"'))
+    before = (project / "params.yaml").read_text()
+    change_params(project, **{"simulators.reservoir.templates_file": "mine.yaml"})
+    simulrag(project, "stage", "simulators", check=True, PYTHONPATH=path)
+    other = json.loads(place.simulator("reservoir").read_text())
+    assert other.keys() - identity.keys() == {"templates_file_sha256"}
+    asked = len(server.requests)
+    simulrag(project, "stage", "benchmark", "-d", "reservoir", check=True, PYTHONPATH=path)
+    drawn = read_records(place.benchmark("reservoir"), Question)
+    assert {one.template_id for one in drawn} <= {"dry-summer", "saving-water"}
+    schemas = {one.schema_name for one in server.requests[asked:]}
+    assert "BenchmarkQuestion" in schemas
+    assert not schemas & {"Templates", "SetUpTemplates"}
+    (project / "params.yaml").write_text(before)
+    files = ("--benchmark", "mine.jsonl", "--out", "mine")
+    for stage in ("answer", "label", "metrics", "report"):
+        of = ("stage", stage, "--domain", "reservoir", *files)
+        simulrag(project, *of, check=True, PYTHONPATH=path)
+    assert len(read_records(Results(project / "mine").answers("reservoir"), Answer)) == 3
+    for file, content in made.items():
+        file.write_bytes(content)
 
 
 @pytest.mark.slow
@@ -67,6 +97,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
             of = ("stage", stage, "--domain", "reservoir")
             simulrag(project, *of, check=True, PYTHONPATH=path)
         simulrag(project, "stage", "report", check=True, PYTHONPATH=path)
+        by_hand(project, path, server)
         there = json.loads(Project(project).results.simulator("reservoir").read_text())
         assert there["domain"] == "reservoir"
 

@@ -46,9 +46,24 @@ def test_every_reply_of_the_tasks_is_answered() -> None:
     assert named == set(_REPLIES)
 
 
-@pytest.mark.parametrize("set_up", [False, True])
-async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path, set_up: bool) -> None:
-    simulator = load("urban")
+@pytest.mark.parametrize(
+    ("name", "set_up", "tools"),
+    [
+        ("urban", True, {"run_scenario", "compare_with_baseline"}),
+        # Its tools refuse a call without a place, which is given once they have.
+        (
+            "climate",
+            True,
+            {"history_temperature", "future_temperature", "diy_greenhouse", "is_land_or_sea"},
+        ),
+        ("simulators.starter:Starter", True, {"draw_down", "storage"}),
+        ("simulators.starter:Starter", False, {"draw_down", "storage"}),
+    ],
+)
+async def test_a_benchmark_is_written_by_a_handbook_and_passes_its_check(
+    tmp_path: Path, name: str, set_up: bool, tools: set[str]
+) -> None:
+    simulator = load(name)
     with (
         LoopbackServer(traffic()) as server,
         CallCache(tmp_path / "cache", stage="test") as cache,
@@ -60,18 +75,18 @@ async def test_a_benchmark_is_written_and_passes_its_check(tmp_path: Path, set_u
         templates, questions, summary = await generate(
             gateway,
             Simulations(simulator, cache),
-            "urban",
+            "own",
             n=3,
             seed=1,
             template_count=10,
             set_up=set_up,
         )
-        with pytest.raises(ReplyInvalid, match="at least 1 item"):
-            await draw_templates(gateway, load("climate"), 10)
+        if name == "urban":
+            with pytest.raises(ReplyInvalid, match="at least 1 item"):
+                await draw_templates(gateway, load("epidemiology"), 10)
         await gateway.close()
-    assert len(templates) == 3
-    assert summary.rejected == 0, summary.rejections
-    assert {len(question.calls) for question in questions} == {1, 2}
+    assert {run.tool for template in templates for run in template.runs} == tools
+    assert len(questions) == 3, summary.rejections
     sources = {claim.source for question in questions for claim in question.reference_claims}
     assert sources == ({"evidence", "open"} if set_up else {"evidence"})
     assert all((SET_UP in question.text) == set_up for question in questions)
