@@ -3,7 +3,8 @@
     python -m simulrag.testing --port 8123
 
 Then `simulrag use http://127.0.0.1:8123/v1#stub` asks it. Its replies fit their schemas and one
-another, and mean nothing.
+another, and mean nothing. It writes a benchmark by the simulator's handbook; of tools that need
+words of any kind, or lists, from templates by hand alone.
 """
 
 from __future__ import annotations

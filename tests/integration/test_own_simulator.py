@@ -127,5 +127,5 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
     methods = set(final["method"])
     assert {"SimulRAG reconciled, completed", "Input-layer RAG", "Closed book"} <= methods
     report = place.report.read_text()
-    assert "reservoir" in report
+    assert "benchmark of reservoir" in report
     assert "SimulRAG reconciled, completed" in report

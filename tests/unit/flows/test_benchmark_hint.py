@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from flows.params import load_params
 from flows.running.runner import check_coverage
-from flows.stages.benchmark import STAGE, hints
-from simulrag.errors import CoverageFailed
+from flows.stages.benchmark import STAGE, _shortened, hints, stage_table
+from simulrag.errors import CoverageFailed, ReplyInvalid
 from simulrag.questions.open.generation import BenchmarkSummary
 from simulrag.stage import Outcome
 from tests.recorded import ROOT
@@ -48,3 +50,24 @@ def test_rejections_alone() -> None:
     words = said(summary(False, number=626))
     assert "rejected: 626 for number" in words
     assert "distinct scenarios" not in words
+
+
+def test_a_template_that_was_left_out_stands_in_the_table_and_in_the_summary() -> None:
+    why = "fast: there is no tool 'fly' (tools: a | b)"
+    made = summary(False).model_copy(update={"dropped_templates": (why,)})
+    assert (
+        "| template left out: fast: there is no tool 'fly' (tools: a \\| b) | 1 |"
+        in stage_table(made)
+    )
+    assert made.model_dump()["dropped_templates"] == (why,)
+    assert "dropped_templates" not in summary(False).model_dump()  # summaries keep their bytes
+
+
+def test_a_reply_of_many_problems_is_cut_and_kept_as_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "benchmark-urban-reply.txt"
+    short = ReplyInvalid("first a; then b")
+    assert _shortened(short, file) is short
+    assert not file.exists()
+    said = str(_shortened(ReplyInvalid("t: there is no tool 'fly'; " * 50), file))
+    assert said.endswith(f"... (all of it: {file})")
+    assert file.read_text().count("there is no tool") == 50
