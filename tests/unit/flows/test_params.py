@@ -229,8 +229,8 @@ def test_aliases_that_name_one_another_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_domain_of_ones_own_has_a_model_for_its_questions_alone(tmp_path: Path) -> None:
-    own = {"simulators.mine": {"name": "urban"}, "domains": ["urban", "mine"]}
-    file = changed(tmp_path, {**own, "routing.domains": [], "forms.sources": []})
+    domains = [*load_params(ROOT / "params.yaml").domains, "mine"]
+    file = changed(tmp_path, {"simulators.mine": {"name": "urban"}, "domains": domains})
     project = Project(ROOT)
     assert load_params(file).unwritten(project) == ["mine"]
     section = {"provider": "openai", "model": "gpt-5-mini"}
