@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from flows.files import check_folder
+from flows.imported import STAGES, Imported
 from flows.outcomes import gathered, run_child
 from flows.params import Params, load_params
-from flows.project import Project
-from flows.stages import exports, stages
-from simulrag.errors import CallsPending
+from flows.project import Project, Results
+from flows.running.runner import At, make_item
+from flows.stages import exports, stage_of, stages
+from flows.watch.progress import planned
+from flows.watch.tracking import Tracker
+from simulrag.errors import CallsPending, CoverageFailed, SimulRAGError
 
 
 def retry_failed(project: Project, params: Params) -> None:
@@ -26,13 +32,14 @@ def retry_failed(project: Project, params: Params) -> None:
 def run_pipeline(project: Project, targets: list[str]) -> int:
     """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
     params = load_params(project.params)  # a mistake in it is the user's to see first
-    if not targets and not all(model.replay for _, model in params.llm):
-        from flows.plan.plan import refuse_without_budget
+    plan = None
+    if not targets:
+        from flows.plan.plan import announce
 
-        refuse_without_budget(project)
+        plan = announce(project, params)
     if has_remote(project):
         _pull_calls(project, params)
-    with gathered() as outcomes:
+    with planned(plan.calls() if plan else {}), gathered() as outcomes:
         code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
             from flows.running.waiting import pending_words
@@ -40,8 +47,41 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
     if code == 0 and not targets:
-        show_table(project)
+        show_table(project, params, project.results)
     return code
+
+
+def run_imported(project: Project, questions: Imported, out: Path) -> int:
+    """Answer, label, measure and report imported questions into the folder ``out``; the exit code.
+
+    A domain whose stage comes through in part, or waits for a batch, keeps none of the others up;
+    the report is of those that came through.
+    """
+    from flows.plan.plan import announce
+
+    params, place = load_params(project.params), Results(out)
+    check_folder(out)
+    plan = announce(project, params, questions, place)
+    params = questions.placed(project, params, place)
+    ended: dict[str, SimulRAGError] = {}
+    with planned(plan.calls() if plan else {}):
+        for domain in params.domains:
+            try:
+                for name in STAGES:
+                    _make(name, project, params, place, domain)
+            except (CallsPending, CoverageFailed) as error:
+                sys.stderr.write(f"{domain}: {error}\n")
+                ended[domain] = error
+    if whole := [domain for domain in params.domains if domain not in ended]:
+        params = params.model_copy(update={"domains": whole})
+        _make("report", project, params, place)
+        show_table(project, params, place)
+    return max((error.exit_code for error in ended.values()), default=0)
+
+
+def _make(name: str, project: Project, params: Params, place: Results, domain: str = "") -> None:
+    at = At(stage_of(name), project, params, domain, place, Tracker(), place.benchmark(domain))
+    make_item(at)
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:
@@ -83,16 +123,18 @@ def _pull_calls(project: Project, params: Params) -> None:
         sys.stderr.write("warning: the remote's calls could not be pulled; going on without\n")
 
 
-def show_table(project: Project, *, every: bool = False) -> None:
+def show_table(project: Project, params: Params, place: Results, *, every: bool = False) -> None:
+    """The table of the outs in ``place``, and where the report lies."""
     from rich.console import Console
 
     from simulrag.report.run import ReportedRun, read_domains
     from simulrag.report.terminal import terminal_table
 
-    params = load_params(project.params)
     console = Console()
-    domains = read_domains(project.results.metrics, params.domains)
+    domains = read_domains(place.metrics, params.domains)
     run = ReportedRun(params.metrics, domains, min_coverage=params.operations.min_coverage)
     console.print(terminal_table(run, every=every))
-    report = project.results.report.relative_to(project.root)
+    report = place.report
+    if report.is_relative_to(project.root):
+        report = report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)

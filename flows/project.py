@@ -108,6 +108,10 @@ class Project:
     def published(self) -> Path:
         return self.root / "data" / "published"
 
+    def runs(self, questions: Path) -> Path:
+        """Where the outs of a folder of imported questions lie, unless another folder is named."""
+        return self.root / "data" / "runs" / questions.resolve().name
+
     @property
     def results(self) -> Results:
         return Results(self.made or self.root / "data")

@@ -15,39 +15,47 @@ library_app = typer.Typer(
 
 
 def import_official(
-    folder: Annotated[Path, typer.Argument(help="The folder of one domain, such as FOLDER/urban.")],
-    domain: Annotated[str | None, typer.Option(help="Domain (default: the folder's name).")] = None,
+    folder: Annotated[
+        Path, typer.Argument(help="The folder of one domain, such as FOLDER/urban, or of several.")
+    ],
+    domain: Annotated[
+        str | None, typer.Option(help="Domain of the one folder (default: its name).")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="File to write (default: data/imported/DOMAIN.jsonl).")
+        Path | None,
+        typer.Option(help="File to write, of one domain (default: data/imported/DOMAIN.jsonl)."),
     ] = None,
 ) -> None:
-    """Import a published benchmark folder as questions.
+    """Import published benchmark folders as questions.
 
-    The folder holds questions.json and simulator_evidence.json.
+    A domain's folder holds questions.json and simulator_evidence.json.
     """
     from flows.files import check_folder, write_records
-    from simulrag.questions.published import read_published
+    from flows.project import find_project
+    from simulrag.errors import InputError
+    from simulrag.questions.published import QUESTIONS, read_published
 
-    name = domain or folder.resolve().name
-    questions = read_published(folder, name)
-    if out is None:
-        from flows.project import find_project
-
-        project = find_project()
-        out = project.results.imported(name)
-        shown = out.relative_to(project.root)
-    else:
-        shown = out
-    check_folder(out.parent)
-    write_records(out, questions)
-    scenarios = len({question.scenario_id for question in questions})
-    typer.echo(f"{len(questions)} questions on {scenarios} distinct scenarios -> {shown}")
+    folders = [folder]
+    if not (folder / QUESTIONS).is_file():
+        folders = sorted(file.parent for file in folder.glob(f"*/{QUESTIONS}")) or folders
+    if len(folders) > 1 and (domain or out):
+        raise InputError(f"{folder} holds several domains: --domain and --out go with one of them")
+    imported = {}
+    for one in folders:
+        name = domain or one.resolve().name
+        imported[name] = read_published(one, name)
+    for name, questions in imported.items():
+        file = out or find_project().results.imported(name)
+        check_folder(file.parent)
+        write_records(file, questions)
+        here = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+        scenarios = len({question.scenario_id for question in questions})
+        counted = f"{len(questions)} questions on {scenarios} distinct scenarios"
+        typer.echo(f"{name}: {counted} -> {here}")
     typer.echo(
-        f"To run them with DVC, put '{name}-published' under domains in params.yaml and under "
-        f"simulators:\n  {name}-published: {{name: replay, settings: {{benchmark: {shown}, "
-        f"domain: {name}}}}}\nthen: simulrag run\n"
-        f"Without DVC: simulrag stage answer --benchmark {shown} --domain {name} "
-        "--simulator replay --out DIR"
+        f"What running them costs: simulrag plan --benchmark {here.parent}\n"
+        f"To run them:             simulrag run --benchmark {here.parent}\n"
+        "Few of each domain first: --limit 3. With DVC: docs/read-the-report.md"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import typer
 
@@ -13,6 +14,8 @@ def main() -> None:
     from flows.watch.terminal import guard
 
     guard()
+    # Ctrl-C cancels work that has not begun, which is no mistake to warn of.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     if sys.argv[1:2] == ["stage"]:
         sys.exit(ended(stage_alone()))
     from flows.cli.app import app

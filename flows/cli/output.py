@@ -15,6 +15,11 @@ Endpoint = Annotated[
         "calls of earlier versions have own)."
     ),
 ]
+Limit = Annotated[
+    int | None,
+    typer.Option(min=1, help="Only so many questions of each domain, drawn by --seed."),
+]
+Seed = Annotated[int, typer.Option(help="Which ones --limit draws: for a seed always the same.")]
 DomainArgument = Annotated[
     str, typer.Argument(help="A domain of params.yaml, or a simulator that is installed.")
 ]

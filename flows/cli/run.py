@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from flows.cli.output import Limit, Seed
 
 
 def run(
@@ -12,12 +15,35 @@ def run(
         list[str] | None,
         typer.Argument(help="Stages, such as answer@urban or report (default: all)."),
     ] = None,
+    benchmark: Annotated[
+        Path | None,
+        typer.Option(
+            help="Without DVC, over the question files of this folder and their evidence instead, "
+            "DOMAIN.jsonl as `simulrag import-official` writes them."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="With --benchmark: folder for the results (default: data/runs/FOLDER)."),
+    ] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
 ) -> None:
     """Run the pipeline (`dvc repro --keep-going`); show the table."""
-    from flows.pipeline import run_pipeline
+    from flows.imported import imported
+    from flows.pipeline import run_imported, run_pipeline
     from flows.project import find_project
+    from simulrag.errors import InputError
 
-    raise typer.Exit(run_pipeline(find_project(), targets or []))
+    project = find_project()
+    if benchmark is None:
+        if out or limit:
+            raise InputError("--out and --limit go with --benchmark FOLDER")
+        raise typer.Exit(run_pipeline(project, targets or []))
+    if targets:
+        raise InputError("--benchmark runs all that its questions need: name no stages with it")
+    questions = imported(benchmark, limit, seed)
+    raise typer.Exit(run_imported(project, questions, out or project.runs(benchmark)))
 
 
 def retry() -> None:
@@ -63,7 +89,8 @@ def table(
     ] = False,
 ) -> None:
     """Show what each way to write an answer costs and is worth, from the last run's metrics."""
+    from flows.params import open_project
     from flows.pipeline import show_table
-    from flows.project import find_project
 
-    show_table(find_project(), every=every)
+    project, params = open_project()
+    show_table(project, params, project.results, every=every)

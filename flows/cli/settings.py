@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.output import Endpoint, Json, show
+from flows.cli.output import Endpoint, Json, Limit, Seed, show
 
 models_app = typer.Typer(
     no_args_is_help=True,
@@ -66,13 +66,28 @@ def plan(
         Path | None,
         typer.Option(help="Plan these parameters, of a next recording say; else params.yaml."),
     ] = None,
+    benchmark: Annotated[
+        Path | None,
+        typer.Option(help="Plan `simulrag run --benchmark FOLDER` over these question files."),
+    ] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """State calls, tokens and money of what is to be done."""
+    """State calls, tokens, money and time of what is to be done."""
+    from flows.imported import imported
     from flows.plan.plan import show_plan
-    from flows.project import find_project
+    from flows.project import Results, find_project
+    from simulrag.errors import InputError
 
-    show_plan(find_project(), as_json, params)
+    project = find_project()
+    if benchmark is not None:
+        questions = imported(benchmark, limit, seed)
+        show_plan(project, as_json, params, questions, Results(project.runs(benchmark)))
+        return
+    if limit is not None:
+        raise InputError("--limit draws from the files of --benchmark: name their folder")
+    show_plan(project, as_json, params)
 
 
 def params(as_json: Json = False) -> None:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.output import Limit, Seed
+
 
 def stage(
     name: Annotated[str, typer.Argument(help="The stage, as dvc.yaml names it.")],
@@ -25,13 +27,16 @@ def stage(
         str | None,
         typer.Option(help="Answer from this simulator; 'replay': the file's published evidence."),
     ] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
 ) -> None:
     """Run one stage without DVC, also over files of your own."""
     from simulrag.errors import BudgetMissing
 
     with _noted(f"{name}@{domain}" if domain else name):
         try:
-            _run(name, domain, {"benchmark": benchmark, "out": out, "simulator": simulator})
+            given = {"benchmark": benchmark, "out": out, "simulator": simulator}
+            _run(name, domain, given, limit, seed)
         except BudgetMissing:
             from flows.plan.plan import show_plan
             from flows.project import find_project
@@ -40,7 +45,13 @@ def stage(
             raise
 
 
-def _run(name: str, domain: str | None, given: dict[str, Path | str | None]) -> None:
+def _run(
+    name: str,
+    domain: str | None,
+    given: dict[str, Path | str | None],
+    limit: int | None,
+    seed: int,
+) -> None:
     from flows.params import unknown
     from flows.project import find_project
     from flows.running.runner import execute, options_of
@@ -53,7 +64,9 @@ def _run(name: str, domain: str | None, given: dict[str, Path | str | None]) -> 
     options: dict[str, Any] = options_of(found, given)
     if (found.over and domain is None) or (options and domain is None):
         raise InputError(f"stage {name} needs --domain, such as --domain urban")
-    execute(found, find_project(), domain or "", **options)
+    if limit is not None and "benchmark" not in options:
+        raise InputError("--limit draws from the file of --benchmark: give one")
+    execute(found, find_project(), domain or "", limit=limit, seed=seed, **options)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``simulrag plan``: calls, tokens and money of the pending work, before any of it is spent.
+"""``simulrag plan``: calls, tokens, money and time of the pending work, before any of it is spent.
 
 Only from the parameters, the call cache and the price table: nothing is called, nothing runs.
 """
@@ -10,22 +10,33 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
+from flows.imported import STAGES, Imported
 from flows.params import Params, load_params
-from flows.plan.rehearse import Length, Rehearsal, StoredCalls, rehearse
-from flows.project import Project
+from flows.plan.rehearse import (
+    FIRST_TOKEN_S,
+    TOKENS_PER_S,
+    DryLoop,
+    Length,
+    Rehearsal,
+    StoredCalls,
+    rehearse,
+)
+from flows.project import Project, Results
 from flows.stages import exports as exported
+from flows.stages import stage_of
+from flows.watch.progress import duration
+from flows.watch.tracking import say
 from simulrag.errors import BudgetMissing
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
-
-REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
-"""Hidden tokens a reply, by the effort that is asked for; billed as output."""
+from simulrag.stage import Stage
 
 
 class TaskPlan(Record):
@@ -52,11 +63,17 @@ class TaskPlan(Record):
 class Plan(Record):
     """The pending work, and what was spent so far (US dollars and tokens, on paid calls).
 
-    ``uncounted``: tasks after which nothing could be counted, with the reason. ``prices_as_of``:
-    the month or day of each price that was used, by model.
+    ``seconds``: by stage, how long its calls will take, so many ``at_a_time`` and in chains that
+    wait for one another; ``measured``: how many stored calls tell the pace of each of the models
+    that are to be asked; 0: it is assumed. ``uncounted``: tasks after which nothing could be
+    counted, with the reason. ``prices_as_of``: the month or day of each price that was used, by
+    model.
     """
 
     tasks: tuple[TaskPlan, ...]
+    seconds: dict[str, float]
+    at_a_time: int
+    measured: dict[str, int]
     uncounted: dict[str, str]
     paid_calls: int
     usd: float
@@ -67,23 +84,55 @@ class Plan(Record):
     budget_usd: float | None
     budget_tokens: int | None
 
+    def calls(self) -> dict[str, tuple[int, int]]:
+        """By stage how many calls are stored, and how many there will be."""
+        found: dict[str, tuple[int, int]] = {}
+        for task in self.tasks:
+            stored, calls = found.get(task.stage, (0, 0))
+            found[task.stage] = (stored + task.cached, calls + task.cached + task.calls)
+        return found
 
-def make_plan(project: Project, params: Params | None = None) -> Plan:
-    """The plan of all stages and domains of ``params``, by default those of params.yaml."""
+
+def make_plan(
+    project: Project,
+    params: Params | None = None,
+    questions: Imported | None = None,
+    outs: Results | None = None,
+) -> Plan:
+    """The plan of all stages and domains of ``params``, by default those of params.yaml.
+
+    Or of a run over imported ``questions``, whose outs lie in ``outs``.
+    """
     params = params or load_params(project.params)
     prices = read_prices(project.prices)
-    with StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache:
+    with (
+        StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache,
+        tempfile.TemporaryDirectory() as folder,
+        asyncio.Runner(loop_factory=DryLoop) as runner,
+    ):
         account = Account(cache.ledger(), prices, params.operations.budget.since)
         account.update()
-        for path in exports(project, params):
+        place = Path(folder)
+        given = None
+        if questions is not None:
+            params = questions.placed(project, params, Results(place))
+            given = [stage_of(name) for name in STAGES]
+        for path in exports(project, params, given, outs):
             cache.import_calls(path)
-        with tempfile.TemporaryDirectory() as place:
-            tasks, uncounted = asyncio.run(_all(project, params, cache, prices, Path(place)))
+        found = runner.run(_all(project, params, cache, prices, place, given))
+    tasks = found.tasks
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
     limits = params.operations.budget
     return Plan(
         tasks=tuple(tasks),
-        uncounted=uncounted,
+        seconds=found.seconds(),
+        at_a_time=params.operations.concurrency,
+        measured={
+            task.model: len(found.measured.get(task.model, ()))
+            for task in tasks
+            if task.calls and not task.replayed
+        },
+        uncounted=found.uncounted,
         paid_calls=sum(task.calls for task in paid),
         usd=sum(task.usd or 0.0 for task in paid),
         unpriced=tuple(sorted({task.model for task in paid if task.usd is None and task.calls})),
@@ -95,52 +144,98 @@ def make_plan(project: Project, params: Params | None = None) -> Plan:
     )
 
 
-def show_plan(project: Project, as_json: bool, params: Path | None = None) -> None:
-    """Print the plan of params.yaml, or of the parameters in another file."""
-    plan = make_plan(project, load_params(params or project.params))
+def show_plan(
+    project: Project,
+    as_json: bool,
+    params: Path | None = None,
+    questions: Imported | None = None,
+    outs: Results | None = None,
+) -> None:
+    """Print the plan of params.yaml or of the parameters in another file, see ``make_plan``."""
+    plan = make_plan(project, load_params(params or project.params), questions, outs)
     text = json.dumps(plan.model_dump(mode="json"), indent=2) if as_json else plan_text(plan)
     sys.stdout.write(text + "\n")
 
 
-def refuse_without_budget(project: Project) -> None:
-    """Print the plan and raise BudgetMissing where it holds paid calls and no limit is set.
+def announce(
+    project: Project,
+    params: Params,
+    questions: Imported | None = None,
+    outs: Results | None = None,
+) -> Plan | None:
+    """Before a run that makes calls: print what it will take. None where none is to be stated.
 
-    In mode deferred a run sends nothing: `simulrag batch submit` asks for the budget.
+    In mode deferred a run sends nothing: `simulrag batch submit` asks for the budget. Raises
+    BudgetMissing where the plan holds paid calls and no limit is set.
     """
-    params = load_params(project.params)
-    if params.operations.mode == "deferred":
-        return
-    models = (params.llm.benchmark, params.llm.answer, params.llm.judge)
-    if params.operations.budget.given or not any(map(_costs, models)):
-        return
-    plan = make_plan(project, params)
-    if plan.paid_calls:
+    if params.operations.mode == "deferred" or all(model.replay for _, model in params.llm):
+        return None
+    say("counting the calls to be made: some four questions a second")
+    plan = make_plan(project, params, questions, outs)
+    if plan.paid_calls and not params.operations.budget.given:
         sys.stdout.write(plan_text(plan) + "\n")
         raise BudgetMissing(
             "the work above costs money and there is no budget; no call was made. Set "
             "operations.budget in params.yaml, for example 'budget: {usd: 5}'"
         )
+    sys.stdout.write("\n".join(total_lines(plan)) + "\n")
+    sys.stdout.flush()
+    return plan
 
 
-def exports(project: Project, params: Params) -> Iterator[Path]:
+def exports(
+    project: Project,
+    params: Params,
+    given: Sequence[Stage] | None = None,
+    outs: Results | None = None,
+) -> Iterator[Path]:
     """The exported calls that the stages will take over: they cost nothing."""
-    for name in exported(params):
-        for path in (project.recorded / f"{name}.parquet", project.results.calls(name)):
+    for name in exported(params, given):
+        for path in (project.recorded / f"{name}.parquet", (outs or project.results).calls(name)):
             if path.is_file():
                 yield path
 
 
+@dataclass
+class Found:
+    """What the stages would ask; ``measured``: the stored calls by model whose time is known."""
+
+    tasks: list[TaskPlan] = field(default_factory=list)
+    uncounted: dict[str, str] = field(default_factory=dict)
+    measured: dict[str, list[Length]] = field(default_factory=dict)
+    assumed_s: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+    def seconds(self) -> dict[str, float]:
+        """By stage, at the pace of its model as far as that was measured."""
+        took = self.assumed_s.items()
+        return {stage: assumed_s * self.pace(model) for stage, (model, assumed_s) in took}
+
+    def pace(self, model: str) -> float:
+        """How long a model's calls took against what would be assumed of them."""
+        calls = self.measured.get(model, ())
+        assumed_s = sum(call.assumed_s for call in calls)
+        return sum(call.seconds for call in calls) / assumed_s if assumed_s else 1.0
+
+
 async def _all(
-    project: Project, params: Params, cache: StoredCalls, prices: PriceTable, place: Path
-) -> tuple[list[TaskPlan], dict[str, str]]:
-    planned: list[TaskPlan] = []
-    uncounted: dict[str, str] = {}
-    async for at in rehearse(project, params, cache, place):
+    project: Project,
+    params: Params,
+    cache: StoredCalls,
+    prices: PriceTable,
+    place: Path,
+    given: Sequence[Stage] | None,
+) -> Found:
+    found = Found()
+    async for at in rehearse(project, params, cache, place, given):
         name = f"{at.stage.name}@{at.item}" if at.item else at.stage.name
         for gate in at.gates:
-            planned += task_plans(name, gate, prices)
-            uncounted |= gate.unfit
-    return planned, uncounted
+            found.tasks += task_plans(name, gate, prices)
+            found.uncounted |= gate.unfit
+            model = named(gate.settings)
+            stored = (call for calls in gate.stored.values() for call in calls.values())
+            found.measured.setdefault(model, []).extend(call for call in stored if call.seconds)
+            found.assumed_s[name] = (model, at.seconds)
+    return found
 
 
 def task_plans(stage: str, gate: Rehearsal, prices: PriceTable) -> Iterator[TaskPlan]:
@@ -152,7 +247,7 @@ def task_plans(stage: str, gate: Rehearsal, prices: PriceTable) -> Iterator[Task
         missing = list(gate.missing.get(task, {}).values())
         used = Usage(
             input_tokens=sum(call.tokens_in for call in missing),
-            output_tokens=len(missing) * _reply_tokens(task, settings, stored, missing),
+            output_tokens=len(missing) * _reply_tokens(stored, missing),
         )
         yield TaskPlan(
             stage=stage,
@@ -162,21 +257,20 @@ def task_plans(stage: str, gate: Rehearsal, prices: PriceTable) -> Iterator[Task
             cached=len(stored),
             input_tokens=used.input_tokens,
             output_tokens=used.output_tokens,
-            model=f"{settings.provider}:{settings.model}",
+            model=named(settings),
             usd=_money(used, price) if costs else 0.0,
             replayed=settings.replay,
         )
 
 
-def _reply_tokens(
-    task: str, settings: ModelSettings, stored: Sequence[Length], missing: Sequence[Length]
-) -> int:
+def _reply_tokens(stored: Sequence[Length], missing: Sequence[Length]) -> int:
     """Of one reply: as stored ones of the task are long, else as assumed, with hidden tokens."""
-    if stored:
-        return round(fmean(call.tokens_out for call in stored))
-    effort = settings.sampling_of(task).reasoning_effort
-    hidden = REASONING_TOKENS.get(effort or "none", 1000)
-    return hidden + round(fmean(call.tokens_out for call in missing or [Length(0, 0)]))
+    return round(fmean(call.tokens_out for call in stored or missing or [Length(0, 0)]))
+
+
+def named(settings: ModelSettings) -> str:
+    """A model as the plan names it."""
+    return f"{settings.provider}:{settings.model}"
 
 
 def _money(used: Usage, price: Price | None) -> float | None:
@@ -192,7 +286,7 @@ def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[st
     pending = {task.model for task in tasks if task.calls and task.usd}
     found: dict[str, str] = {}
     for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
-        price, model = prices.find(settings.full_name), f"{settings.provider}:{settings.model}"
+        price, model = prices.find(settings.full_name), named(settings)
         if price is not None and model in pending:
             found[model] = price.as_of
     return found
@@ -205,34 +299,49 @@ def plan_text(plan: Plan) -> str:
         tasks = [task for task in plan.tasks if task.stage == stage]
         lines.append(f"{stage} ({tasks[0].model}): {_sum_text(tasks)}")
         lines += [f"    {task.task:<22} {_sum_text([task])}" for task in tasks if task.calls]
-    lines.append(f"all: {_sum_text(plan.tasks)}")
-    lines += [f"no price of {model}: add it to prices.yaml" for model in plan.unpriced]
-    replayed = sorted({task.model for task in plan.tasks if task.replayed and task.calls})
-    lines += [
-        f"{model} is only replayed and these calls are not recorded: name a model of your own "
-        "(`simulrag use openai:gpt-5-mini`)"
-        for model in replayed
-    ]
-    lines += [
-        f"what follows the replies to '{task}' is not counted: {why}"
-        for task, why in plan.uncounted.items()
-    ]
+    return "\n".join([*lines, *total_lines(plan)])
+
+
+def total_lines(plan: Plan) -> Iterator[str]:
+    """The total, the time and the budget, and what is to be known of them."""
+    yield f"all: {_sum_text(plan.tasks)}"
+    yield from (f"no price of {model}: add it to prices.yaml" for model in plan.unpriced)
+    for model in sorted({task.model for task in plan.tasks if task.replayed and task.calls}):
+        yield (
+            f"{model} is only replayed and these calls are not recorded: name a model of your own "
+            "(`simulrag use openai:gpt-5-mini`)"
+        )
+    for task, why in plan.uncounted.items():
+        yield f"what follows the replies to '{task}' is not counted: {why}"
+    if plan.measured:
+        yield _time_text(plan)
     if plan.prices_as_of:
         dated = ", ".join(f"{model} as of {day}" for model, day in plan.prices_as_of.items())
-        lines.append(f"prices: {dated}; check them against your provider's page")
+        yield f"prices: {dated}; check them against your provider's page"
     named = [] if plan.budget_usd is None else [f"{dollars(plan.budget_usd)} USD"]
     named += [] if plan.budget_tokens is None else [f"{plan.budget_tokens:,} tokens"]
-    lines.append(
+    yield (
         f"budget: {' and '.join(named) or 'not set'}; spent so far: {plan.spent_usd:.2f} USD, "
         f"{plan.spent_tokens:,} tokens"
     )
     if plan.budget_usd is not None and plan.spent_usd + plan.usd > plan.budget_usd:
-        lines.append("the estimate does not fit into the budget: the run would stop in between")
+        yield "the estimate does not fit into the budget: the run would stop in between"
     if any(task.calls for task in plan.tasks):
-        lines.append(
-            "estimates: without discounts for cached prompts; reasoning is assumed, not known"
-        )
-    return "\n".join(lines)
+        yield "estimates: without discounts for cached prompts; reasoning is assumed, not known"
+
+
+def _time_text(plan: Plan) -> str:
+    """How long it takes, and where that is known from."""
+    paces = [
+        f"{model} as measured on {calls:,} calls"
+        if calls
+        else f"{model} as assumed, {FIRST_TOKEN_S:g} s a call and {TOKENS_PER_S:g} tokens a second"
+        for model, calls in sorted(plan.measured.items())
+    ]
+    return (
+        f"time: about {duration(sum(plan.seconds.values()))} with {plan.at_a_time} calls at a time "
+        f"(operations.concurrency); {'; '.join(paces)}"
+    )
 
 
 def _sum_text(tasks: Iterable[TaskPlan]) -> str:

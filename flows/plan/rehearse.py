@@ -7,12 +7,22 @@ themselves, and those whose prompts rest on no stand-in are known by their very 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from pathlib import Path
+from selectors import DefaultSelector, SelectorKey
 from typing import Any, TypeVar
 
 from pydantic import JsonValue
@@ -20,7 +30,7 @@ from pydantic import JsonValue
 from flows.params import Params
 from flows.project import Project
 from flows.running.bench import Bench, located
-from flows.running.runner import At, Work, make_folders
+from flows.running.runner import At, Work, chunks, make_folders
 from flows.running.waiting import Waiting
 from flows.stages import stages
 from flows.watch.tracking import Tracker
@@ -41,7 +51,11 @@ from simulrag.stage import Role, Stage
 from simulrag.stand_in import MARK, Prompted, filled, numbered, sentence
 from simulrag.task import Task, tasks
 
-"""Of English text, about; tokenizers differ."""
+FIRST_TOKEN_S, TOKENS_PER_S = 1.0, 50.0
+"""A usual pace of hosted models, assumed until calls of the very model are measured."""
+
+REASONING_TOKENS = {"none": 0, "minimal": 50, "low": 300, "medium": 1000, "high": 3000}
+"""Hidden tokens a reply, by the effort that is asked for; billed as output."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,11 +66,18 @@ class Length:
     """Tokens of a call: as its provider counted them, else estimated from its text.
 
     ``known``: of a call that is not stored, whether its prompt rests on nothing that is not.
+    ``seconds``: that a stored one took, where this machine made it.
     """
 
     tokens_in: int
     tokens_out: int
     known: bool = True
+    seconds: float = 0.0
+
+    @property
+    def assumed_s(self) -> float:
+        """Seconds of such a call at a usual pace."""
+        return FIRST_TOKEN_S + self.tokens_out / TOKENS_PER_S
 
 
 class StoredCalls(CallCache):
@@ -82,7 +103,8 @@ class StoredGateway(Gateway):
     """
 
     def __init__(self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts) -> None:
-        super().__init__(make_provider(settings), settings, cache, prompts)
+        self.provider = make_provider(settings)
+        super().__init__(self.provider, settings, cache, prompts)
         self.stored: dict[str, dict[str, Length]] = {}
         self.missing: dict[str, dict[str, Length]] = {}
         self.unstored: dict[str, Request] = {}
@@ -95,7 +117,7 @@ class StoredGateway(Gateway):
         tokens_in = text_tokens("".join(message.content for message in request.messages))
         try:
             # Prompted for here first, because the gateway would look for the reason of a miss.
-            await self._calls.get_or_call("model", asked)
+            stored = await self._calls.get_or_call("model", asked)
         except CacheError:
             known = not any(MARK in message.content for message in request.messages)
             self.missing.setdefault(request.task, {})[key] = Length(tokens_in, 0, known)
@@ -104,9 +126,9 @@ class StoredGateway(Gateway):
             raise CallsPending(f"'{request.task}' is not stored") from None
         completion = await super().complete(request)
         used = completion.usage
-        told = Length(tokens_in, text_tokens(completion.text))
+        told = Length(tokens_in, text_tokens(completion.text), seconds=stored.call.latency_s)
         if used.input_tokens:
-            told = Length(used.input_tokens, used.output_tokens)
+            told = replace(told, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
         self.stored.setdefault(request.task, {})[key] = told
         return completion
 
@@ -117,9 +139,13 @@ class Rehearsal(StoredGateway):
     ``unfit``: tasks whose stand-in the step refuses, so that what follows it is not counted.
     """
 
-    def __init__(self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts) -> None:
+    def __init__(
+        self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts, at_a_time: int
+    ) -> None:
         super().__init__(settings, cache, prompts)
         self.unfit: dict[str, str] = {}
+        self._passed: set[str] = set()
+        self._places = asyncio.Semaphore(min(at_a_time, self.provider.concurrency or at_a_time))
 
     async def ask(
         self,
@@ -136,8 +162,10 @@ class Rehearsal(StoredGateway):
         except CallsPending:
             key = call_key("model", self.key(request))
             known = self.missing[task.name][key]
-            told = Length(known.tokens_in, reply_tokens(task, values), known.known)
+            tokens = reply_tokens(task, values) + self.hidden_tokens(task.name)
+            told = Length(known.tokens_in, tokens, known.known)
             self.missing[task.name][key] = told
+            await self._pass(key, told)
         seed = "".join(message.content for message in request.messages)
         prompted = Prompted(values, seed, sample_index)
         try:
@@ -154,9 +182,48 @@ class Rehearsal(StoredGateway):
         except CallsPending:
             if request.measure is None:
                 raise
+        await self._pass(call_key("model", self.key(request)), Length(0, 0))
         texts = request.messages[1:]
         text = json.dumps([0.0 for _ in texts] if request.measure == "rerank" else [["x", -1.0]])
         return Completion(text, None, Usage(calls=1), "", cached=False)
+
+    def hidden_tokens(self, task: str) -> int:
+        """What a reasoning model is assumed to think before a reply."""
+        effort = self.settings.sampling_of(task).reasoning_effort
+        return REASONING_TOKENS.get(effort or "none", 1000)
+
+    async def _pass(self, key: str, call: Length) -> None:
+        """The time that a call would take once, in turn, where the loop's time costs none."""
+        if isinstance(asyncio.get_running_loop(), DryLoop) and key not in self._passed:
+            self._passed.add(key)
+            async with self._places:
+                await asyncio.sleep(call.assumed_s)
+
+
+class _NoWaiting(DefaultSelector):
+    """Lets the time that would be waited pass at once."""
+
+    passed_s = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+        """What is ready now."""
+        self.passed_s += max(timeout or 0.0, 0.0)
+        return super().select(None if timeout is None else 0)
+
+
+class DryLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock stands still, but for what would be waited: that passes at once.
+
+    So the stages' own order of calls, each with a length, tells how long a run will take.
+    """
+
+    def __init__(self) -> None:
+        self._clock = _NoWaiting()
+        super().__init__(self._clock)
+
+    def time(self) -> float:
+        """Seconds that would have been waited so far."""
+        return self._clock.passed_s
 
 
 def reply_tokens(task: Task, values: Mapping[str, object]) -> int:
@@ -193,10 +260,14 @@ class StandInRuns(Simulations):
 
 @dataclass
 class Rehearsed(At):
-    """A stage's item on what is stored; ``gates``: what it asked, a model each."""
+    """A stage's item on what is stored; ``gates``: what it asked, a model each.
+
+    ``seconds``: how long the calls that are missing would take, on a ``DryLoop``.
+    """
 
     cache: StoredCalls = field(kw_only=True)
     gates: list[Rehearsal] = field(default_factory=list)
+    seconds: float = 0.0
 
     @asynccontextmanager
     async def opened(
@@ -211,7 +282,8 @@ class Rehearsed(At):
         """A bench at which no call is made, and of which no export is written."""
         params, role = params or self.params, role or self.role
         settings = located(self.project, params.model(role))
-        gate = Rehearsal(settings, self.cache, Prompts(self.project.prompts, params.prompts))
+        prompts = Prompts(self.project.prompts, params.prompts)
+        gate = Rehearsal(settings, self.cache, prompts, params.operations.concurrency)
         self.gates.append(gate)
 
         def simulate(other: Simulator) -> Simulations:
@@ -229,26 +301,33 @@ class Rehearsed(At):
 
     async def over(
         self,
-        what: str,  # noqa: ARG002 nobody watches
+        what: str,
         items: Iterable[Item],
         work: Work[Item, Result],
         bench: Bench,
     ) -> list[Result]:
-        """``work`` over all items in their order."""
-        return await together(work(bench, item) for item in items)
+        """``work`` over all items in their order, a chunk after the other."""
+        found: list[Result] = []
+        for _, part in chunks(what, items, self.params.operations.chunk):
+            found += await together(work(bench, item) for item in part)
+        return found
 
 
 async def rehearse(
-    project: Project, params: Params, cache: StoredCalls, place: Path
+    project: Project,
+    params: Params,
+    cache: StoredCalls,
+    place: Path,
+    given: Sequence[Stage] | None = None,
 ) -> AsyncIterator[Rehearsed]:
-    """Every stage that asks a model, an item at a time, and what it asked.
+    """Every stage that asks a model, of those ``given`` or of all, an item at a time.
 
-    ``place``: an empty folder for what they make. So are the outs made of those stages, asking
-    nothing, that one of them reads.
+    ``place``: a folder for what they make, with what they read and none of them makes. So are the
+    outs made of those stages, asking nothing, that one of them reads.
     """
     params = params.with_operations(runner="threads")
     scratch = Project(project.root, place)
-    for stage in in_order(stages()):
+    for stage in in_order(stages() if given is None else given):
         for item in stage.items(params):
             results = scratch.results
             make_folders(stage, results, item)
@@ -256,7 +335,9 @@ async def rehearse(
                 *(stage, scratch, params, item, results, Tracker(), results.benchmark(item)),
                 cache=cache,
             )
+            began = asyncio.get_running_loop().time()
             await stage.make(at)
+            at.seconds = asyncio.get_running_loop().time() - began
             if stage.role is not None:
                 yield at
 

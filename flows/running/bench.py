@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from flows.params import Params
 from flows.project import Project
 from flows.running.waiting import Waiting, open_pending
+from flows.watch.progress import Metered
 from flows.watch.tracking import say
 from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import BudgetSpent, CallsPending, InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.batched import Batched
-from simulrag.models.budget import open_budget
+from simulrag.models.budget import Budget, open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
@@ -51,6 +52,12 @@ class Bench:
     simulations: Simulations | None = None
     seed: int = 0
     workers: Workers | None = None
+    budget: Budget | None = None
+
+    def meter(self) -> Metered:
+        """The model calls so far, and what was spent of the budget where they cost money."""
+        spent = "" if self.budget is None else self.budget.spent()
+        return Metered(self.cache.made, self.cache.taken, spent)
 
     @property
     def runs(self) -> Simulations:
@@ -117,7 +124,7 @@ async def open_bench(
             simulations = None if simulator is None else simulate(simulator)
             waiting = Waiting(stage, pending)
             try:
-                yield Bench(cache, gateway, waiting, simulate, simulations, seed)
+                yield Bench(cache, gateway, waiting, simulate, simulations, seed, budget=budget)
             except CallsPending:
                 if pending is not None and export is not None:
                     pending.sweep()

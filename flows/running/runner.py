@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import JsonValue
 
-from flows.files import check_folder
+from flows.files import check_folder, write_records
+from flows.imported import taken
 from flows.params import Params, load_params
 from flows.project import Project, Results
-from flows.sections import Operations, RoomSection
-from flows.watch.tracking import Tracker, say, shown, tracked
+from flows.sections import RoomSection
+from flows.watch.progress import planned_calls, shown
+from flows.watch.tracking import Tracker, say, tracked
 from simulrag.errors import CallsPending, CoverageFailed, InputError
 from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage, little_evidence
@@ -96,6 +98,7 @@ class At:
         there_at = BenchPlace(self.project, params, self.name, self.role, simulator, seed)
         async with self.opened(used, seed) as bench, workers(there_at, bench) as there:
             self.bench = replace(bench, workers=there)
+            self.tracker.progress.meter = bench.meter
             yield self.bench
 
     def opened(
@@ -139,7 +142,7 @@ class At:
         done: raises CallsPending. On Dask chunks go out side by side.
         """
         there = bench.workers
-        parts = _chunks(what, items, self.params.operations.chunk)
+        parts = chunks(what, items, self.params.operations.chunk)
         found: list[Result] = []
         if there is None:
             for label, part in parts:
@@ -159,18 +162,16 @@ class At:
     async def _here(
         self, label: str, part: list[Item], work: Work[Item, Result], bench: Bench
     ) -> list[Result]:
-        with shown(label, len(part), self.tracker.advance) as advance:
+        async def one(item: Item) -> Result | None:
+            try:
+                return await work(bench, item)
+            except CallsPending:
+                bench.waiting.note()
+                return None
+            finally:
+                self.tracker.advance()
 
-            async def one(item: Item) -> Result | None:
-                try:
-                    return await work(bench, item)
-                except CallsPending:
-                    bench.waiting.note()
-                    return None
-                finally:
-                    advance()
-
-            made = await self.tracker.step(label, lambda: together(map(one, part)))
+        made = await self.tracker.step(label, lambda: together(map(one, part)))
         return [result for result in made if result is not None]
 
 
@@ -187,23 +188,42 @@ def execute(
     benchmark: Path | None = None,
     out: Path | None = None,
     simulator: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
 ) -> None:
-    """Make one item of a stage, or the questions of a file into another folder.
+    """Make one item of a stage, or some ``limit`` questions of a file into another folder.
 
-    The outs are written and the calls exported before it returns; raises SimulRAGError after that
-    for too low a coverage.
+    Raises what ``make_item`` raises.
     """
     params = load_params(project.params)
     if item and benchmark is None:
         _check_known(stage, item, params)
     place = project.results if out is None else Results(out)
-    make_folders(stage, place, item)
     source = benchmark or place.benchmark(item)
-    name = stage.named(item)
+    if benchmark is not None and limit is not None:
+        source = place.benchmark(item)
+        if source.resolve() == benchmark.resolve():
+            raise InputError(f"--limit would overwrite {benchmark}: choose another --out")
+        write_records(source, taken(benchmark, item, limit, seed))
+    make_item(At(stage, project, params, item, place, Tracker(), source, simulator))
+
+
+def make_item(at: At) -> None:
+    """Make what ``at`` says; its tracker is replaced by one that is seen.
+
+    The outs are written and the calls exported before it returns; raises SimulRAGError after that
+    for too low a coverage.
+    """
+    stage, project, params, item = at.stage, at.project, at.params, at.item
+    make_folders(stage, at.place, item)
+    name = at.name
+    stored, calls = planned_calls(f"{stage.name}@{item}" if item else stage.name)
 
     async def body(tracker: Tracker) -> Outcome | None:
-        at = At(stage, project, params, item, place, tracker, source, simulator)
-        outcome = await stage.make(at)
+        at.tracker = tracker
+        tracker.progress.planned = calls
+        async with shown(name, tracker.progress):
+            outcome = await stage.make(at)
         if outcome is not None and at.bench is None:
             say(outcome.table)
         elif outcome is not None and at.bench is not None:
@@ -222,11 +242,11 @@ def execute(
     tags = [f"{stage.each}:{item}"] if item else [f"domain:{one}" for one in params.domains]
     tags += [] if stage.role is None else [f"model:{params.of(item).model(stage.role).model}"]
     tags.append(f"params:{params.digest()}")
-    say(name)
+    say(f"{name}: {stored:,} of about {calls:,} calls are stored" if stored else name)
     root = project.root if params.operations.prefect == "auto" else None
     outcome = asyncio.run(tracked(stage.name, name, tags, body, root))
     if outcome is not None:
-        check_coverage(stage, name, outcome, params.operations)
+        check_coverage(at, outcome)
 
 
 def make_folders(stage: Stage, place: Results, item: str) -> None:
@@ -235,17 +255,19 @@ def make_folders(stage: Stage, place: Results, item: str) -> None:
         check_folder((place.data / Path(made.format(item=item)).relative_to("data")).parent)
 
 
-def check_coverage(stage: Stage, name: str, outcome: Outcome, operations: Operations) -> None:
+def check_coverage(at: At, outcome: Outcome) -> None:
     """Raise CoverageFailed where fewer than ``min_coverage`` came through."""
-    done, total = outcome.done, outcome.total
-    if total == 0 or done / total >= operations.min_coverage:
+    done, total, least = outcome.done, outcome.total, at.params.operations.min_coverage
+    if total == 0 or done / total >= least:
         return
     again = ""
-    if stage.failed is not None:  # else it would make the same ones again
-        again = ". Nothing paid for is lost: `simulrag retry` makes the failed ones again"
+    if at.stage.failed is not None:  # else it would make the same ones again
+        ours = at.place == at.project.results
+        command = "`simulrag retry`" if ours else "the same command"
+        again = f". Nothing paid for is lost: {command} makes the failed ones again"
     raise CoverageFailed(
-        f"{name}: {done} of {total} came through, below operations.min_coverage "
-        f"{operations.min_coverage:g}; {'; '.join(outcome.hints)}{again}"
+        f"{at.name}: {done} of {total} came through, below operations.min_coverage "
+        f"{least:g}; {'; '.join(outcome.hints)}{again}"
     )
 
 
@@ -267,7 +289,7 @@ def options_of(stage: Stage, given: Mapping[str, object]) -> dict[str, object]:
     return options
 
 
-def _chunks(what: str, items: Iterable[Item], size: int) -> Iterator[tuple[str, list[Item]]]:
+def chunks(what: str, items: Iterable[Item], size: int) -> Iterator[tuple[str, list[Item]]]:
     """('draft 1-50', items) and so on."""
     left = iter(items)
     start = 1

@@ -6,6 +6,7 @@ A package of one's own may bring further ones under the entry point group ``simu
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -67,7 +68,10 @@ def maker(path: Path) -> str:
     return ""
 
 
-def exports(params: Params) -> list[str]:
-    """The names of all runs of stages whose calls are exported, such as answer-urban."""
-    asking = (stage for stage in stages() if stage.role is not None)
+def exports(params: Params, given: Iterable[Stage] | None = None) -> list[str]:
+    """The names of all runs of stages whose calls are exported, such as answer-urban.
+
+    ``given``: of these stages alone.
+    """
+    asking = (stage for stage in given or stages() if stage.role is not None)
     return [stage.named(item) for stage in asking for item in stage.items(params)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -17,10 +16,9 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At, Chosen
 from flows.watch.artifacts import titled_table
-from simulrag.errors import InputError
 from simulrag.method.algorithm import choose, conclude, draft
 from simulrag.method.settings import MethodSettings
-from simulrag.questions.published import read_questions
+from simulrag.questions.published import check_domain, read_questions
 from simulrag.records import Answer, Question, Selection
 from simulrag.stage import Outcome, Stage
 
@@ -84,16 +82,6 @@ def stage_table(domain: str, answers: Sequence[Answer]) -> str:
         if answer.failure is not None
     ]
     return titled_table(f"answer {domain}", ("what", "count"), rows, failures)
-
-
-def check_domain(source: Path, questions: list[Question], domain: str) -> None:
-    """Raise where a benchmark is of another domain than the one named."""
-    others = sorted({question.domain for question in questions} - {domain})
-    if others:
-        raise InputError(
-            f"{source} holds questions of domain {', '.join(others)}, not {domain}; "
-            f"give --domain {others[0]}"
-        )
 
 
 def failed(place: Results, domain: str) -> bool:

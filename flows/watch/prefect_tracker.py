@@ -136,11 +136,9 @@ class PrefectTracker(Tracker):
     """Steps as tasks until Prefect fails; from then on plain steps."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.warnings: list[str] = []
         self._lost = False
-        self._done = 0
-        self._total = 0
-        self._step = ""
         self._progress: UUID | None = None
         self._shown = ""
         self._impatience = ExitStack()
@@ -149,7 +147,7 @@ class PrefectTracker(Tracker):
         """Run one step over one chunk as a task run; once, whatever becomes of Prefect."""
         once = _Once(work)
         if not self._lost:
-            self._step = name
+            self.progress.step = name
             try:
                 await _task(name.rpartition(" ")[0] or name)(name, once)
             except Exception as error:
@@ -157,14 +155,6 @@ class PrefectTracker(Tracker):
                     self._lose(error)
         result: Result = await once()
         return result
-
-    def expect(self, total: int) -> None:
-        """``total`` units of work are to come."""
-        self._total += total
-
-    def advance(self) -> None:
-        """One of them is done."""
-        self._done += 1
 
     def warn(self, text: str) -> None:
         """On the terminal, and in the name and the message of the flow run's last state."""
@@ -184,7 +174,7 @@ class PrefectTracker(Tracker):
 
     @asynccontextmanager
     async def watching(self, key: str) -> AsyncIterator[None]:
-        """A progress artifact follows ``advance`` for as long as the context is open.
+        """A progress artifact follows ``progress`` for as long as the context is open.
 
         Task runs have no tags of their own: Prefect asks the server for a slot of each tag's
         concurrency limit before each task run that has some.
@@ -214,10 +204,10 @@ class PrefectTracker(Tracker):
             self._impatience.enter_context(temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}))
 
     async def _move(self, key: str) -> None:
-        words = f"{self._step}: {self._done} of {self._total}"
-        if not self._total or words == self._shown:
+        words = f"{self.progress.step}: {self.progress.words()}"
+        if not self.progress.total or words == self._shown:
             return
-        percent = round(min(100.0, 100 * self._done / self._total), 1)
+        percent = round(100 * self.progress.share, 1)
         if self._progress is None:
             self._progress = await acreate_progress_artifact(percent, key=key, description=words)
         else:

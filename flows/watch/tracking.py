@@ -1,4 +1,4 @@
-"""What is seen of a stage: a flow of Prefect where somebody watches, a bar on the terminal.
+"""What is seen of a stage: its progress, and a flow of Prefect where somebody watches.
 
 Prefect watches; it decides nothing. A task is a step over a chunk of questions with no cache of
 its own, since every call inside is in the call cache. The body runs once whatever becomes of the
@@ -10,16 +10,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from flows.watch import server
-from flows.watch.terminal import own
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from flows.watch.progress import Progress
 
 PERIOD = "SIMULRAG_PERIOD"
 """Environment variable: the period of the refresh that a stage is part of."""
@@ -32,17 +28,23 @@ Rows = Sequence[dict[str, Cell]]
 
 
 class Tracker:
-    """What a stage's body tells whoever watches. This one shows nothing."""
+    """What a stage's body tells whoever watches; the terminal shows its ``progress``."""
 
-    async def step(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:  # noqa: ARG002
+    def __init__(self) -> None:
+        self.progress = Progress()
+
+    async def step(self, name: str, work: Callable[[], Awaitable[Result]]) -> Result:
         """Run one step over one chunk."""
+        self.progress.step = name
         return await work()
 
     def expect(self, total: int) -> None:
         """Say how many units of work are to come: a question in a step is one."""
+        self.progress.total += total
 
     def advance(self) -> None:
         """Say that one of them is done."""
+        self.progress.done += 1
 
     def warn(self, text: str) -> None:
         """Say what its reader has to know of a stage that comes through."""
@@ -84,34 +86,6 @@ def say(text: str) -> None:
     said.setLevel(logging.INFO)
     if text.strip():
         said.info(text)
-
-
-@contextmanager
-def shown(
-    label: str, total: int, advance: Callable[[], None] = lambda: None
-) -> Iterator[Callable[[], None]]:
-    """Show a step's progress; what is yielded is called after each item, and calls ``advance``."""
-    if not sys.stderr.isatty():
-        yield advance
-        say(f"  {label}: {total} done")
-        return
-    with _bar() as progress:
-        bar = progress.add_task(label, total=total)
-
-        def advanced() -> None:
-            progress.advance(bar)
-            advance()
-
-        yield advanced
-
-
-def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn())
-    console = Console(file=own(sys.stderr), highlight=False)
-    return Progress(*columns, TimeElapsedColumn(), console=console)
 
 
 def short(error: BaseException) -> str:

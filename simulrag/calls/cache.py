@@ -8,7 +8,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Self, get_args
@@ -41,13 +41,15 @@ _TELLING = ("task", "provider", "endpoint", "model", "sample_index", "simulator"
 class CallResult:
     """What a call returned. ``usage``: the provider's counts (tokens).
 
-    ``service``: how it was bought, see StoredCall.
+    ``service``: how it was bought, see StoredCall. ``latency_s``: seconds that it took by itself,
+    without a wait for its turn; None: as long as was waited for it.
     """
 
     response: JsonValue
     usage: dict[str, int] = field(default_factory=dict)
     model_version: str = ""
     service: str = ""
+    latency_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class CallCache:
     made); "refresh" (each key is called again once in this run, and overwritten); "deferred" (as
     normal here: a caller that postpones its call raises CallsPending, which counts as no miss).
 
-    ``stage`` names the run in ``cache_stats``; None: a look that counts as no run.
+    ``made`` and ``taken`` count the model calls that this stage used, each once: made by it, and
+    stored before. ``stage`` names the run in ``cache_stats``; None: a look that counts as no run.
 
     A call is made once in a process, however many ask for it. Two processes that ask for the same
     key at the same moment may, at worst, both make the call; the row that is stored first stands.
@@ -89,6 +92,8 @@ class CallCache:
         self._used: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
+        self.made = 0
+        self.taken = 0
         self._days: Counter[str] = Counter()
         self._versions: dict[str, str] = {}
         self._closed = False
@@ -167,6 +172,8 @@ class CallCache:
     def adopt(self, used: Mapping[str, str], run: StageRun) -> None:
         """Take as this stage's own what another process did for it in the same place."""
         self._used.update(used)
+        self.made += run.model_misses
+        self.taken += run.model_hits
         for name, count in run.model_dump(exclude={"mode"}).items():
             if "_" in name:
                 self._counts[name] += count
@@ -235,7 +242,9 @@ class CallCache:
             except CallsPending:
                 self._counts[f"{kind}_misses"] -= 1
                 raise
-            self._unsaved[key] = _row(kind, key, request, result, time.monotonic() - started)
+            if result.latency_s is None:
+                result = replace(result, latency_s=time.monotonic() - started)
+            self._unsaved[key] = _row(kind, key, request, result)
         row = CALL + key
         try:
             self._keep({row: self._unsaved[key]})
@@ -273,6 +282,11 @@ class CallCache:
 
     def _use(self, answer: CacheAnswer, task: str) -> CacheAnswer:
         call = answer.call
+        if call.kind == "model" and call.key not in self._used:
+            if answer.hit and call.key not in self._fresh:
+                self.taken += 1
+            else:
+                self.made += 1
         self._used.setdefault(call.key, task)
         self._counts[f"{call.kind}_hits"] += answer.hit
         if answer.hit and call.kind == "model" and call.key not in self._fresh:
@@ -291,10 +305,10 @@ class CallCache:
         return answer
 
 
-def _row(kind: CallKind, key: str, request: str, result: CallResult, latency_s: float) -> str:
+def _row(kind: CallKind, key: str, request: str, result: CallResult) -> str:
     """The text of a new row. Raises CacheError for what JSON cannot hold."""
     try:
-        text = row_text(key, kind, request, **vars(result), latency_s=latency_s)
+        text = row_text(key, kind, request, **vars(result))
         from_text(text, known=request)  # now, while what is wrong with it can still be told
     except ValueError as error:
         raise CacheError(

@@ -30,7 +30,7 @@ from simulrag.records import Record
 class CallTimes(Record):
     """Seconds that the calls of one model or simulator took that were made on this machine.
 
-    Waits and repeated attempts included; what was imported has no times and is left out.
+    Repeated attempts included; what was imported or came in a batch has no times and is left out.
     """
 
     name: str

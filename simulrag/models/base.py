@@ -96,7 +96,8 @@ class Completion:
 class ProviderReply:
     """What a provider returned for one call, not yet validated.
 
-    ``service`` names another price than the usual one: "batch", which costs half.
+    ``service`` names another price than the usual one: "batch", which costs half. ``seconds``: how
+    long the provider took; 0 where nobody waited for it.
     """
 
     text: str
@@ -104,6 +105,7 @@ class ProviderReply:
     model_version: str
     service: str = ""
     first_tokens: FirstTokens = ()
+    seconds: float = 0.0
 
 
 class Asker(Protocol):

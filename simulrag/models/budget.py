@@ -169,6 +169,15 @@ class Budget:
             )
         self._estimated += usage.input_tokens + usage.output_tokens
 
+    def spent(self) -> str:
+        """``0.41 of 5 USD``, ``12,000 of 2,000,000 tokens``, or both: over all that it counts."""
+        self._account.update()
+        limits, spent = self._limits, self._account.spent
+        parts = [] if limits.usd is None else [f"{spent.usd:.2f} of {dollars(limits.usd)} USD"]
+        if limits.tokens is not None:
+            parts.append(f"{spent.tokens:,} of {limits.tokens:,} tokens")
+        return " and ".join(parts)
+
     def stopped(self) -> BudgetSpent:
         """Why the run stops, with what is left of it as far as it is known."""
         limits, spent = self._limits, self._account.spent

@@ -47,8 +47,8 @@ class Gateway:
     made again up to ``retries`` times by the provider; ``failures`` counts such attempts by kind.
     ``usage`` sums what the completions took by task, whether paid now or before; ``paid`` sums what
     this process really asked the provider for, replies that could not be used included.
-    ``seconds`` sums by task how long those completions took when this machine made them, the wait
-    for a free slot and repeated attempts included; calls that came from an export count none.
+    ``seconds`` sums by task how long the provider took for those completions when this machine made
+    them, repeated attempts included; calls that came from an export or a batch count none.
     ``thoughts`` counts the replies from which a thought aloud was cut.
     ``budget`` None: calls cost nothing. ``wrap`` puts around the provider what may answer its
     calls, or keep them. With ``settings.replay`` no call is made at all. One gateway belongs to one
@@ -220,6 +220,7 @@ class Gateway:
                 usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
                 model_version=reply.model_version,
                 service=services.pop() if len(services) == 1 else "",
+                latency_s=sum(reply.seconds for reply in replies),
             )
         self._replies.bill(request)
         self._replies.forget(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -158,6 +159,7 @@ class LiveReplies:
                         self.budget.estimate(used)
                     bill.add(used, service)
 
+            began_s = time.monotonic()
             try:
                 async with asyncio.timeout(self._provider.deadline_s):
                     if request.measure is not None:
@@ -178,7 +180,7 @@ class LiveReplies:
                 raise error.retold(f"'{request.task}': {error}") from None
             used = reply.usage.model_copy(update={"calls": 1})
             count(used, reply.service, reply.text)
-            return replace(reply, usage=used)
+            return replace(reply, usage=used, seconds=time.monotonic() - began_s)
 
 
 def estimated_usage(

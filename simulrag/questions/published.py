@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,6 +89,26 @@ def read_questions(path: str | Path) -> list[Question]:
     if not questions:
         raise InputError(f"{path} holds no question; import or generate a benchmark first")
     return questions
+
+
+def check_domain(source: Path, questions: Iterable[Question], domain: str) -> None:
+    """Raise InputError where a file holds questions of another domain than the one named."""
+    others = sorted({question.domain for question in questions} - {domain})
+    if others:
+        raise InputError(
+            f"{source} holds questions of domain {', '.join(others)}, not {domain}; "
+            f"give --domain {others[0]}"
+        )
+
+
+def sampled(questions: Sequence[Question], limit: int | None, seed: int) -> list[Question]:
+    """At most ``limit`` of the questions (None: all), in their order; the same ones for a seed.
+
+    A larger limit holds the questions of a smaller one, so that raising it pays for the new alone.
+    """
+    drawn = sorted(questions, key=lambda one: _digest(str(seed), one.question_id))
+    chosen = {question.question_id for question in drawn[:limit]}
+    return [question for question in questions if question.question_id in chosen]
 
 
 class AnsweredQuestion(NamedTuple):

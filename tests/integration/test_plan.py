@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from flows.params import load_params
-from flows.plan.plan import Plan, TaskPlan, make_plan, plan_text, refuse_without_budget, show_plan
+from flows.plan.plan import Plan, TaskPlan, announce, make_plan, plan_text, show_plan
+from flows.plan.rehearse import FIRST_TOKEN_S, TOKENS_PER_S
 from flows.project import Project
 from simulrag.errors import BudgetMissing
 from tests.integration.projects import PARAMS, change_params
@@ -80,6 +81,22 @@ def test_money_by_the_price_of_the_model(plan: Plan) -> None:
     assert all(row.usd == 0 for row in by_task(plan, "label").values())
 
 
+def test_time_by_turns_and_by_the_longest_chain(project: Project, plan: Plan) -> None:
+    rows = by_task(plan, "answer").values()
+    one_by_one = sum(row.calls * FIRST_TOKEN_S + row.output_tokens / TOKENS_PER_S for row in rows)
+
+    def seconds(at_a_time: int) -> float:
+        params = load_params(project.params).with_operations(concurrency=at_a_time)
+        return make_plan(project, params).seconds["answer@urban"]
+
+    assert seconds(1) == pytest.approx(one_by_one, rel=0.01)
+    chain = seconds(4096)
+    assert 7 * FIRST_TOKEN_S < chain < one_by_one / 40
+    assert one_by_one / 16 < plan.seconds["answer@urban"] <= one_by_one / 16 + chain
+    assert plan.measured == {"openai:gpt-5-mini": 0}
+    assert "openai:gpt-5-mini as assumed, 1 s a call and 50 tokens a second" in plan_text(plan)
+
+
 def test_calls_that_are_only_replayed_and_not_recorded_are_named(plan: Plan) -> None:
     """The recorded judge has never seen this model's answers."""
     assert all(row.replayed and row.known == 0 for row in by_task(plan, "label").values())
@@ -100,14 +117,14 @@ def test_without_a_budget_the_plan_is_printed_and_the_run_refused(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(BudgetMissing, match=r"no call was made\. Set operations\.budget"):
-        refuse_without_budget(project)
+        announce(project, load_params(project.params))
     printed = capsys.readouterr().out
     assert "answer@urban (openai:gpt-5-mini): about" in printed
     assert "budget: not set" in printed
     # What waits for a batch is sent by another command, or answered by hand.
     text = project.params.read_text()
     project.params.write_text(text.replace("mode: normal", "mode: deferred"))
-    refuse_without_budget(project)
+    announce(project, load_params(project.params))
     project.params.write_text(text)
     assert capsys.readouterr().out == ""
 

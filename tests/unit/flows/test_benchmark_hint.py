@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from flows.params import load_params
-from flows.running.runner import check_coverage
+from flows.project import Project
+from flows.running.runner import At, check_coverage
 from flows.stages.benchmark import STAGE, _shortened, hints, stage_table
+from flows.watch.tracking import Tracker
 from simulrag.errors import CoverageFailed, ReplyInvalid
 from simulrag.questions.open.generation import BenchmarkSummary
 from simulrag.stage import Outcome
@@ -30,10 +32,13 @@ def summary(exhausted: bool, **rejected: int) -> BenchmarkSummary:
 
 
 def said(made: BenchmarkSummary) -> str:
-    params = load_params(ROOT / "params.yaml").with_operations(min_coverage=0.95)
+    project = Project(ROOT)
+    params = load_params(project.params).with_operations(min_coverage=0.95)
     outcome = Outcome("", {}, made.accepted, made.requested, hints(made))
     with pytest.raises(CoverageFailed) as caught:
-        check_coverage(STAGE, STAGE.named(made.domain), outcome, params.operations)
+        check_coverage(
+            At(STAGE, project, params, "urban", project.results, Tracker(), ROOT), outcome
+        )
     return str(caught.value)
 
 

@@ -21,8 +21,9 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.method.answering import CLOSED_BOOK
+from simulrag.method.asking import together
 from simulrag.method.decomposition import Decomposition
-from simulrag.models.base import Message, Request, Sampling
+from simulrag.models.base import Message, ProviderReply, Request, Sampling
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.live import DOWN_AFTER
@@ -78,6 +79,20 @@ async def test_a_call_is_paid_once(cache: CallCache, tmp_path: Path) -> None:
     (times,) = cache_stats(tmp_path / "cache").times
     # The stored call says again how long it took.
     assert gate.seconds == {"decompose": pytest.approx(2 * times.total_s)}
+
+
+async def test_the_wait_for_a_turn_is_not_of_the_call(cache: CallCache, tmp_path: Path) -> None:
+    class Slow(ScriptedModel):
+        async def call(self, *args: Any) -> ProviderReply:
+            await asyncio.sleep(0.1)
+            return await super().call(*args)
+
+    gate = gateway(Slow(*[CLAIM] * 6), cache, concurrency=1)
+    await together(gate.complete(decompose(sample_index=i)) for i in range(6))
+    (times,) = cache_stats(tmp_path / "cache").times
+    assert times.calls == 6
+    assert 0.1 <= times.median_s <= times.slowest_s < 0.4
+    assert (cache.made, cache.taken) == (6, 0)
 
 
 def test_the_key_holds_what_changes_the_reply_and_nothing_else(cache: CallCache) -> None:

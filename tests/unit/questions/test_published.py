@@ -11,7 +11,8 @@ import pytest
 
 from flows.files import write_records
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.questions.published import read_published, read_questions
+from simulrag.questions.published import read_published, read_questions, sampled
+from simulrag.records import Question
 
 OFFICIAL = Path("../shared/official")
 
@@ -220,3 +221,22 @@ def test_the_published_files_are_read_whole(domain: str, records: int, scenarios
     assert len(questions) == records
     assert len({item.question_id for item in questions}) == records
     assert len({item.scenario_id for item in questions}) == scenarios
+
+
+def test_a_sample_is_the_same_for_a_seed_and_part_of_a_larger_one() -> None:
+    questions = [
+        Question(
+            question_id=f"q{i}", domain="urban", text="?", reference_answer="", scenario_id="s"
+        )
+        for i in range(20)
+    ]
+
+    def drawn(limit: int | None, seed: int = 0) -> list[str]:
+        return [one.question_id for one in sampled(questions, limit, seed)]
+
+    few, more = drawn(3), drawn(10)
+    assert (len(few), len(more)) == (3, 10)
+    assert set(few) < set(more)
+    assert more == sorted(more, key=lambda name: int(name[1:]))  # in the file's order
+    assert drawn(10, seed=1) != more
+    assert drawn(None) == drawn(99) == [one.question_id for one in questions]

@@ -1,0 +1,184 @@
+"""A folder of imported questions from its plan to its tables: `simulrag run --benchmark`."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from simulrag.questions.published import read_questions
+from simulrag.testing import LoopbackServer, traffic
+from tests.integration.projects import (
+    SIMULRAG,
+    change_params,
+    copy_project,
+    environment_of,
+    stub_model,
+    stub_roles,
+    wait_for_requests,
+)
+from tests.integration.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+FOLDER = "data/published/questions"
+DOMAINS = ("climate", "epidemiology", "urban")
+IN_FLIGHT = 8
+
+
+def asked(server: LoopbackServer) -> list[str]:
+    """What the server was asked, request by request."""
+    return [json.dumps(request.body, sort_keys=True) for request in server.requests]
+
+
+def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with LoopbackServer(traffic()) as server:
+        terminal = Terminal(
+            copy_project(tmp_path / "project", **stub_roles(server.url)), monkeypatch, capsys
+        )
+        few = ("--benchmark", FOLDER, "--limit", "1")
+        planned = terminal.passes("plan", *few)
+        assert not server.requests
+        assert re.search(r"^time: about .* as assumed, 1 s a call", planned, re.M)
+        assert [name for name in DOMAINS if f"answer@{name}" not in planned] == []
+
+        first = terminal.passes("run", *few)
+        outs = terminal.project / "data/runs/questions"
+        assert all(len(read_questions(outs / f"benchmark/{name}.jsonl")) == 1 for name in DOMAINS)
+        assert "Report: data/runs/questions/report/index.html" in first
+        tables = {path.name for path in (outs / "report/tables").iterdir()}
+        for name in DOMAINS:
+            assert {f"{name}-table1.{suffix}" for suffix in ("csv", "md", "tex")} <= tables
+        assert not (terminal.project / "data/answers/urban.jsonl").exists()
+
+        made = len(server.requests)
+        before = (outs / "metrics/urban.csv").read_bytes()
+        said = terminal("run", *few)
+        assert len(server.requests) == made > 0
+        assert (outs / "metrics/urban.csv").read_bytes() == before
+        assert re.search(r"answer-urban: ([\d,]+) of about \1 calls are stored", said.err)
+
+        more = terminal.passes("plan", "--benchmark", FOLDER, "--limit", "2")
+        assert re.search(rf"^time: about .* as measured on {made} calls", more, re.M)
+        terminal.passes("run", "--benchmark", FOLDER, "--limit", "2", "--out", "elsewhere")
+        assert set(Counter(asked(server)).values()) == {1}
+        chosen = read_questions(outs / "benchmark/urban.jsonl")
+        assert chosen[0] in read_questions(Path("elsewhere/benchmark/urban.jsonl"))
+
+
+def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
+    changes = {"operations.concurrency": IN_FLIGHT, "answer.baselines": False}
+    with LoopbackServer(traffic(), latency_s=0.05) as server:
+        project = copy_project(tmp_path / "project", **stub_roles(server.url), **changes)
+        command = [*SIMULRAG, "run", "--benchmark", FOLDER, "--limit", "2"]
+
+        def started() -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                command,
+                cwd=project,
+                env=environment_of(project),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+
+        killed = started()
+        wait_for_requests(server, 60)
+        killed.kill()
+        killed.communicate()
+        interrupted = started()
+        wait_for_requests(server, 130)
+        interrupted.send_signal(signal.SIGINT)
+        _, errors = interrupted.communicate(timeout=60)
+        assert interrupted.returncode == 130
+        assert "Traceback" not in errors
+        assert "RuntimeWarning" not in errors
+        assert errors.count("interrupted") == 1
+        # What it took over, and what it had done when it was interrupted.
+        assert re.search(r"answer-climate: \d+ of about [\d,]+ calls are stored", errors)
+        assert re.search(r"answer-\w+: \d+ calls \(\d+ cached, \d+ made\)", errors)
+
+        last = started()
+        _, errors = last.communicate(timeout=300)
+        assert last.returncode == 0, errors
+        repeated = Counter(asked(server)).total() - len(set(asked(server)))
+        assert repeated <= 2 * IN_FLIGHT
+
+
+def test_without_a_budget_it_states_the_plan_and_makes_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = copy_project(tmp_path / "project")
+    terminal = Terminal(project, monkeypatch, capsys)
+    with LoopbackServer(traffic()) as server:
+        paid = stub_model(server.url, model="gpt-5-mini", paid=True)
+        change_params(project, **{"llm.answer": paid, "llm.judge": paid})
+        said = terminal("run", "--benchmark", FOLDER, "--limit", "1")
+        assert not server.requests
+    assert said.code == 2
+    assert "answer@urban (openai:gpt-5-mini): about" in said.out
+    assert "Set operations.budget in params.yaml" in said.err
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (("run", "--benchmark", "prompts"), "prompts is no folder with question files"),
+        (("run", "report", "--benchmark", FOLDER), "name no stages"),
+        (("run", "--limit", "3"), "go with --benchmark"),
+        (("plan", "--limit", "3"), "name their folder"),
+        (("stage", "answer", "-d", "urban", "--limit", "3"), "the file of --benchmark"),
+        (("run", "--benchmark", "others"), "holds questions of domain urban, not others"),
+        (("run", "--benchmark", "bare"), "no 'evidence' to replay"),
+    ],
+)
+def test_what_cannot_be_run_is_said(
+    command: tuple[str, ...],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
+    question = Path(FOLDER, "urban.jsonl").read_text().splitlines()[0]
+    for name, changes in (("others/others", {}), ("bare/urban", {"evidence": []})):
+        file = Path(f"{name}.jsonl")
+        file.parent.mkdir()
+        file.write_text(json.dumps({**json.loads(question), **changes}))
+    said = terminal(*command)
+    assert said.code == 2, said
+    assert why in said.err
+
+
+def test_a_stage_draws_the_same_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with LoopbackServer(traffic()) as server:
+        project = copy_project(tmp_path / "project", **stub_roles(server.url))
+        terminal = Terminal(project, monkeypatch, capsys)
+        file = f"{FOLDER}/urban.jsonl"
+        drawn = ("--domain", "urban", "--benchmark", file, "--limit", "1", "--seed", "4")
+        replay = ("--simulator", "replay")
+        terminal.passes("stage", "answer", *drawn, "--out", "out", *replay)
+        for name in ("label", "metrics", "report"):
+            terminal.passes("stage", name, *drawn, "--out", "out")
+        own = terminal(
+            "stage", "label", *drawn[:3], "out/benchmark/urban.jsonl", *drawn[4:], "--out", "out"
+        )
+        asked_for = len(server.requests)
+        run = ("--benchmark", FOLDER, "--limit", "1", "--seed", "4")
+        terminal.passes("run", *run)
+        answers = "answers/urban.jsonl"
+        assert (
+            Path("out", answers).read_bytes() == Path("data/runs/questions", answers).read_bytes()
+        )
+        assert len(server.requests) > asked_for
+    assert own.code == 2
+    assert "choose another --out" in own.err
