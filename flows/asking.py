@@ -16,7 +16,7 @@ from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError
 from simulrag.library import ask_for, succeeded
 from simulrag.method.simulation import NoSource, Simulations
-from simulrag.models.specification import model_settings
+from simulrag.models.settings import ModelSettings
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, Evidence, Question
 
@@ -179,13 +179,11 @@ def simulate_tool(
 def with_model(
     project: Project,
     params: Params,
-    model: str | None,
+    chosen: ModelSettings | None,
     known: Question | None,
-    endpoint: str | None = None,
 ) -> tuple[Params, str]:
     """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
-    if model is not None:
-        chosen = model_settings(model, endpoint)
+    if chosen is not None:
         llm = params.llm.model_copy(update={"answer": chosen})
         params = params.model_copy(update={"llm": llm})
     elif params.model("answer").replay and known is None:

@@ -14,6 +14,7 @@ from simulators.base import ArgumentError, Simulator, is_remote
 from simulators.registry import load, reaches_out, sources_of
 from simulators.shapes import JsonShape
 from simulrag.errors import InputError
+from simulrag.models.specification import model_settings
 
 ALLOW = "--allow-calls-that-cost"
 _DOMAIN = {"type": "string", "description": "a domain of the project, such as urban"}
@@ -138,7 +139,8 @@ class AssistantDesk:
                 )
             if domain is None:
                 raise InputError(f"name a domain: {', '.join(params.domains)}")
-            params, source = asking.with_model(self.project, params, self.model, None)
+            chosen = None if self.model is None else model_settings(self.model)
+            params, source = asking.with_model(self.project, params, chosen, None)
             text = question.strip()
             answer, stored_calls = asking.answer_anew(self.project, params, text, domain)
             source += stored_calls

@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from flows.cli.output import DomainArgument, Endpoint, Json, json_object, print_json, show
+from flows.cli.output import (
+    DomainArgument,
+    Endpoint,
+    Free,
+    Json,
+    KeyEnv,
+    json_object,
+    print_json,
+    show,
+)
 
 AUTO = "auto"
 Domain = Annotated[
@@ -34,6 +43,8 @@ def ask(
         ),
     ] = None,
     endpoint: Endpoint = None,
+    key_env: KeyEnv = None,
+    free: Free = False,
     method: Annotated[
         Literal["paper", "reconciled"] | None,
         typer.Option(help="How: as published, or one voice a subject (default: params.yaml's)."),
@@ -61,9 +72,13 @@ def ask(
     from flows.cli.answers import answer_json, show_answer
     from flows.params import open_project
     from simulrag.errors import InputError
+    from simulrag.models.specification import model_settings
 
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
+    if model is None and (endpoint or key_env or free):
+        raise InputError("--endpoint, --key-env and --free are of the model: name one by --model")
+    chosen = None if model is None else model_settings(model, endpoint, key_env=key_env, free=free)
     explain = offered("why", "--why") if why else None
     project, params = open_project()
     auto = domain == AUTO and AUTO not in params.simulators
@@ -79,7 +94,7 @@ def ask(
     if known and stored and shown is not None:
         answer, source, text = shown, stored[1], known.text
     else:
-        params, source = with_model(project, params, model, known, endpoint)
+        params, source = with_model(project, params, chosen, known)
         if domain is None and known is None and not auto:
             raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()

@@ -15,6 +15,16 @@ Endpoint = Annotated[
         "calls of earlier versions have own)."
     ),
 ]
+KeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        "--key-env", metavar="NAME", help="Name of the environment variable that holds its key."
+    ),
+]
+Free = Annotated[
+    bool,
+    typer.Option("--free", help="A server of your own: its calls cost nothing, and no budget."),
+]
 Limit = Annotated[
     int | None,
     typer.Option(min=1, help="Only so many questions of each domain, drawn by --seed."),

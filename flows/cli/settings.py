@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flows.cli.output import Endpoint, Json, Limit, Seed, show
+from flows.cli.output import Endpoint, Free, Json, KeyEnv, Limit, Seed, show
 
 models_app = typer.Typer(
     no_args_is_help=True,
@@ -26,6 +25,12 @@ def use(
         ),
     ],
     endpoint: Endpoint = None,
+    key_env: KeyEnv = None,
+    free: Free = False,
+    for_benchmark: Annotated[
+        bool,
+        typer.Option("--for-benchmark", help="Draw new questions with it too (llm.benchmark)."),
+    ] = False,
 ) -> None:
     """Put a model of your own into params.yaml.
 
@@ -35,29 +40,36 @@ def use(
     from flows.files import write_text
     from flows.params import check_params
     from flows.params_file import changed
+    from flows.plan.plan import make_plan, plan_text
     from flows.project import find_project
+    from flows.running.bench import located
     from simulrag.models.providers.registry import make_provider
     from simulrag.models.specification import model_settings
 
     project = find_project()
-    settings = model_settings(model, endpoint)
+    settings = model_settings(model, endpoint, key_env=key_env, free=free)
+    provider = make_provider(located(project, settings))
     section = settings.model_dump(mode="json", exclude_defaults=True)
-    text = changed(project.params, {"llm.answer": section, "llm.judge": section})
+    roles = ["llm.benchmark"] if for_benchmark else []
+    roles += ["llm.answer", "llm.judge"]
+    text = changed(project.params, dict.fromkeys(roles, section))
     params = check_params(text, project.params.name)
-    own = {f"simulators.{name}.benchmark_model": section for name in params.unwritten(project)}
+    unwritten = [] if for_benchmark else params.unwritten(project)
+    own = {f"simulators.{name}.benchmark_model": section for name in unwritten}
     if own:
-        text = changed(project.params, {"llm.answer": section, "llm.judge": section, **own})
+        text = changed(project.params, {**dict.fromkeys(roles, section), **own})
         params = check_params(text, project.params.name)
+    planned = make_plan(project, params)
     write_text(project.params, text)
-    typer.echo(f"params.yaml: llm.answer and llm.judge are {settings.provider}: {settings.model}")
+    typer.echo(f"params.yaml: {' and '.join(roles)} are {settings.provider}: {settings.model}")
     for place in own:
         typer.echo(f"{place} is it too: no recording has questions of this domain.")
-    typer.echo("Other questions stay as they are (llm.benchmark). What a run will cost:")
-    sys.stdout.flush()
-    from flows.plan.plan import show_plan
-
-    show_plan(project, as_json=False)
-    if make_provider(settings).paid and not params.operations.budget.given:
+    if not for_benchmark:
+        typer.echo("Other questions stay as they are (llm.benchmark; --for-benchmark changes them).")
+    typer.echo(f"What a run will cost:\n{plan_text(planned)}")
+    if provider.key_variable is not None and not provider.key_is_set:
+        typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")
+    if provider.paid and not params.operations.budget.given:
         typer.echo("A model that costs money needs operations.budget, for example: {usd: 5}")
 
 

@@ -19,12 +19,15 @@ FORMS = (
 )
 
 
-def model_settings(text: str, endpoint: str | None = None) -> ModelSettings:
+def model_settings(
+    text: str, endpoint: str | None = None, *, key_env: str | None = None, free: bool = False
+) -> ModelSettings:
     """The settings of a model: ``provider:model``, or a compatible server's URL ``#model``.
 
     ``endpoint`` names the server in the keys of its calls; by default a URL's host and port, so
-    that two servers with a model of one name share no reply. The sampling is the provider's own.
-    Raises InputError.
+    that two servers with a model of one name share no reply. ``key_env``: the name of the variable
+    that holds its key. ``free``: the calls of a server at an address cost nothing. The sampling is
+    the provider's own. Raises InputError.
     """
     text = text.strip()
     if text.startswith(("http://", "https://")):
@@ -40,10 +43,18 @@ def model_settings(text: str, endpoint: str | None = None) -> ModelSettings:
             known = ", ".join(known_providers())
             raise InputError(f"unknown provider '{provider}' in '{text}'; known are {known}")
         given = {"provider": provider}
+    if free and "base_url" not in given:
+        raise InputError(
+            "--free is for a server of your own, named by its address: http://HOST:PORT/v1#MODEL"
+        )
     if endpoint is not None:
         given["endpoint"] = endpoint
+    if key_env is not None:
+        given["api_key_env"] = key_env
     try:
-        return ModelSettings.model_validate({**given, "model": model})
+        return ModelSettings.model_validate(
+            {**given, "model": model, **({"paid": False} if free else {})}
+        )
     except ValidationError as error:
         # The input is left out: a URL may hold a password.
         first = error.errors(include_input=False)[0]
@@ -52,6 +63,8 @@ def model_settings(text: str, endpoint: str | None = None) -> ModelSettings:
             raise InputError(
                 "an endpoint's name has small letters, digits, '.', '-' and '_'"
             ) from None
+        if problem.startswith("api_key_env"):
+            raise InputError(f"--key-env: {problem}") from None
         raise InputError(f"this names no model ({problem}); name one as {FORMS}") from None
 
 

@@ -298,3 +298,60 @@ def test_use_puts_a_model_into_params_and_says_what_a_run_costs(
     wrong = own("use", "gpt-5-mini")
     assert wrong.code == 2
     assert "openai:gpt-5-mini" in wrong.err
+
+
+def test_use_names_the_key_and_a_free_server_for_all_roles(
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = Terminal(copy_finished(finished, tmp_path / "own"), monkeypatch, capsys)
+    monkeypatch.setenv("LAB_KEY", "sk-planted-4f1d9b7c2e")
+    address = "https://models.example.org/v1#m"
+    said = own("use", address, "--key-env", "LAB_KEY", "--free", "--for-benchmark")
+    assert said.code == 0, said.err
+    params = load_params(own.project / "params.yaml")
+    assert params.llm.benchmark == params.llm.answer == params.llm.judge
+    assert (params.llm.answer.api_key_env, params.llm.answer.paid) == ("LAB_KEY", False)
+    assert "time: about" in said.out
+    assert "operations.budget" not in said.out
+    written = (own.project / "params.yaml").read_text()
+    assert "planted" not in said.out + said.err + written
+    monkeypatch.delenv("LAB_KEY")
+    unset = own.passes("use", address, "--key-env", "LAB_KEY")
+    assert "LAB_KEY is not set here" in unset
+    assert "needs operations.budget" in unset  # an address of somebody else's, and not said free
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("local:nowhere.gguf",), "nowhere.gguf (No such file or directory)"),
+        (("openai:gpt-5-mini", "--free"), "--free is for a server of your own"),
+        (("http://127.0.0.1:1/v1#m", "--key-env", "sk-9b7c2e"), "not the key itself"),
+    ],
+)
+def test_use_checks_before_it_writes(
+    arguments: tuple[str, ...], why: str, terminal: Terminal
+) -> None:
+    before = (terminal.project / "params.yaml").read_bytes()
+    said = terminal("use", *arguments)
+    assert said.code == 2
+    assert why in said.err
+    assert "9b7c2e" not in said.err
+    assert (terminal.project / "params.yaml").read_bytes() == before
+
+
+def test_ask_sends_the_key_that_is_named(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "sk-planted-4f1d9b7c2e")
+    with LoopbackServer(traffic()) as server:
+        named = ("--domain", "urban", "--model", f"{server.url}#stub", "--key-env", "LAB_KEY")
+        said = terminal("ask", question(7), *named, "--free")
+        assert said.code == 0, said.err
+        assert server.requests[0].headers["authorization"] == "Bearer sk-planted-4f1d9b7c2e"
+    assert "planted" not in said.out + said.err
+    alone = terminal("ask", question(7), "--key-env", "LAB_KEY")
+    assert (alone.code, "--model" in alone.err) == (2, True)

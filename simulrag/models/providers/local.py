@@ -60,11 +60,11 @@ class LocalProvider(Provider):
         self._path = Path(settings.model).expanduser()
         if any(s.reasoning_effort for s in (settings.sampling, *settings.tasks.values())):
             raise InputError("provider 'local' takes no reasoning_effort; leave it out")
+        _check_file(self._path)
         if find_spec("xllamacpp") is None:
             raise EnvironmentFault(
                 "provider 'local' needs the package xllamacpp: pip install 'simulrag[local]'"
             )
-        _check_file(self._path)
         self._identity = f"gguf-sha256:{content_hash(self._path)}"
         self._version = f"xllamacpp-{version('xllamacpp')}"
         self._server: Any = None

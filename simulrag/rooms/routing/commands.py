@@ -33,11 +33,13 @@ def route(
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError
+    from simulrag.models.specification import model_settings
 
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
     project = find_project()
-    params, source = with_model(project, load_params(project.params), model, None)
+    chosen = None if model is None else model_settings(model)
+    params, source = with_model(project, load_params(project.params), chosen, None)
     found, unavailable = route_question(project, params, question.strip())
     if as_json:
         fits = [one.model_dump() for one in found.fits]
