@@ -16,7 +16,7 @@ library_app = typer.Typer(
 
 def import_official(
     folder: Annotated[
-        Path, typer.Argument(help="The folder of one domain, such as FOLDER/urban, or of several.")
+        Path, typer.Argument(help="The folder of one domain, such as FOLDER/urban, or of all.")
     ],
     domain: Annotated[
         str | None, typer.Option(help="Domain of the one folder (default: its name).")
@@ -28,7 +28,8 @@ def import_official(
 ) -> None:
     """Import published benchmark folders as questions.
 
-    A domain's folder holds questions.json and simulator_evidence.json.
+    A domain's folder holds questions.json and simulator_evidence.json; or it lies as in the
+    authors' repository, with the evidence in cache/DOMAIN beside it.
     """
     from flows.files import check_folder, write_records
     from flows.project import find_project

@@ -65,7 +65,7 @@ def use(
     for place in own:
         typer.echo(f"{place} is it too: no recording has questions of this domain.")
     if not for_benchmark:
-        typer.echo("Other questions stay as they are (llm.benchmark; --for-benchmark changes them).")
+        typer.echo("Other questions stay as they are (llm.benchmark; or --for-benchmark).")
     typer.echo(f"What a run will cost:\n{plan_text(planned)}")
     if provider.key_variable is not None and not provider.key_is_set:
         typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")

@@ -21,14 +21,18 @@ EVIDENCE = "simulator_evidence.json"
 def read_published(folder: str | Path, domain: str | None = None) -> list[Question]:
     """The questions of a folder in the published format, in file order, none dropped.
 
-    ``domain`` is the folder's name unless given. A question and its evidence belong together by
-    position where both files have the same text there, else by text. Questions that share
-    evidence share a scenario. Raises InputError with file, entry, field and what to do.
+    ``domain`` is the folder's name unless given. The evidence lies beside the questions or, as the
+    authors have it, in the folder ``cache`` beside the domains' folders. A question and its
+    evidence belong together by position where both files have the same text there, else by text.
+    Questions that share evidence share a scenario. Raises InputError with file, entry, field and
+    what to do.
     """
     folder = Path(folder)
     domain = domain or folder.resolve().name
     questions = _entries(folder / QUESTIONS, ("question", "reference_answer"))
-    evidence = _entries(folder / EVIDENCE, ("question", "derived_quantitative_answer"))
+    apart = folder.resolve().parent / "cache" / folder.resolve().name / EVIDENCE
+    beside = apart if apart.is_file() else folder / EVIDENCE
+    evidence = _entries(beside, ("question", "derived_quantitative_answer"))
     by_text: dict[str, str] = {}
     for entry in evidence:
         by_text.setdefault(entry["question"], entry["derived_quantitative_answer"])

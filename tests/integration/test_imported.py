@@ -182,3 +182,21 @@ def test_a_stage_draws_the_same_questions(
         assert len(server.requests) > asked_for
     assert own.code == 2
     assert "choose another --out" in own.err
+
+
+def test_all_domains_of_the_authors_repository_are_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
+    entry = {"question": "?", "reference_answer": "A.", "derived_quantitative_answer": "3"}
+    for name in ("climate", "urban"):
+        for file in (f"data/{name}/questions.json", f"data/cache/{name}/simulator_evidence.json"):
+            path = tmp_path / "SimulRAG" / file
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps([entry]))
+    said = terminal.passes("import-official", str(tmp_path / "SimulRAG/data"))
+    assert "urban: 1 questions on 1 distinct scenarios -> data/imported/urban.jsonl" in said
+    assert "simulrag run --benchmark data/imported" in said
+    assert [one.domain for one in read_questions("data/imported/climate.jsonl")] == ["climate"]
+    wrong = terminal("import-official", str(tmp_path / "SimulRAG/data"), "--domain", "urban")
+    assert (wrong.code, "several domains" in wrong.err) == (2, True)

@@ -65,6 +65,14 @@ def test_evidence_in_another_order_is_matched_by_text(tmp_path: Path) -> None:
     assert [item.evidence[0].text for item in read_published(place)] == ["three", "one"]
 
 
+def test_evidence_in_the_authors_folder_is_found(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    beside = read_published(place)
+    (tmp_path / "cache" / "climate").mkdir(parents=True)
+    (place / "simulator_evidence.json").rename(tmp_path / "cache/climate/simulator_evidence.json")
+    assert read_published(place) == beside
+
+
 def test_the_domain_may_be_given(tmp_path: Path) -> None:
     records = read_published(folder(tmp_path), domain="weather")
     assert {item.domain for item in records} == {"weather"}
