@@ -59,10 +59,10 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     """
     from flows.plan.plan import announce
 
-    params, place = load_params(project.params), Results(out)
+    given, place = load_params(project.params), Results(out)
     check_folder(out)
-    plan = announce(project, params, questions, place)
-    params = questions.placed(project, params, place)
+    params = questions.placed(project, given, place)
+    plan = announce(project, given, questions, place)
     ended: dict[str, SimulRAGError] = {}
     with planned(plan.calls() if plan else {}):
         for domain in params.domains:

@@ -30,7 +30,8 @@ from flows.stages import exports as exported
 from flows.stages import stage_of
 from flows.watch.progress import duration
 from flows.watch.tracking import say
-from simulrag.errors import BudgetMissing
+from simulators.base import SimulatorError
+from simulrag.errors import BudgetMissing, SimulRAGError
 from simulrag.models.budget import Account, dollars
 from simulrag.models.prices import Price, PriceTable, read_prices
 from simulrag.models.providers.registry import make_provider
@@ -163,7 +164,7 @@ def announce(
     questions: Imported | None = None,
     outs: Results | None = None,
 ) -> Plan | None:
-    """Before a run that makes calls: print what it will take. None where none is to be stated.
+    """Before a run that makes calls: print what it will take. None where nothing can be stated.
 
     In mode deferred a run sends nothing: `simulrag batch submit` asks for the budget. Raises
     BudgetMissing where the plan holds paid calls and no limit is set.
@@ -171,7 +172,11 @@ def announce(
     if params.operations.mode == "deferred" or all(model.replay for _, model in params.llm):
         return None
     say("counting the calls to be made: some four questions a second")
-    plan = make_plan(project, params, questions, outs)
+    try:
+        plan = make_plan(project, params, questions, outs)
+    except (SimulRAGError, SimulatorError) as error:  # a stage will say it; others may come through
+        say(f"there is no plan: {error}")
+        return None
     if plan.paid_calls and not params.operations.budget.given:
         sys.stdout.write(plan_text(plan) + "\n")
         raise BudgetMissing(

@@ -37,7 +37,8 @@ class Progress:
     """What a stage has done: ``done`` of ``total`` questions in a step, and calls.
 
     ``planned``: how many calls it will use, as a plan says; 0: nobody planned. ``meter`` counts
-    those so far, once the stage has a model.
+    those so far, once the stage has a model. ``since``: when some were made for the first time that
+    somebody looked, and how many; replays before that are faster.
     """
 
     planned: int = 0
@@ -46,6 +47,7 @@ class Progress:
     step: str = ""
     meter: Callable[[], Metered] | None = None
     began_s: float = field(default_factory=time.monotonic)
+    since: tuple[float, int] | None = None
 
     @property
     def share(self) -> float:
@@ -74,11 +76,13 @@ class Progress:
 
     def _left_s(self, made: int) -> float | None:
         """By the pace so far: of the calls that were made, or of the questions."""
-        passed_s = time.monotonic() - self.began_s
-        if self.planned and self.meter is not None:
-            left = self.planned - sum(self.meter()[:2])
-            return passed_s * left / made if left > 0 else None
-        return passed_s * (self.total - self.done) / self.done if self.done else None
+        now_s = time.monotonic()
+        if not self.planned or self.meter is None:
+            left = self.total - self.done
+            return (now_s - self.began_s) * left / self.done if self.done else None
+        began_s, before = self.since = self.since or (now_s, made)
+        left = self.planned - sum(self.meter()[:2])
+        return (now_s - began_s) * left / (made - before) if left > 0 and made > before else None
 
 
 @asynccontextmanager

@@ -77,3 +77,17 @@ def test_a_fault_of_ours_keeps_its_traceback() -> None:
     assert code_of(ZeroDivisionError()) is None
     with pytest.raises(ZeroDivisionError):
         ended(command)
+
+
+def test_ctrl_c_is_said_by_the_run_and_not_by_its_stages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.delenv(OUTCOMES, raising=False)
+    assert ended(interrupted) == 130
+    assert "run the same command again" in capsys.readouterr().err
+    monkeypatch.setenv(OUTCOMES, "outcomes.jsonl")  # a stage that a run started
+    assert ended(interrupted) == 130
+    assert capsys.readouterr().err == ""

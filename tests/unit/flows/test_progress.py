@@ -23,8 +23,12 @@ from flows.watch.progress import (
 
 def running(**given: int) -> Progress:
     """A stage that has worked for a minute: 20 calls made, 180 stored before."""
+    began_s = time.monotonic() - 60
     return Progress(
-        meter=lambda: Metered(20, 180, "0.41 of 5 USD"), began_s=time.monotonic() - 60, **given
+        meter=lambda: Metered(20, 180, "0.41 of 5 USD"),
+        began_s=began_s,
+        since=(began_s, 0),
+        **given,
     )
 
 
@@ -54,6 +58,19 @@ def test_words(given: dict[str, int], words: str, share: float) -> None:
     assert found.words().replace("about 120 s", "about 2 min") == words
     assert found.share == pytest.approx(share)
     assert found.words(ended=True).endswith(", 60 s")
+
+
+def test_the_pace_is_that_of_calls_which_are_made() -> None:
+    made = 0
+    found = Progress(
+        planned=1000, meter=lambda: Metered(made, 500), began_s=time.monotonic() - 3600
+    )
+    assert "left" not in found.words()
+    made = 1
+    assert "left" not in found.words()  # from here on
+    time.sleep(0.05)
+    made = 11
+    assert re.search(r"about [2-9] s left", found.words())
 
 
 def test_a_stage_without_a_model_says_its_steps() -> None:
