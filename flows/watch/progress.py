@@ -74,13 +74,19 @@ class Progress:
             parts.append(f"about {duration(left_s)} left")
         return ", ".join(parts)
 
+    def look(self) -> None:
+        """Notice the first calls that are made: the time left goes by those after them."""
+        if self.since is None and self.meter is not None and (made := self.meter().made):
+            self.since = (time.monotonic(), made)
+
     def _left_s(self, made: int) -> float | None:
         """By the pace so far: of the calls that were made, or of the questions."""
         now_s = time.monotonic()
         if not self.planned or self.meter is None:
             left = self.total - self.done
             return (now_s - self.began_s) * left / self.done if self.done else None
-        began_s, before = self.since = self.since or (now_s, made)
+        self.look()
+        began_s, before = self.since or (now_s, made)
         left = self.planned - sum(self.meter()[:2])
         return (now_s - began_s) * left / (made - before) if left > 0 and made > before else None
 
@@ -91,9 +97,13 @@ async def shown(name: str, progress: Progress) -> AsyncIterator[None]:
     bars = sys.stderr.isatty()
 
     async def move(update: Callable[[], None]) -> None:
+        said_s = time.monotonic()
         while True:
-            await asyncio.sleep(BAR_S if bars else LINE_S)
-            update()
+            await asyncio.sleep(BAR_S)
+            progress.look()
+            if bars or time.monotonic() - said_s >= LINE_S:
+                said_s = time.monotonic()
+                update()
 
     try:
         with _bar(name, progress) if bars else nullcontext(lambda: _line(name, progress)) as update:
