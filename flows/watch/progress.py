@@ -69,7 +69,7 @@ class Progress:
             parts += [spent] if spent else []
             left_s = self._left_s(made) if made else None
         if ended:
-            parts.append(duration(time.monotonic() - self.began_s))
+            parts += [duration(time.monotonic() - self.began_s)] if parts else []
         elif left_s is not None:
             parts.append(f"about {duration(left_s)} left")
         return ", ".join(parts)

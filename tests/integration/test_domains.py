@@ -54,7 +54,7 @@ def test_identities_are_of_the_domains_in_params_yaml(tmp_path: Path) -> None:
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 CHANGES_NO_RESULT = {
     *("simulrag", "simulrag.errors", "simulrag.registry", "simulrag.stage", "simulrag.stand_in"),
-    *("simulators", "simulators.registry"),
+    *("simulators", "simulators.extras", "simulators.registry"),
 }
 SECTIONS = {f"{PACKAGE}.{room}.settings" for room in rooms()}
 """Read with params.yaml by whatever runs, as flows/sections.py is; their values are params."""

@@ -202,6 +202,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(InputError, match="reasoning_effort"):
         LocalProvider(effort)
     monkeypatch.setattr(local, "find_spec", lambda name: None)
+    other.write_bytes(b"GGUF")
     with pytest.raises(EnvironmentFault, match=r"pip install 'simulrag\[local\]'"):
         LocalProvider(settings(other))
 
