@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
@@ -46,8 +47,9 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     """
     own, published = run.own_and_published
     own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
+    axes = _axes([one for domain in own for one in domain.recipes(run.settings.undecided)])
     for domain in own:
-        yield _figure(run, domain)
+        yield _figure(run, domain, *axes)
     if own:
         yield _table(run, own, "recipes", "price and quality", every=False, fold="")
     marked = [domain for domain in own if domain.rows("standings")]
@@ -258,7 +260,19 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
     )
 
 
-def _figure(run: ReportedRun, domain: DomainTable) -> Figure:
+def _axes(recipes: Sequence[Recipe]) -> tuple[Axis, Axis]:
+    """Calls and share true from end to end of all domains, so that their figures compare."""
+    shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
+    lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
+    calls = [calls for one in recipes if (calls := one.value("calls")) is not None]
+    least = min((low for low in lowest if low is not None), default=0.0)
+    return (
+        Axis("model calls a question", ends=(0, 1.06 * max(calls, default=1))),
+        Axis("share true", ends=(max(0.0, math.floor(10 * least) / 10 - 0.02), 1.02)),
+    )
+
+
+def _figure(run: ReportedRun, domain: DomainTable, calls_axis: Axis, share_axis: Axis) -> Figure:
     recipes = [one for one in domain.recipes(run.settings.undecided) if not one.twin]
     series, said = [], []
     seen: dict[str, int] = {}
@@ -282,6 +296,6 @@ def _figure(run: ReportedRun, domain: DomainTable) -> Figure:
         caption=f"{domain.title}: share of true claims against model calls a question. "
         "Bars: 95 % intervals.",
         text=f"Share of true claims by calls, {domain.name}. {'; '.join(said) or 'Undefined'}.",
-        svg=lines(series, Axis("model calls a question"), Axis("share true"), _EMPTY),
+        svg=lines(series, calls_axis, share_axis, _EMPTY),
         domain=domain.name,
     )
