@@ -82,7 +82,7 @@ def test_a_simulator_of_ones_own_is_asked(python: Path, tmp_path: Path) -> None:
 
 def test_what_is_missing_names_its_extra(python: Path, tmp_path: Path) -> None:
     simulrag = python.with_name("simulrag")
-    assert "Commands" in said(tmp_path, simulrag, "--help")
+    assert "Operate:" in said(tmp_path, simulrag, "--help")
     (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
     (tmp_path / "dvc.yaml").write_text((ROOT / "dvc.yaml").read_text())
     city = ("simulate", "climate", "query_lat_and_lon", '{"city_name": "Parris"}')
