@@ -63,8 +63,8 @@ def no_package(module: str) -> str:
         return ""
     folder = next(iter(top.__path__), top.__name__)
     return (
-        f"{folder} has no __init__.py, so it is no package: add an empty one, or begin in the "
-        "folder that holds the package"
+        f"{folder} has no __init__.py, so it is no package: add one that imports the class, or "
+        "begin in the folder that holds the package"
     )
 
 

@@ -165,7 +165,7 @@ async def aanswer(
     # Late: networkx and numpy take longer to import than all else.
     from simulrag.method.algorithm import Instruments, answer_question
 
-    _check(question, simulator, model, budget, method, cache, seed)
+    _check(question, simulator, model, budget, method, cache, seed, progress)
     asked = ask_for(question)
     chosen = Model(model) if isinstance(model, str) else model
     source = load(simulator, simulator_settings) if isinstance(simulator, str) else simulator
@@ -259,6 +259,7 @@ def _check(
     method: object,
     cache: object,
     seed: object,
+    progress: object,
 ) -> None:
     """Raise InputError for an argument of a kind that cannot be, with what to give instead."""
     if isinstance(simulator, type):
@@ -281,7 +282,10 @@ def _check(
     )
     for name, value, kinds, instead in wanted:
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise InputError(f"{name} is a {type(value).__name__}; give {instead}")
+            raise InputError(f"{name} is of type {type(value).__name__}; give {instead}")
+    if not isinstance(progress, bool) and not callable(progress):
+        kind = type(progress).__name__
+        raise InputError(f"progress is of type {kind}; give True, or a function of a Progress")
 
 
 def ask_for(text: str) -> Question:

@@ -55,7 +55,14 @@ def use(
     text = changed(project.params, dict.fromkeys(roles, section))
     params = check_params(text, project.params.name)
     unwritten = [] if for_benchmark else params.unwritten(project)
+    kept = {
+        f"simulators.{name}.benchmark_model": chosen.benchmark_model
+        for name in params.domains
+        if (chosen := params.simulator(name)).benchmark_model not in (None, settings)
+    }
     own = {f"simulators.{name}.benchmark_model": section for name in unwritten}
+    if for_benchmark:
+        own, kept = dict.fromkeys(kept, section), {}
     if own:
         text = changed(project.params, {**dict.fromkeys(roles, section), **own})
         params = check_params(text, project.params.name)
@@ -64,9 +71,12 @@ def use(
     typer.echo(f"params.yaml: {' and '.join(roles)} are {settings.provider}: {settings.model}")
     for place in own:
         typer.echo(f"{place} is it too: no recording has questions of this domain.")
+    for place, writer in kept.items():
+        named = "" if writer is None else f"{writer.provider}: {writer.model}"
+        typer.echo(f"{place} stays {named}, whose questions these are (--for-benchmark: new ones).")
     if not for_benchmark:
         typer.echo("Other questions stay as they are (llm.benchmark; or --for-benchmark).")
-    typer.echo(f"What a run will cost:\n{plan_text(planned)}")
+    typer.echo(f"What `simulrag run` will cost:\n{plan_text(planned)}")
     if provider.key_variable is not None and not provider.key_is_set:
         typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")
     if provider.paid and not params.operations.budget.given:

@@ -12,7 +12,7 @@ import fcntl
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,8 +114,9 @@ def check_models(params: Params) -> None:
     replayed = [f"llm.{role}" for role, model in params.llm if model.replay]
     if replayed:
         raise InputError(
-            f"a refresh asks new questions, and {', '.join(replayed)} only replay recorded calls; "
-            "name a model of your own there (`simulrag use` writes llm.answer and llm.judge)"
+            f"a refresh asks new questions, and recorded calls are all there is for "
+            f"{', '.join(replayed)} (replay); name a model of your own there: `simulrag use "
+            "--for-benchmark` writes all three roles, without it only llm.answer and llm.judge"
         )
 
 
@@ -201,11 +202,16 @@ def _run_experiment(project: Project, params: Params, period: str, lock: int) ->
     path = place.removeprefix("diskcache:")
     if "://" not in place:  # that folder has a .cache of its own
         values["operations.cache"] = str(project.root / path)
-    settings = [f"++{key}={'null' if value is None else value!r}" for key, value in values.items()]
-    arguments = [argument for setting in settings for argument in ("-S", setting)]
+    arguments = [argument for setting in overrides(values) for argument in ("-S", setting)]
     run = [sys.executable, "-m", "flows.refresh.experiment", "exp", "run", "--temp", "-n", name]
     told = {PERIOD: period}
     return said_child(project.root, *run, *arguments, environment=told, pass_fds=[lock])
+
+
+def overrides(values: Mapping[str, object]) -> list[str]:
+    """What ``dvc exp run -S`` takes, one for each dotted key."""
+    texts = {key: "null" if value is None else repr(value) for key, value in values.items()}
+    return [f"++{key}={text}" for key, text in texts.items()]
 
 
 def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[str, ...]]:

@@ -135,12 +135,15 @@ def _summary(
     roles: Sequence[Role],
 ) -> RunSummary:
     models: dict[str, ModelSettings] = {role: params.model(role) for role in roles}
-    models |= {
-        f"benchmark of {domain}": own
-        for domain in domains
-        if "benchmark" in roles
-        and (own := params.of(domain).model("benchmark")) != models["benchmark"]
-    }
+    if "benchmark" in roles:
+        writers = {domain: params.of(domain).model("benchmark") for domain in domains}
+        models |= {
+            f"benchmark of {domain}": own
+            for domain, own in writers.items()
+            if own != models["benchmark"]
+        }
+        if models["benchmark"] not in writers.values():
+            del models["benchmark"]
     text = project.root / "data" / "recorded" / "RECORDED.md"
     replayed = any(model.replay for model in models.values())
     return RunSummary(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from simulators.base import (
     ArgumentError,
@@ -23,7 +23,7 @@ from simulators.base import (
 from simulators.extras import missing
 from simulators.shapes import plain_values, read_values, schema_of
 from simulrag.calls import CallCache, CallResult
-from simulrag.errors import CacheError
+from simulrag.errors import CacheError, first_problem
 from simulrag.records import Evidence, ToolCall
 from simulrag.stand_in import filled
 
@@ -66,7 +66,7 @@ class Simulations:
                     self._threads, _run, source, tool, validated, seed
                 )
             self.runs += 1
-            return CallResult(response=plain_values(outputs))
+            return CallResult(response=_plain_outputs(source, tool, outputs))
 
         answer = await self.cache.get_or_call("simulator", request, call)
         kind = source.tools[tool]
@@ -113,6 +113,21 @@ def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:
         return dict(named[0])
     arguments: dict[str, JsonValue] = filled(schema_of(simulator.tools[tool].arguments), tool)
     return arguments
+
+
+def _plain_outputs(simulator: Simulator, tool: str, outputs: Any) -> dict[str, JsonValue]:
+    """What a run gave, as it is stored. Raises RunError where it is not what the tool declares."""
+    shape = simulator.tools[tool].outputs
+    try:
+        plain: dict[str, JsonValue] = plain_values(outputs)
+        read_values(shape, plain)
+    except (TypeError, ValueError) as error:
+        why = first_problem(error) if isinstance(error, ValidationError) else error
+        wanted = getattr(shape, "__name__", "its schema")
+        raise RunError(
+            f"{simulator.name}.{tool} gave a {type(outputs).__name__} that is not {wanted}: {why}"
+        ) from None
+    return plain
 
 
 def _run(simulator: Simulator, tool: str, arguments: Any, seed: int) -> Any:

@@ -91,7 +91,7 @@ def compare(
     ]
     gaps = [new.values[metric] - old.values[metric] for _, metric, old, new in pairs]
     raw = [
-        two_sided_p(gap) if min(old.scenarios, new.scenarios) > 1 else None
+        two_sided_p(gap, fewer) if (fewer := min(old.scenarios, new.scenarios)) > 1 else None
         for gap, (_, _, old, new) in zip(gaps, pairs, strict=True)
     ]
     changes: list[Change] = []

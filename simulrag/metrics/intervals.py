@@ -120,17 +120,20 @@ def relative_gain(ours: Floats, theirs: Floats) -> Floats:
     return np.where(np.isfinite(gain), gain, np.nan)
 
 
-def two_sided_p(differences: Floats) -> float | None:
+def two_sided_p(differences: Floats, pairs: int | None = None) -> float | None:
     """The bootstrap p of 'no difference': observed first, then resamples; None where undefined.
 
-    Twice the smaller share of resamples on either side of 0, never below 2 / (resamples + 1).
+    Twice the smaller share of resamples on either side of 0, never below 2 / (resamples + 1), nor
+    below 2 / 2^n with n ``pairs``, the least that a test by signs can give: resamples of two or
+    three scenarios that agree have no spread.
     """
     resampled = differences[1:][np.isfinite(differences[1:])]
     if not np.isfinite(differences[0]) or len(resampled) < _MIN_DEFINED * (len(differences) - 1):
         return None
     below = 1 + int((resampled <= 0).sum())
     above = 1 + int((resampled >= 0).sum())
-    return min(1.0, 2 * min(below, above) / (len(resampled) + 1))
+    least = 0.0 if pairs is None else 2.0 ** (1 - pairs)
+    return min(1.0, max(least, 2 * min(below, above) / (len(resampled) + 1)))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -274,7 +274,7 @@ def compared(
     for metric in metrics:
         gaps = [pair.ours[metric] - pair.theirs[metric] for pair in pairs]
         gains = [relative_gain(pair.ours[metric], pair.theirs[metric]) for pair in pairs]
-        raw = [two_sided_p(gap) if scenarios > 1 else None for gap in gaps]
+        raw = [two_sided_p(gap, scenarios) if scenarios > 1 else None for gap in gaps]
         reasons = [pair.reason or "undefined for one of the two" for pair in pairs]
         found = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
         for index, (pair, adjusted) in enumerate(zip(pairs, holm(raw), strict=True)):

@@ -188,8 +188,8 @@ class Budget:
         return BudgetSpent(
             f"the budget of {' and '.join(named)} would be passed: spent {spent.usd:.4f} USD and "
             f"{spent.tokens:,} tokens{guess} on {self._account.calls:,} calls{left}{self._needed}; "
-            "everything paid for is kept: raise operations.budget in params.yaml (budget= in "
-            "Python) and run the same command again"
+            "everything paid for is kept: raise operations.budget in params.yaml (of a refresh "
+            "operations.refresh.budget, in Python budget=) and run the same command again"
         )
 
     async def _reserve(self, bill: BilledUsage, bound: Amount, max_output: int | None) -> None:

@@ -97,7 +97,12 @@ def read_questions(path: str | Path) -> list[Question]:
 
 def check_domain(source: Path, questions: Iterable[Question], domain: str) -> None:
     """Raise InputError where a file holds questions of another domain than the one named."""
-    others = sorted({question.domain for question in questions} - {domain})
+    held = {question.domain for question in questions}
+    others = sorted(held - {domain})
+    if len(held) > 1:
+        raise InputError(
+            f"{source} holds questions of {', '.join(sorted(held))}; write a file a domain"
+        )
     if others:
         raise InputError(
             f"{source} holds questions of domain {', '.join(others)}, not {domain}; "

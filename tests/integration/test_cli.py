@@ -125,7 +125,7 @@ def test_handbook_and_params(terminal: Terminal) -> None:
         (("stage", "answer", "--domain", "atlantis"), ["atlantis"]),
         (("stage", "benchmark", "--domain", "urban", "--out", "x"), ["does not take --out"]),
         (("refresh", "--period", "x"), ["'x' is not a period", "2026-11-23T0300Z"]),
-        (("refresh",), ["llm.benchmark", "only replay", "simulrag use"]),
+        (("refresh",), ["llm.benchmark", "replay", "simulrag use --for-benchmark"]),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

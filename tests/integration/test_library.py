@@ -113,14 +113,15 @@ def test_progress_tells_of_each_reply(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"model": None}, 'model is a NoneType; give a name such as "openai:gpt-5-mini"'),
-        ({"question": 5}, "question is a int; give its text"),
+        ({"model": None}, 'model is of type NoneType; give a name such as "openai:gpt-5-mini"'),
+        ({"question": 5}, "question is of type int; give its text"),
         ({"simulator": Model}, r"simulator is the class Model; give an object of it: Model\(\)"),
         ({"simulator": {}}, "simulator is a dict without name, tools"),
-        ({"budget": 0.5}, r"budget is a float; give Budget\(usd=0.50\)"),
-        ({"method": "paper"}, 'method is a str; give MethodSettings\\(method="paper"\\)'),
-        ({"cache": 1}, "cache is a int; give a folder"),
-        ({"seed": True}, "seed is a bool; give a whole number"),
+        ({"budget": 0.5}, r"budget is of type float; give Budget\(usd=0.50\)"),
+        ({"method": "paper"}, 'method is of type str; give MethodSettings\\(method="paper"\\)'),
+        ({"cache": 1}, "cache is of type int; give a folder"),
+        ({"seed": True}, "seed is of type bool; give a whole number"),
+        ({"progress": "yes"}, "progress is of type str; give True"),
     ],
 )
 def test_a_wrong_argument_is_told_in_words(wrong: dict[str, Any], said: str) -> None:

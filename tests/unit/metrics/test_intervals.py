@@ -59,6 +59,8 @@ def test_mostly_undefined_resamples_give_no_interval() -> None:
 
 def test_p_values() -> None:
     assert two_sided_p(np.array([1.0] + [0.5] * 99)) == pytest.approx(2 / 100)
+    assert two_sided_p(np.array([1.0] + [0.5] * 999), pairs=3) == 0.25, "all three agree"
+    assert two_sided_p(np.array([1.0] + [0.5] * 999), pairs=15) == pytest.approx(2 / 1000)
     assert two_sided_p(np.array([0.0] + [-1.0, 1.0] * 50)) == 1.0
     assert two_sided_p(np.array([np.nan, 1.0])) is None
 
