@@ -119,6 +119,7 @@ def serve_http(desk: AssistantDesk, port: int, token: str) -> None:
             raise InputError(
                 f"port {port} cannot be used ({error.strerror}); name another"
             ) from None
+        listening.listen()  # before it is announced: who reads the line connects at once
         bound = listening.getsockname()[1]
         sys.stderr.write(f"listening on http://{HOST}:{bound}{PATH}\n")
         sys.stderr.flush()
