@@ -21,8 +21,9 @@ class Outcome:
 
     ``table``: Markdown. ``counts``: by what is counted, how many of how many came through.
     ``done`` of ``total`` is the coverage, which has to reach ``operations.min_coverage``; ``hints``
-    say why something is missing. ``with_evidence``: how many of those done had evidence to be
-    verified with (None: the stage verifies nothing).
+    say why something is missing. ``with_evidence`` and ``checked``: how many of those done had
+    evidence to be verified with, and how many it decided a claim of (None: the stage verifies
+    nothing).
     """
 
     table: str
@@ -31,6 +32,7 @@ class Outcome:
     total: int
     hints: tuple[str, ...] = ()
     with_evidence: int | None = None
+    checked: int | None = None
 
     @classmethod
     def of(cls, table: str, counted: str, failures: Sequence[str | None]) -> Outcome:
@@ -41,14 +43,22 @@ class Outcome:
         return cls(table, {counted: (done, total)}, done, total, tuple(reasons[:2]))
 
 
-def little_evidence(with_evidence: int, answered: int, least: float) -> str:
-    """The warning of answers that were never checked; "" where at least this share could be."""
-    if answered == 0 or with_evidence / answered >= least:
+def little_checked(checked: int, with_evidence: int, answered: int, least: float) -> str:
+    """The warning of answers that were never checked; "" where at least this share was."""
+    if answered == 0 or checked / answered >= least:
         return ""
-    return (
-        f"{answered - with_evidence} of {answered} answers rest on no evidence: no simulator run "
-        "and no passage was there, so nothing in them was checked"
-    )
+    parts = []
+    if with_evidence < answered:
+        parts.append(
+            f"{answered - with_evidence} of {answered} answers rest on no evidence: no simulator "
+            "run and no passage was there"
+        )
+    if checked < with_evidence:
+        parts.append(
+            f"{with_evidence - checked} of {answered} answers have evidence that decided none of "
+            "their claims"
+        )
+    return f"{'; '.join(parts)}, so nothing in them was checked"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from flows.watch.progress import planned_calls, shown
 from flows.watch.tracking import Tracker, say, tracked
 from simulrag.errors import CallsPending, CoverageFailed, InputError
 from simulrag.method.asking import together
-from simulrag.stage import Outcome, Role, Stage, little_evidence
+from simulrag.stage import Outcome, Role, Stage, little_checked
 
 if TYPE_CHECKING:
     from flows.running.bench import Bench
@@ -230,9 +230,10 @@ def make_item(at: At) -> None:
             from flows.watch.artifacts import show_stage
 
             await show_stage(tracker, project, at.bench.gateway, name, outcome)
-        if outcome is not None and outcome.with_evidence is not None:
+        if outcome and outcome.with_evidence is not None and outcome.checked is not None:
             least = params.operations.min_coverage
-            if words := little_evidence(outcome.with_evidence, outcome.done, least):
+            counts = (outcome.checked, outcome.with_evidence, outcome.done)
+            if words := little_checked(*counts, least):
                 tracker.warn(f"{name}: {words}")
         return outcome
 

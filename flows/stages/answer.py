@@ -39,9 +39,13 @@ async def make(at: At) -> Outcome:
         write_records(at.place.answers(at.item), answers)
     failures = [one.failure.reason if one.failure is not None else None for one in answers]
     answered = Outcome.of(stage_table(at.item, answers), "questions answered", failures)
-    found = sum(one.failure is None and bool(one.evidence) for one in answers)
+    through = [one for one in answers if one.failure is None]
+    found, checked = (
+        sum(bool(one.evidence) for one in through),
+        sum(one.verified for one in through),
+    )
     counts = {"questions answered with evidence": (found, len(answers))}
-    return replace(answered, counts=counts, with_evidence=found)
+    return replace(answered, counts=counts, with_evidence=found, checked=checked)
 
 
 async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> Answer:

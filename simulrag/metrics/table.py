@@ -7,8 +7,8 @@ undefined, and ``reason`` says why; where only the interval is missing, ``reason
 What the families hold (``method``: the names of ``simulrag.metrics.methods``):
 
 coverage
-    questions, completed, claims, labels_missing, labels_unknown, replayed, with_evidence: counts in
-    ``value``.
+    questions, completed, claims, labels_missing, labels_unknown, replayed, with_evidence, checked:
+    counts in ``value``.
 claims
     f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
     method, budget_percent, centrality (or "votes", where the answers voted), undecided.

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings, Undecided
 from simulrag.metrics.table import Measurement, read_table
-from simulrag.stage import little_evidence
+from simulrag.stage import little_checked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,9 +118,12 @@ class DomainTable:
             return share
         return min(share, self.count("with_evidence") / questions)
 
-    def little_evidence(self, least: float) -> str:
-        """The warning where a smaller share of its answers had evidence; else ""."""
-        return little_evidence(self.count("with_evidence"), self.count("completed"), least)
+    def little_checked(self, least: float) -> str:
+        """The warning where a smaller share of its answers was checked by evidence; else ""."""
+        found = self.count("with_evidence")
+        # Tables of earlier versions do not say what the evidence decided.
+        checked = self.count("checked") if self.one("coverage", "checked") else found
+        return little_checked(checked, found, self.count("completed"), least)
 
     def count(self, metric: str) -> int:
         """A whole number of the family ``coverage``, 0 where it is not there."""

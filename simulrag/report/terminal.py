@@ -59,7 +59,7 @@ def _warning(run: ReportedRun, domain: DomainTable, before: str = "") -> list[Te
     """In yellow where too few answers had evidence, dim where some had none."""
     from rich.text import Text
 
-    if words := domain.little_evidence(run.min_coverage):
+    if words := domain.little_checked(run.min_coverage):
         return [Text(f"{before}warning: {words}", style="yellow")]
     return [Text(f"{before}{words}", style="dim")] if (words := evidence_words(domain)) else []
 

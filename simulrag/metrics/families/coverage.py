@@ -17,7 +17,7 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
     that no complete answer holds, left over from others; they count nowhere else. ``replayed``:
     complete questions that are published ones, answered from their published evidence.
     ``with_evidence``: complete questions for which a simulator run, or a passage, was there to
-    verify with.
+    verify with; ``checked``: those of which the evidence decided a claim.
     """
     published = {one.question_id for one in data.questions if one.source == "published"}
     complete = [answer for answer in data.answers if answer.failure is None]
@@ -36,6 +36,7 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
         ("labels_unknown", data.labels_unknown),
         ("replayed", replayed),
         ("with_evidence", with_evidence),
+        ("checked", sum(one.verified for one in complete)),
     ):
         yield Measurement(
             family="coverage",

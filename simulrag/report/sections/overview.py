@@ -13,7 +13,7 @@ from simulrag.report.sections import recipes
 def blocks(run: ReportedRun) -> Iterator[Block]:
     """Price and quality first, then provenance and coverage."""
     for domain in run.domains:
-        if words := domain.little_evidence(run.min_coverage):
+        if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
     warnings = list(_warnings(run))
     if not run.own_and_published[1]:  # it holds for all that is shown

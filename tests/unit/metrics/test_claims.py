@@ -249,12 +249,19 @@ def test_labels_missing_and_of_unknown_texts_are_counted() -> None:
 def test_answers_that_evidence_was_there_for_are_counted() -> None:
     records = [
         answer("retrieved", [claim()]),
-        answer("nothing-fits", [claim()], retrieval=Retrieval(status="not_applicable")),
-        answer("closed", [claim()], retrieval=None),
+        answer("undecided", [claim()], verified=False),
+        answer(
+            "nothing-fits",
+            [claim()],
+            retrieval=Retrieval(status="not_applicable"),
+            verified=False,
+        ),
+        answer("closed", [claim()], retrieval=None, verified=False),
         answer("failed", (), failure=Failure(step="final", reason="no reply")),
     ]
     table = select(measured(records, []), family="coverage")
-    assert (only(table, metric="completed"), only(table, metric="with_evidence")) == (3, 1)
+    counts = ("completed", "with_evidence", "checked")
+    assert [only(table, metric=name) for name in counts] == [4, 2, 1]
 
 
 def test_further_centralities_and_precision_at_recall() -> None:

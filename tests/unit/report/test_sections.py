@@ -15,6 +15,7 @@ from simulrag.report.blocks import Figure, Table, Text, best
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections import overview, recipes, sections
 from simulrag.report.sections.documents import credited
+from simulrag.stage import little_checked
 from tests.making import answer, evidence
 from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
 
@@ -180,3 +181,22 @@ def test_bold_is_the_best_value_and_what_may_be_as_good() -> None:
     assert best(found) == {0, 1}
     assert best(found, lowest=True) == {1}
     assert best([None, measured(None, None, None)]) == set()
+
+
+@pytest.mark.parametrize(
+    ("checked", "with_evidence", "said"),
+    [
+        (19, 19, ""),
+        (18, 20, "2 of 20 answers have evidence that decided none of their claims, so"),
+        (
+            15,
+            15,
+            "5 of 20 answers rest on no evidence: no simulator run and no passage was there, so",
+        ),
+        (15, 18, "2 of 20 answers rest on no evidence"),
+    ],
+)
+def test_what_was_never_checked_is_told(checked: int, with_evidence: int, said: str) -> None:
+    told = little_checked(checked, with_evidence, 20, 0.95)
+    assert told.startswith(said)
+    assert bool(told) == bool(said)
