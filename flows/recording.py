@@ -50,7 +50,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
         if not source.is_file():
             yield f"{name}: not run here, left as it is"
             continue
-        used = pl.read_parquet(source)
+        used = pl.read_parquet(source).drop("questions", strict=False)  # of this run alone
         old = pl.read_parquet(target) if target.is_file() else used.clear()
         kept = _with_tasks(old.filter(pl.col("key").is_in(used["key"].to_list())), used)
         new = used.filter(~pl.col("key").is_in(old["key"].to_list()))
@@ -156,7 +156,7 @@ def _rewrite(path: Path, runs: dict[str, StoredRun]) -> None:
     old = pl.read_parquet(path)
     models = old.filter(pl.col("kind") != "simulator")
     wanted = old.filter(pl.col("kind") == "simulator")["key"].to_list()
-    rows = {runs[key].key: runs[key].row for key in wanted}
+    rows = {runs[key].key: {name: runs[key].row[name] for name in old.columns} for key in wanted}
     _write(path, pl.concat([models, pl.DataFrame(list(rows.values()), schema=old.schema)]))
 
 

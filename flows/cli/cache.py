@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli.output import Json, show
 
 if TYPE_CHECKING:
-    from simulrag.calls import CachePlace
+    from simulrag.calls import CachePlace, StoredCall
 
 cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was paid for.")
 
@@ -36,6 +38,26 @@ def cache_stats_command(as_json: Json = False) -> None:
             f"one, {row.median_s:.3f} s the median, {row.slowest_s:.3f} s the slowest"
         )
     show(as_json, stats.model_dump(mode="json"), *lines)
+
+
+@cache_app.command("show")
+def cache_show(
+    key: Annotated[str, typer.Argument(help="A call's key, or how it begins.")],
+    as_json: Json = False,
+) -> None:
+    """Show a call: what was asked, and what came back. The report names keys."""
+    from simulrag.calls import read_calls
+    from simulrag.errors import InputError
+
+    found = list(islice(read_calls(_cache(), key), 2))
+    if len(found) != 1:
+        several = "several calls begin" if found else "no call begins"
+        raise InputError(
+            f"{several} with {key!r} in this project's cache: name a key from the report, where a "
+            "question shows its calls (`simulrag run` reads recorded ones in)"
+        )
+    (call,) = found
+    show(as_json, call.model_dump(mode="json", exclude={"latency_s"}), *_told(call))
 
 
 @cache_app.command("verify")
@@ -93,6 +115,20 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
             f"{len(report.refused)} rows cannot be trusted and were refused (the first: "
             f"{report.refused[0]}); the others are copied"
         )
+
+
+def _told(call: StoredCall) -> Iterator[str]:
+    """A call for people: the texts of its messages stand as they are."""
+    from simulrag.calls import canonical_json
+
+    for name, value in {"key": call.key, "kind": call.kind, **call.request}.items():
+        if name != "messages":
+            yield f"{name}: {value if isinstance(value, str) else canonical_json(value)}"
+    messages: Any = call.request.get("messages", ())
+    for message in messages:
+        yield f"\n--- {message['role']} ---\n{message['content']}"
+    reply = call.response
+    yield f"\n--- reply ---\n{reply if isinstance(reply, str) else canonical_json(reply)}"
 
 
 def _cache() -> CachePlace:

@@ -58,6 +58,7 @@ class Done(Generic[Result]):
 
     result: Result
     used: dict[str, str]
+    questions: dict[str, set[str]]
     run: StageRun
     counts: GatewayCounts
 
@@ -84,7 +85,7 @@ class Workers:
             ) from None
         finally:
             future.release()
-        self._bench.cache.adopt(done.used, done.run)
+        self._bench.cache.adopt(done.used, done.questions, done.run)
         self._bench.gateway.adopt(done.counts)
         return done.result
 
@@ -127,7 +128,9 @@ async def _work(place: BenchPlace, work: ChunkWork[Result]) -> Done[Result]:
     ) as bench:
         result = await work(bench)
     cache = bench.cache
-    return Done(result, dict(cache.used), StageRun(**cache.counts()), bench.gateway.counts)
+    questions = {key: set(asked) for key, asked in cache.questions.items()}
+    counts = StageRun(**cache.counts())
+    return Done(result, dict(cache.used), questions, counts, bench.gateway.counts)
 
 
 def _check_shared(place: BenchPlace) -> None:

@@ -16,6 +16,7 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At, Chosen
 from flows.watch.artifacts import titled_table
+from simulrag.calls import asked_for
 from simulrag.method.algorithm import choose, conclude, draft
 from simulrag.method.settings import MethodSettings
 from simulrag.questions.published import check_domain, read_questions
@@ -49,14 +50,16 @@ async def make(at: At) -> Outcome:
 
 
 async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> Answer:
-    return await draft(question, bench.instruments, settings)
+    with asked_for(question.question_id):
+        return await draft(question, bench.instruments, settings)
 
 
 async def _conclude(
     bench: Bench, row: tuple[Question, Answer, tuple[Selection, ...]], settings: MethodSettings
 ) -> Answer:
     question, drafted, choices = row
-    return await conclude(question, drafted, choices, bench.instruments, settings)
+    with asked_for(question.question_id):
+        return await conclude(question, drafted, choices, bench.instruments, settings)
 
 
 def _simulator(at: At) -> tuple[Chosen, int]:

@@ -11,6 +11,7 @@ from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.sections import LabelParams
 from flows.watch.artifacts import titled_table
+from simulrag.calls import asked_for
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.records import Answer, FinalClaims, Label
@@ -48,14 +49,15 @@ async def _label(
     bench: Bench, pair: AnsweredQuestion, settings: LabelParams
 ) -> tuple[tuple[FinalClaims, ...], tuple[Label, ...]]:
     question, answer = pair
-    finals = await final_claims(question, answer, bench.gateway, subjects=settings.subjects)
-    labels = await label_claims(
-        question,
-        texts_to_label(answer, finals),
-        bench.gateway,
-        settings.tolerance,
-        claims_per_call=settings.claims_per_call,
-    )
+    with asked_for(question.question_id):
+        finals = await final_claims(question, answer, bench.gateway, subjects=settings.subjects)
+        labels = await label_claims(
+            question,
+            texts_to_label(answer, finals),
+            bench.gateway,
+            settings.tolerance,
+            claims_per_call=settings.claims_per_call,
+        )
     return finals, labels
 
 

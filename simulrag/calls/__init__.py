@@ -1,6 +1,6 @@
 """The content-hashed call cache that models and simulators share: nothing is paid for twice."""
 
-from simulrag.calls.cache import CacheAnswer, CallCache, CallResult, Mode
+from simulrag.calls.cache import CacheAnswer, CallCache, CallResult, Mode, asked_for
 from simulrag.calls.exchange import ImportReport, copy_cache, export_cache, import_cache
 from simulrag.calls.inspection import cache_stats, read_calls, verify_cache
 from simulrag.calls.keys import CallKind, call_key, canonical_json
@@ -20,6 +20,7 @@ __all__ = [
     "RedisPlace",
     "StageRun",
     "StoredCall",
+    "asked_for",
     "cache_stats",
     "call_key",
     "canonical_json",

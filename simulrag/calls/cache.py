@@ -7,7 +7,9 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -34,7 +36,18 @@ from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputErr
 log = logging.getLogger(__name__)
 
 Mode = Literal["normal", "replay", "refresh", "deferred"]
+_QUESTION: ContextVar[str] = ContextVar("question", default="")
 _TELLING = ("task", "provider", "endpoint", "model", "sample_index", "simulator", "tool", "seed")
+
+
+@contextmanager
+def asked_for(question_id: str) -> Iterator[None]:
+    """Calls that are asked for in here are of this question; exports name it."""
+    token = _QUESTION.set(question_id)
+    try:
+        yield
+    finally:
+        _QUESTION.reset(token)
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,7 @@ class CallCache:
         self._flights: dict[str, _Flight] = {}
         self._fresh: set[str] = set()
         self._used: dict[str, str] = {}
+        self._questions: dict[str, set[str]] = {}
         self._unsaved: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self.made = 0
@@ -146,7 +160,7 @@ class CallCache:
 
         The bytes depend only on the calls: they hold no time and no latency.
         """
-        return export_calls(self._store, self._used, path)
+        return export_calls(self._store, self._used, self._questions, path)
 
     def import_calls(self, path: Path) -> ImportReport:
         """Take over the calls of an export that are not here yet; none in refresh mode.
@@ -165,13 +179,22 @@ class CallCache:
         return MappingProxyType(self._used)
 
     @property
+    def questions(self) -> Mapping[str, Set[str]]:
+        """By key the questions that a call was ``asked_for``, where it was for any."""
+        return MappingProxyType(self._questions)
+
+    @property
     def stored_days(self) -> dict[str, int]:
         """How many model calls were there already, by the day (UTC) on which they were stored."""
         return dict(sorted(self._days.items()))
 
-    def adopt(self, used: Mapping[str, str], run: StageRun) -> None:
+    def adopt(
+        self, used: Mapping[str, str], questions: Mapping[str, Set[str]], run: StageRun
+    ) -> None:
         """Take as this stage's own what another process did for it in the same place."""
         self._used.update(used)
+        for key, asked in questions.items():
+            self._questions.setdefault(key, set()).update(asked)
         self.made += run.model_misses
         self.taken += run.model_hits
         for name, count in run.model_dump(exclude={"mode"}).items():
@@ -288,6 +311,8 @@ class CallCache:
             else:
                 self.made += 1
         self._used.setdefault(call.key, task)
+        if question := _QUESTION.get():
+            self._questions.setdefault(call.key, set()).add(question)
         self._counts[f"{call.kind}_hits"] += answer.hit
         if answer.hit and call.kind == "model" and call.key not in self._fresh:
             self._days[call.time[:10]] += 1

@@ -1,11 +1,12 @@
 """Exports: the calls of a stage as a Parquet file that another clone can start from.
 
 A file holds one call a row, sorted by key, in the columns key, kind, request, response, usage,
-model_version and task; request, response and usage are canonical JSON text. The task is in no key:
-it is "" for simulator runs and where a whole cache is exported, and files without it are imported
-all the same. Times, latencies and prices are left out, so that the same calls give the same bytes
-on every machine. Both directions go part by part: what is held at a time does not grow with the
-file.
+model_version, task and questions; request, response and usage are canonical JSON text. The last two
+are in no key: the task is "" for simulator runs, ``questions`` holds the identifiers of those that
+the call was asked for, sorted, a space between them; both are "" where a whole cache is exported,
+and files without them are imported all the same. Times, latencies and prices are left out, so that
+the same calls give the same bytes on every machine. Both directions go part by part: what is held
+at a time does not grow with the file.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing
 from itertools import islice, starmap
 from pathlib import Path
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from simulrag.calls.store import Store
 
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
-TASK = "task"
+TOLD = ("task", "questions")
+"""What an export tells further of a call."""
 ROWS_PER_TRANSACTION = 512
 ROWS_PER_GROUP = 1024
 """Of a file's row groups, of which a few are in memory at a time: 3 to 10 MB of text each."""
@@ -61,15 +63,21 @@ def export_cache(place: CachePlace, path: Path) -> int:
 
     Raises CacheError for a row that cannot be trusted, EnvironmentFault for an unwritable path.
     """
-    return _write(((call, "") for call in read_calls(place)), path)
+    return _write(((call, "", "") for call in read_calls(place)), path)
 
 
-def export_calls(store: Store, used: Mapping[str, str], path: Path) -> int:
-    """Write the calls with these keys, each with its task, to a Parquet file; their number.
+def export_calls(
+    store: Store, used: Mapping[str, str], questions: Mapping[str, Set[str]], path: Path
+) -> int:
+    """Write the calls with these keys, each with its task and questions; their number.
 
     Raises CacheError for a row that is gone or corrupt, EnvironmentFault for an unwritable path.
     """
-    return _write(((_stored(store, key), used[key]) for key in sorted(used)), path)
+    calls = (
+        (_stored(store, key), used[key], " ".join(sorted(questions.get(key, ()))))
+        for key in sorted(used)
+    )
+    return _write(calls, path)
 
 
 def import_cache(place: CachePlace, path: Path) -> ImportReport:
@@ -144,11 +152,11 @@ def _stored(store: Store, key: str) -> StoredCall:
         raise corrupt(store.place, row, str(error)) from error
 
 
-def _write(calls: Iterable[tuple[StoredCall, str]], path: Path) -> int:
+def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
     """To a file beside, part by part, which then takes the name: no half file is ever seen."""
     import polars
 
-    schema = dict.fromkeys((*COLUMNS, TASK), polars.String)
+    schema = dict.fromkeys((*COLUMNS, *TOLD), polars.String)
     whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     lines = starmap(_line, calls)
     parts: list[Path] = []
@@ -178,9 +186,9 @@ def _write(calls: Iterable[tuple[StoredCall, str]], path: Path) -> int:
     return count
 
 
-def _line(call: StoredCall, task: str) -> tuple[str, ...]:
+def _line(call: StoredCall, task: str, questions: str) -> tuple[str, ...]:
     parts = (encoded(part) for part in (call.request, call.response, call.usage))
-    return call.key, call.kind, *parts, call.model_version, task
+    return call.key, call.kind, *parts, call.model_version, task, questions
 
 
 def _read(path: Path) -> Iterator[list[dict[str, Any]]]:

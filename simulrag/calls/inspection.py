@@ -127,9 +127,12 @@ def verify_cache(place: CachePlace) -> VerifyReport:
     return VerifyReport(rows=rows, problems=tuple(problems))
 
 
-def read_calls(place: CachePlace) -> Iterator[StoredCall]:
-    """Every call of a cache, sorted by key. Raises CacheError for a row that is not trusted."""
-    for row in scan_store(place, CALL):
+def read_calls(place: CachePlace, key: str = "") -> Iterator[StoredCall]:
+    """The calls of a cache whose key begins like this, sorted by key.
+
+    Raises CacheError for a row that is not trusted.
+    """
+    for row in scan_store(place, CALL + key):
         value = _trusted(place, row)
         if isinstance(value, StoredCall):
             yield value

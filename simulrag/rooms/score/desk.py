@@ -112,4 +112,4 @@ async def beside(
     """A further model of the stage, whose calls go into the stage's one export."""
     async with at.opened(simulator, seed, beside=what, role=role, params=params) as bench:
         yield bench
-        main.cache.adopt(bench.cache.used, StageRun(**bench.cache.counts()))
+        main.cache.adopt(bench.cache.used, bench.cache.questions, StageRun(**bench.cache.counts()))

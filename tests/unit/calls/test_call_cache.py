@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.calls import CallCache, CallResult, StageRun, cache_stats
+from simulrag.calls import CallCache, CallResult, StageRun, asked_for, cache_stats
 from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
 from tests.unit.calls.conftest import Paid
 
@@ -123,12 +123,13 @@ async def test_a_postponed_call_is_no_miss(place: Path) -> None:
 
 
 async def test_what_another_process_did_is_adopted(place: Path) -> None:
-    with CallCache(place, stage="worker") as worker:
+    with CallCache(place, stage="worker") as worker, asked_for("urban-1"):
         await worker.get_or_call("model", REQUEST, Paid(), task="verify")
     with CallCache(place, stage="a") as cache:
-        cache.adopt(worker.used, StageRun(**worker.counts()))
+        cache.adopt(worker.used, worker.questions, StageRun(**worker.counts()))
         assert (cache.used, cache.counts()) == (worker.used, worker.counts())
         assert list(cache.used.values()) == ["verify"]
+        assert list(cache.questions.values()) == [{"urban-1"}]
 
 
 async def test_of_two_that_called_at_once_the_first_row_stands(place: Path) -> None:

@@ -14,6 +14,7 @@ from simulrag.calls import (
     CallCache,
     CallResult,
     ImportReport,
+    asked_for,
     cache_stats,
     call_key,
     copy_cache,
@@ -206,6 +207,22 @@ async def test_a_call_of_two_tasks_is_one_call_named_by_the_first(tmp_path: Path
     assert polars.read_parquet(path)["task"].to_list() == ["boundary"]
 
 
+async def test_an_export_names_the_questions_that_a_call_was_asked_for(tmp_path: Path) -> None:
+    async def call() -> CallResult:
+        return CallResult("once")
+
+    async def ask(question: str) -> None:
+        with asked_for(question):
+            await cache.get_or_call("model", {"model": "m"}, call)
+
+    with CallCache(tmp_path / "c", stage="answer") as cache:
+        await asyncio.gather(*map(ask, ("urban-2", "urban-1", "urban-2")))
+        await cache.get_or_call("model", {"model": "of none"}, call)
+        cache.export(tmp_path / "x.parquet")
+    asked = polars.read_parquet(tmp_path / "x.parquet")["questions"].to_list()
+    assert sorted(asked) == ["", "urban-1 urban-2"]
+
+
 async def test_a_file_without_tasks_is_imported_all_the_same(tmp_path: Path) -> None:
     path, again = tmp_path / "x.parquet", tmp_path / "again.parquet"
     await fill(tmp_path / "a", [1, 2, 3], path)
@@ -223,7 +240,7 @@ def test_recorded_calls_keep_their_keys_and_come_back_as_they_were(
     rows = polars.read_parquet(path)
     assert import_cache(tmp_path / "a", path) == ImportReport(imported=rows.height)
     assert export_cache(tmp_path / "a", tmp_path / "again.parquet") == rows.height
-    again = polars.read_parquet(tmp_path / "again.parquet").drop("task")
+    again = polars.read_parquet(tmp_path / "again.parquet").drop("task", "questions")
     assert again.equals(rows.select(again.columns))
     for kind, request, key in rows.select("kind", "request", "key").head(20).iter_rows():
         assert call_key(kind, json.loads(request)) == key
