@@ -106,11 +106,26 @@ def _traced(
 ) -> Iterator[Traced]:
     """Each answer with its question and labels, one in memory at a time."""
     for name, asked in questions.items():
-        path = place.answers(name)
+        path, calls = place.answers(name), _calls(place, name)
         for question, answer in answered_questions(
             record_lines(path, Answer), path, asked.values()
         ):
-            yield Traced(question, answer, labels[name].of(answer.question_id))
+            found = labels[name].of(answer.question_id)
+            yield Traced(question, answer, found, calls.get(answer.question_id, {}))
+
+
+def _calls(place: Results, domain: str) -> dict[str, dict[tuple[str, str], list[str]]]:
+    """By question, stage and task the keys of the calls that were made for it."""
+    found: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for stage in ("answer", "label"):
+        path = place.calls(f"{stage}-{domain}")
+        if not path.is_file():
+            continue
+        rows = read_frame(path, "calls", ["task", "key", "questions"]).sort("task", "key")
+        for task, key, questions in rows.iter_rows():
+            for question in questions.split():
+                found.setdefault(question, {}).setdefault((stage, task), []).append(key)
+    return found
 
 
 def _by_people(
@@ -202,6 +217,7 @@ STAGE = Stage(
         "data/answers",
         "data/labels",
         "data/metrics",
+        "data/calls",
         "data/recorded",
         "data/published",
         *(folder for page in registry.each("page") for folder in page.READS),

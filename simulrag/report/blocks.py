@@ -57,15 +57,16 @@ class Text:
     """A sentence or two: a finding, a warning, or a note."""
 
     text: str
-    role: Literal["finding", "warning", "note"] = "note"
+    role: Literal["lead", "finding", "warning", "note"] = "note"
     title: str = ""
     domain: str = ""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and what they stand for."""
+    """Names and what they stand for, under a ``title`` that unfolds them."""
 
+    title: str
     rows: tuple[tuple[str, str], ...]
 
 
@@ -85,10 +86,19 @@ class ReportSection:
     after: str = ""
 
 
-def interval(row: Measurement | None, signed: bool = False, places: int = 3) -> str:
-    """ "0.712 [0.650, 0.771]", the value by itself without an interval, a dash without a value."""
+COARSE = 0.01
+"""An interval that is wider than this is shown with two decimals, else with three."""
+
+
+def interval(row: Measurement | None, signed: bool = False, places: int | None = None) -> str:
+    """ "0.71 [0.65, 0.77]", the value by itself without an interval, a dash without a value."""
     if row is None or row.value is None:
         return DASH
+    if places is None:
+        wide = None not in (row.lower_95, row.upper_95) and (
+            (row.upper_95 or 0) - (row.lower_95 or 0) > COARSE
+        )
+        places = 2 if wide else 3
     form = f"{'+' if signed else ''}.{places}f"
     # Adding 0.0 turns a rounded negative zero into a plain one.
     shown = [

@@ -16,6 +16,8 @@ from html import escape
 WIDTH = 440
 _LEFT, _RIGHT, _TOP, _PLOT, _BELOW = 56, 52, 12, 216, 44
 _LEGEND_ROW, _LEGEND_COLUMNS, _ROW = 20, 2, 42
+_NUMBER = 52
+"""Room for the number beside a value, right of its axis."""
 _NAMESPACE = "http://www.w3.org/2000/svg"
 _STANDALONE = "#1b1f24"
 _FONT = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
@@ -137,6 +139,40 @@ def dots(rows: Sequence[tuple[str, Point | None, Look]], title: str, highest: fl
             )
         parts.append(_mark(point, across(point.x), y, look, None))
     return _svg(height, parts)
+
+
+def side_by_side(
+    rows: Sequence[tuple[str, Look, Sequence[tuple[Point, str] | None]]], axes: Sequence[Axis]
+) -> str:
+    """A row a name, over each axis its value with its interval, and the number beside it.
+
+    ``axes`` have ends: they are shared with other figures. A value is ``x`` of its point and the
+    words beside it.
+    """
+    bottom = _TOP + _ROW * len(rows)
+    width = (WIDTH - 24) / len(axes)
+    scales = [
+        _Scale(axis.ends or (0.0, 1.0), 12 + width * at, 12 + width * (at + 1) - _NUMBER)
+        for at, axis in enumerate(axes)
+    ]
+    parts: list[str] = []
+    for across, axis in zip(scales, axes, strict=True):
+        parts += _ticks_below(across, axis, bottom)
+    for place, (name, look, values) in enumerate(rows):
+        y = _TOP + _ROW * place + 28
+        parts.append(_text(name, 12, y - 12, anchor="start"))
+        for across, value in zip(scales, values, strict=True):
+            if value is None:
+                continue
+            point, number = value
+            low, high = (
+                across(point.x if end is None else end) for end in (point.lower, point.upper)
+            )
+            parts.append(_rule(across.start, y, low, y, opacity="0.18"))
+            parts.append(_rule(low, y, high, y, color=look.color, width="3"))
+            parts.append(_text(number, high + 9, y + 5, anchor="start"))
+            parts.append(_mark(point, across(point.x), y, look, None))
+    return _svg(bottom + _BELOW, parts)
 
 
 def standalone(svg: str) -> str:

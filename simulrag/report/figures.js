@@ -168,6 +168,13 @@
     document.querySelectorAll(`select[data-of="${of}"]`).forEach((select) => { select.value = name; });
   }
 
+  // A table that is cut off says so; one in closed details is measured when it is opened.
+  const widths = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      target.classList.toggle("scrolls", target.scrollWidth > target.clientWidth + 1);
+    }
+  });
+  document.querySelectorAll(".wide").forEach((wide) => widths.observe(wide));
   document.querySelectorAll(".plot").forEach(askable);
   document.querySelectorAll("figure").forEach((figure) => {
     const button = element("button", "save", "Save as PNG");

@@ -17,6 +17,7 @@ from simulrag.report.run import ReportedRun
 from simulrag.report.sections import sections
 from simulrag.report.table_files import files_of
 from simulrag.report.traces import BLOCK, Traced, blocks, index_entry, script_json, trace
+from simulrag.report.words import spelled
 
 _SCRIPTS = ("figures.js", "graph.js", "questions.js")
 
@@ -33,6 +34,7 @@ def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None
     index: list[dict[str, Any]] = []
     page = _template().stream(
         run=run,
+        asked={domain.name for domain in run.domains},
         sections=[(section, list(_grouped(found))) for section, found in shown if found],
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
         scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
@@ -93,7 +95,7 @@ def _together(block: Block) -> tuple[str, str, str]:
     if isinstance(block, Table):
         return ("folded", block.fold, "") if block.fold else ("tables", "", "")
     if isinstance(block, Facts):
-        return "facts", "", ""
+        return "facts", block.title, ""
     return block.role, block.domain or block.title, ""
 
 
@@ -108,6 +110,7 @@ def _template() -> jinja2.Template:
     )
     # A chart is drawn by chart.py, which escapes what its points say.
     environment.filters["drawn"] = lambda figure: Markup(figure.svg)  # noqa: S704
+    environment.filters["spelled"] = lambda text: Markup(spelled(text))  # noqa: S704 - escaped
     return environment.get_template("report.html.j2")
 
 

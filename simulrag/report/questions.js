@@ -175,6 +175,12 @@
       `Final answer${data.subjects.length ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
       make("p", "block", data.final || "none"),
     ));
+    if (data.says.length) {
+      parts.push(...section(
+        "What the answer says, and how far each part was checked",
+        make("ol", "says", ...data.says.map((item) => part(data, item))),
+      ));
+    }
     parts.push(...section("Reference", make("p", "block", data.reference)));
     parts.push(...section("Evidence", ...evidence(data)));
     if (data.subjects.length) parts.push(...subjects(data));
@@ -194,6 +200,7 @@
       ));
       parts.push(others);
     }
+    if (data.made_by.length) parts.push(...calls(data));
     view.replaceChildren(...parts);
     if (focus) {
       view.focus({ preventScroll: true });
@@ -209,6 +216,78 @@
     outside: "outside the simulator's reach",
   };
 
+  // One part of the answer; opened, it shows its claim, the rivals of that, the verdict and the run.
+  function part(data, item) {
+    const entry = make("details", "", make("summary", "", item.text + " ", make("span", "standing", standings[item.standing])));
+    entry.addEventListener("toggle", () => entry.append(...behind(data, item)), { once: true });
+    return make("li", "stands-" + item.standing, entry);
+  }
+
+  function behind(data, item) {
+    const parts = [];
+    const claimed = item.claim === null ? null : data.claims[item.claim];
+    if (claimed) {
+      parts.push(
+        make("p", "small", `Claim ${item.claim + 1}, as the sampled answers had it`),
+        claimed.edit ? edit(claimed.edit) : make("p", "", claimed.text),
+        make(
+          "div", "facts-line",
+          dots(claimed.support),
+          fact("confidence", claimed.confidence === null ? "—" : claimed.confidence.toFixed(2)),
+          fact("verdict", claimed.verdict || "not verified", claimed.verdict ? "is-" + claimed.verdict : ""),
+          fact("label", claimed[claimed.edit ? "after" : "before"].label, "is-" + claimed[claimed.edit ? "after" : "before"].label),
+          jump(`claim ${item.claim + 1} in full`, "claim-" + (item.claim + 1)),
+        ),
+        claimed.reason ? make("p", "small is-error", claimed.reason) : null,
+      );
+    } else {
+      parts.push(make("p", "small", "No sampled answer claimed it: it is what the evidence says."));
+    }
+    const subject = item.subject === null ? null : data.subjects[item.subject];
+    const sides = subject ? subject.facets.filter((facet) => facet.said.some((said) => said.claim === item.claim)) : [];
+    const rivals = sides.flatMap((facet) => facet.said.filter((said) => said.claim !== item.claim));
+    if (rivals.length) parts.push(make("p", "small", "What other answers said in its place"), make("ul", "", ...rivals.map(rival)));
+    else if (item.others.length) parts.push(make("p", "small", "The others: " + item.others.join(" ")));
+    if (!["unchecked", "outside"].includes(item.standing)) {
+      parts.push(make("p", "small", "The evidence it was read against"), ...runs(data));
+    }
+    if (data.made_by.length) parts.push(make("p", "small", jump("the calls behind it", "calls")));
+    return parts.filter(Boolean);
+  }
+
+  // A step to another part of the question's page: the address names the question already.
+  function jump(words, id) {
+    const link = make("a", "", words);
+    link.href = "#" + id;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const target = byId(id);
+      target.scrollIntoView({ block: "center" });
+      target.focus({ preventScroll: true });
+    });
+    return link;
+  }
+
+  // Every call that was made for the question, by the step that made it.
+  function calls(data) {
+    const rows = data.made_by.map((row) => make(
+      "tr", "",
+      make("th", "", row.stage), make("th", "", row.task || "simulator run"), make("td", "", row.keys.length),
+      make("td", "prose", ...row.keys.flatMap((key) => [make("code", "", key), " "])),
+    ));
+    const heads = ["Stage", "Task", "Calls", "Keys"].map((name) => make("th", name === "Keys" ? "prose" : "", name));
+    const table = make("table", "", make("thead", "", make("tr", "", ...heads)), make("tbody", "", ...rows));
+    const region = make("div", "wide", table);
+    region.id = "calls";
+    region.tabIndex = 0;
+    region.setAttribute("role", "region");
+    region.setAttribute("aria-label", "Calls behind this question");
+    return section(
+      "Calls behind this question", region,
+      make("p", "small", make("code", "", "simulrag cache show KEY"), " prints what was asked and what came back."),
+    );
+  }
+
   function stands(item) {
     const others = item.others.length ? ` The others: ${item.others.join(" ")}` : "";
     return make(
@@ -218,19 +297,20 @@
   }
 
   // What the answers said of each subject, what was checked of it, and what stands.
+  const rival = (item) => make(
+    "li", "",
+    `${item.text} `,
+    fact("votes", item.votes === null ? "—" : `${Math.round(100 * item.votes)} %`), " ",
+    fact("checked", item.verdict || "no", item.verdict ? "is-" + item.verdict : ""),
+  );
+
   function subjects(data) {
-    const said = (item) => make(
-      "li", "",
-      `${item.text} `,
-      fact("votes", item.votes === null ? "—" : `${Math.round(100 * item.votes)} %`), " ",
-      fact("checked", item.verdict || "no", item.verdict ? "is-" + item.verdict : ""),
-    );
     const entries = data.subjects.map((subject) => make(
       "div", "block subject",
       make("p", "", make("b", "", subject.about)),
       ...subject.facets.flatMap((facet) => [
         make("p", "small", `What the answers said (${facet.kind})`),
-        make("ul", "", ...facet.said.map(said)),
+        make("ul", "", ...facet.said.map(rival)),
       ]),
       make("p", "small", subject.stands.length ? "What stands" : "Nothing stands of it in the answer."),
       subject.stands.length ? make("ul", "claims", ...subject.stands.map(stands)) : null,
@@ -241,19 +321,25 @@
     return section(`Subjects (${data.subjects.length})`, ...entries, ...own);
   }
 
+  const runs = (data) => data.evidence.map((item) => make(
+    "div", "block", make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
+  ));
+
   function evidence(data) {
-    const found = data.evidence.map((item) => make(
-      "div", "block", make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
-    ));
     const problems = data.retrieval ? data.retrieval.problems : [];
     const status = data.retrieval ? data.retrieval.status.replace("_", " ") : "not reached";
     return [
       make("p", "small", "Retrieval: " + status),
-      ...found,
+      ...runs(data),
       ...problems.map((text) => make("p", "small is-error", text)),
     ];
   }
 
+  // From any number to the questions that it is taken over.
+  document.querySelectorAll("a.asked").forEach((link) => link.addEventListener("click", () => {
+    byId("domain").value = link.dataset.asked;
+    filter();
+  }));
   more.addEventListener("click", drawMore);
   byId("filters").addEventListener("input", filter);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());

@@ -7,12 +7,21 @@ import difflib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from simulrag.metrics.methods import name_of
-from simulrag.records import VOTES, Answer, Claim, FinalText, Question, Statement, claim_hash
+from simulrag.records import (
+    VOTES,
+    Answer,
+    Claim,
+    FinalText,
+    Question,
+    Standing,
+    Statement,
+    claim_hash,
+)
 
 
 @dataclass(frozen=True)
@@ -25,16 +34,23 @@ class Judged:
 
 @dataclass(frozen=True)
 class Traced:
-    """One question's records. ``labels``: of its claim texts, by claim hash."""
+    """One question's records. ``labels``: of its claim texts, by claim hash.
+
+    ``calls``: the keys of the calls that were made for it, by stage and task ("": simulator runs).
+    """
 
     question: Question
     answer: Answer
     labels: Mapping[str, Judged]
+    calls: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
 
 BLOCK = 20
 """Questions in one compressed block: enough to compress well, few enough to open at once."""
+KEY = 12
+"""Characters of a call's key that are shown: no two calls of a project begin alike so far."""
 _NEVER = Judged("missing", "never judged")
+_STANDING: dict[str, Standing] = {"aligned": "checked", "contradicted": "corrected"}
 
 
 def trace(one: Traced, centrality: str) -> dict[str, Any]:
@@ -67,12 +83,17 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         ],
         "subjects": [_subject(answer, at) for at in range(len(answer.subjects))],
         "own": [_statement(item) for item in final.statements if item.subject is None],
+        "says": [_statement(item) for item in final.statements or _from_claims(answer)],
         "final": final.text,
         "method": name_of(final.line),
         "budget": final.line.budget_percent,
         "others": [_other(text) for text in answer.baselines],
         "verified": answer.verified,
         "calls": sum(usage.calls for usage in answer.usage.values()),
+        "made_by": [
+            {"stage": stage, "task": task, "keys": [key[:KEY] for key in keys]}
+            for (stage, task), keys in one.calls.items()
+        ],
     }
 
 
@@ -147,7 +168,23 @@ def _said(answer: Answer, index: int) -> dict[str, Any]:
 
 
 def _statement(item: Statement) -> dict[str, Any]:
-    return {"text": item.text, "standing": item.standing, "others": list(item.others)}
+    return {
+        "text": item.text,
+        "standing": item.standing,
+        "others": list(item.others),
+        "claim": item.claim,
+        "subject": item.subject,
+    }
+
+
+def _from_claims(answer: Answer) -> Iterator[Statement]:
+    """What the paper's method wrote its text from: the kept claims, by what became of them."""
+    for index in answer.final.kept:
+        claim = answer.claims[index]
+        status = claim.verdict.status if claim.verdict and index in answer.final.selected else ""
+        standing = _STANDING.get(status, "outside" if claim.boundary is False else "unchecked")
+        text = claim.after if standing == "corrected" else claim.text
+        yield Statement(text=text, standing=standing, claim=index)
 
 
 def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, Any]:

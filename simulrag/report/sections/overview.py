@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from simulrag.metrics.recipes import to_choose_from
 from simulrag.report.blocks import Block, Facts, ReportSection, Table, Text, percent
 from simulrag.report.run import ReportedRun
 from simulrag.report.sections import recipes
+from simulrag.report.words import WORDS
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Price and quality first, then provenance and coverage."""
+    """What was asked of whom and what came of it; provenance and coverage are folded."""
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
@@ -19,6 +21,8 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     if not run.own_and_published[1]:  # it holds for all that is shown
         yield from warnings
     found = list(recipes.blocks(run))
+    if found:
+        yield Text(_lead(run), "lead")
     yield from found
     if run.own_and_published[1]:
         yield from warnings
@@ -27,13 +31,32 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     yield Text(
         f"Brackets hold 95 % intervals from {run.settings.bootstrap} resamples of scenarios."
     )
-    yield Facts(tuple(_facts(run)))
+    yield Facts("Models, simulators and parameters", tuple(_facts(run)))
     summary = run.summary
     whose = "" if set(summary.models) <= set(summary.replayed) else " of the "
     whose += " and ".join(f"{role} model" for role in summary.replayed) if whose else ""
     for sentence in provenance(summary.recorded):
         yield Text(sentence, title=f"How the calls{whose} were recorded")
     yield _coverage(run)
+    yield Facts("Short names", tuple(WORDS.items()))
+
+
+def _lead(run: ReportedRun) -> str:
+    """What was asked of what model, and what is compared."""
+    own, published = run.own_and_published
+    asked = [f"{domain.count('completed')} {domain.name}" for domain in own or published]
+    total = sum(domain.count("completed") for domain in own or published)
+    of = f"{total} questions ({', '.join(asked)})" if len(asked) > 1 else f"{asked[0]} questions"
+    model = run.summary.models.get("answer")
+    ways = {
+        one.name
+        for domain in own or published
+        for one in to_choose_from(domain.recipes(run.settings.undecided))
+    }
+    return (
+        f"{of} were answered{f' by {model}' if model else ''} in {len(ways)} ways, with and "
+        "without a simulator's evidence; each claim of each answer was judged by the reference."
+    )
 
 
 def provenance(recorded: str) -> list[str]:
@@ -89,6 +112,7 @@ def _coverage(run: ReportedRun) -> Table:
         columns=("Domain", *counts.values(), "Coverage"),
         rows=tuple(rows),
         headers=1,
+        fold="Questions and coverage",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
 from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
@@ -22,7 +22,19 @@ from simulrag.report.blocks import (
     percent,
     why,
 )
-from simulrag.report.chart import BLUE, GREEN, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
+from simulrag.report.chart import (
+    BLUE,
+    GREEN,
+    GREY,
+    OCHRE,
+    RED,
+    Axis,
+    Look,
+    Point,
+    Series,
+    lines,
+    side_by_side,
+)
 from simulrag.report.run import DomainTable, ReportedRun
 
 PRINCIPAL = ("checked", "corrected", "simulated")
@@ -41,24 +53,24 @@ _EMPTY = "no final answer could be measured"
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """A picture a domain, one table of the own domains, and what marks are worth.
+    """Two pictures a domain, what they mean in a line each, and the numbers.
 
     Questions of the published benchmark stand folded behind them.
     """
     own, published = run.own_and_published
     own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
-    axes = _axes([one for domain in own for one in domain.recipes(run.settings.undecided)])
+    found = {domain.name: domain.recipes(run.settings.undecided) for domain in own}
+    calls, share, true_claims = _axes([one for recipes in found.values() for one in recipes])
     for domain in own:
-        yield _figure(run, domain, *axes)
+        yield _quality(domain, to_choose_from(found[domain.name]), share, true_claims)
+    for domain in own:
+        yield _price(domain, found[domain.name], calls, share)
+    yield from (Text(line, "finding", "What it means") for line in _meaning(own, found))
     if own:
         yield _table(run, own, "recipes", "price and quality", every=False, fold="")
     marked = [domain for domain in own if domain.rows("standings")]
     if marked:
         yield _reliable(marked)
-        yield Text(
-            "An answer of RAG marks none of its statements, so a reader has to trust all of them "
-            "or none."
-        )
     if own:
         fold = "Every way to write an answer"
         yield _table(run, own, "recipes-all", "price and quality, all", every=True, fold=fold)
@@ -260,23 +272,110 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
     )
 
 
-def _axes(recipes: Sequence[Recipe]) -> tuple[Axis, Axis]:
-    """Calls and share true from end to end of all domains, so that their figures compare."""
+def _meaning(own: Sequence[DomainTable], found: Mapping[str, Sequence[Recipe]]) -> Iterator[str]:
+    """What evidence is worth, what it costs at least, and what a reader can rely on."""
+    shares: dict[bool, list[float]] = {True: [], False: []}
+    cheapest = []
+    for domain in own:
+        recipes = to_choose_from(found[domain.name])
+        for one in recipes:
+            if (share := one.value("factuality")) is not None:
+                shares[one.method == CLOSED_BOOK].append(share)
+        if least := _cheapest(recipes):
+            cheapest.append(f"{domain.name} {least.name} ({number(least.value('calls'), 0)})")
+    if shares[True] and shares[False]:
+        alone, with_evidence = (_range(shares[closed]) for closed in (True, False))
+        yield (
+            f"Of what is said from memory (closed book) {alone} is true, of what is said with "
+            f"evidence {with_evidence}."
+        )
+    if cheapest:
+        yield (
+            "Fewest calls among the ways that may be as good as the best in share true and in true "
+            f"claims: {', '.join(cheapest)}."
+        )
+    counts = {principal: [0.0, 0.0] for principal in (True, False)}
+    for domain in own:
+        for standing, by_metric in _standings(domain).items():
+            counts[standing in PRINCIPAL][0] += by_metric["true"].value or 0
+            counts[standing in PRINCIPAL][1] += by_metric["true_share"].n or 0
+    (true, decided), (other_true, other) = counts[True], counts[False]
+    if decided:
+        rest = f"; of what it marks otherwise {other_true:.0f} of {other:.0f}" if other else ""
+        yield (
+            f"Of what the reconciled answer marks {', '.join(PRINCIPAL[:-1])} or {PRINCIPAL[-1]} "
+            f"{true:.0f} of {decided:.0f} statements that the reference decides are true{rest}. "
+            "RAG marks nothing: its reader trusts all or none."
+        )
+
+
+def _cheapest(recipes: Sequence[Recipe]) -> Recipe | None:
+    """The one of fewest calls that may be the best in share true and in true claims."""
+    good = set(range(len(recipes)))
+    for metric in ("factuality", "informativeness"):
+        good &= best([one.found.get(metric) for one in recipes])
+    priced = [(calls, at) for at in good if (calls := recipes[at].value("calls")) is not None]
+    return recipes[min(priced)[1]] if priced else None
+
+
+def _range(shares: Sequence[float]) -> str:
+    low, high = (round(100 * end) for end in (min(shares), max(shares)))
+    return f"{high} %" if low == high else f"{low} to {high} %"
+
+
+def _axes(recipes: Sequence[Recipe]) -> tuple[Axis, Axis, Axis]:
+    """Calls, share true and true claims, of all domains, so that their figures compare."""
     shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
     lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
     calls = [calls for one in recipes if (calls := one.value("calls")) is not None]
     least = min((low for low in lowest if low is not None), default=0.0)
+    claims = [one.found["informativeness"] for one in recipes if "informativeness" in one.found]
+    most = max((row.upper_95 or row.value or 0.0 for row in claims), default=1.0)
     return (
         Axis("model calls a question", ends=(0, 1.06 * max(calls, default=1))),
         Axis("share true", ends=(max(0.0, math.floor(10 * least) / 10 - 0.02), 1.02)),
+        Axis("true claims", ends=(0, most or 1.0)),
     )
 
 
-def _figure(run: ReportedRun, domain: DomainTable, calls_axis: Axis, share_axis: Axis) -> Figure:
-    recipes = [one for one in domain.recipes(run.settings.undecided) if not one.twin]
+def _quality(
+    domain: DomainTable, recipes: Sequence[Recipe], share_axis: Axis, claims_axis: Axis
+) -> Figure:
+    rows, said = [], []
+    for one in recipes:
+        shown: list[tuple[Point, str] | None] = []
+        for metric, places, what in (
+            ("factuality", 2, "of its claims true"),
+            ("informativeness", 1, "true claims a question"),
+        ):
+            row = one.found.get(metric)
+            if row is None or row.value is None:
+                shown.append(None)
+                continue
+            words = f"{one.name}: {interval(row, places=places)} {what}"
+            said.append(words)
+            point = Point(row.value, 0, words, row.lower_95, row.upper_95)
+            shown.append((point, f"{row.value:.{places}f}"))
+        rows.append((one.name, Look(_COLORS[one.method], "circle"), shown))
+    return Figure(
+        name=f"{domain.name}-quality",
+        kind="quality",
+        caption=f"{domain.title}: the share of what is said that is true, and how much is true. "
+        "Bars: 95 % intervals.",
+        text=f"Share true and true claims, {domain.name}. {'; '.join(said) or 'Undefined'}.",
+        svg=side_by_side(rows, (share_axis, claims_axis)),
+        domain=domain.name,
+    )
+
+
+def _price(
+    domain: DomainTable, recipes: Sequence[Recipe], calls_axis: Axis, share_axis: Axis
+) -> Figure:
     series, said = [], []
     seen: dict[str, int] = {}
     for recipe in recipes:
+        if recipe.twin:
+            continue
         share, calls = recipe.found.get("factuality"), recipe.value("calls")
         if share is None or share.value is None or calls is None:
             continue

@@ -89,7 +89,7 @@ async def test_an_export_holds_this_runs_calls_with_their_tasks_and_without_time
     await fill(tmp_path / "c", [1, 2, 3])
     await fill(tmp_path / "c", [5, 2], path)  # one miss, one hit
     frame = polars.read_parquet(path)
-    columns = ["key", "kind", "request", "response", "usage", "model_version", "task"]
+    columns = ["key", "kind", "request", "response", "usage", "model_version", "task", "questions"]
     assert frame.columns == columns
     assert frame["key"].to_list() == sorted(frame["key"])
     requests = [json.loads(text) for text in frame["request"]]

@@ -47,6 +47,7 @@ SUMMARY = RunSummary(
     models={"answer": "anthropic: claude"}, replayed=("answer",), recorded=RECORDED
 )
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \u2028 {{ 7*7 }}"
+CALLS = {("answer", ""): ["0123456789abcdef" * 4], ("answer", "verify"): ["ab" * 32, "cd" * 32]}
 NOT_COUNTED = "tokens were not counted"
 LINES: tuple[tuple[FinalMethod, float | None, int], ...] = (
     *(("simulrag", 100.0, 5), ("simulrag", 25.0, 5), ("simulrag", 25.0, 1)),
@@ -108,7 +109,7 @@ def traced(data: Study) -> Iterator[Traced]:
             for label in data.labels
             if label.question_id == question.question_id
         }
-        yield Traced(question, answer, labels)
+        yield Traced(question, answer, labels, CALLS)
 
 
 def hostile_study() -> Study:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,81 @@ def test_subjects_show_what_was_said_checked_and_stands(tab: Page, tmp_path: Pat
     assert "What the evidence says and no answer claimed" in trace
     assert "It is 136 s." in trace
     assert page.errors == []
+
+
+def test_a_part_of_the_answer_opens_to_its_claim_its_rivals_and_the_run_by_keyboard(
+    tab: Page, tmp_path: Path
+) -> None:
+    page = opened(tab, tmp_path, reconciled_study())
+    first, second = "#trace .says > li:first-child", "#trace .says > li:nth-child(2)"
+    said = "It rises by 12.5 percent. corrected by the simulator"
+    assert page.text(f"{first} summary") == said
+    page.evaluate(f"document.querySelector('{first} summary').focus()")
+    page.press("Enter")
+    page.until(f"document.querySelector('{first} .facts-line') !== null")
+    opened_part = page.text(first)
+    assert "verdict contradicted" in opened_part
+    assert "What other answers said in its place" in opened_part
+    assert "votes 50 %" in opened_part
+    assert "The evidence it was read against" in opened_part
+    assert page.text(f"{second} summary").endswith("from the simulator; no answer claimed it")
+    page.evaluate(f"document.querySelector('{first} a').focus()")
+    page.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "claim-2"
+    assert page.errors == []
+
+
+def test_the_papers_answer_is_told_by_the_claims_it_was_written_from(
+    tab: Page, tmp_path: Path
+) -> None:
+    data = study(2, failures=0)
+    page = opened(tab, tmp_path, data)
+    kept = data.answers[0].final.kept
+    assert page.evaluate("document.querySelectorAll('#trace .says > li').length") == len(kept)
+    assert page.errors == []
+
+
+def test_two_clicks_lead_from_a_number_to_the_calls_behind_it(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(3, failures=0), domains=("urban", "climate"))
+    number = "[...document.querySelectorAll('td')].find((one) => one.innerText.startsWith('0.'))"
+    page.evaluate(f"{number}.closest('table').querySelector('[data-asked=climate]').click()")
+    assert page.text("#count") == "0 of 3 questions"
+    page.evaluate("document.querySelector('[data-asked=urban]').click()")
+    assert page.text("#count") == "3 of 3 questions"
+    page.evaluate("document.querySelectorAll('#list button')[1].click()")
+    page.until("document.querySelector('#calls') !== null")
+    shown = page.text("#calls")
+    assert "simulator run" in shown
+    assert "0123456789ab" in shown
+    assert "abababababab cdcdcdcdcdcd" in shown
+    assert page.errors == []
+
+
+def test_a_table_wider_than_the_page_says_so(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, study(2))
+    cut = "document.querySelector('#overview .wide').classList.contains('scrolls')"
+    page.look(390, 844)
+    page.until(cut)
+    page.look(1600, 900)
+    page.until(f"!{cut}")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(tab: Page, tmp_path: Path, width: int, scheme: str) -> None:
+    """And finds what was made wrong."""
+    page = opened(tab, tmp_path, reconciled_study())
+    page.look(width, 900, scheme)
+    parts = "document.querySelectorAll('.says details')"
+    page.evaluate(f"{parts}.forEach((one) => {{ one.open = true; }})")
+    page.evaluate(resources.files("axe_core_python").joinpath("axe.min.js").read_text() + "; 0")
+    serious = (
+        "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations"
+        ".filter((one) => ['serious', 'critical'].includes(one.impact)).map((one) => one.id))"
+    )
+    assert page.evaluate(serious) == []
+    page.evaluate("document.documentElement.removeAttribute('lang')")
+    assert page.evaluate(serious) == ["html-has-lang"]
 
 
 def test_a_link_opens_a_question_of_a_later_block(tab: Page, tmp_path: Path) -> None:

@@ -7,7 +7,18 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from simulrag.report.chart import BLUE, ENDS, RED, Axis, Point, Series, dots, lines, standalone
+from simulrag.report.chart import (
+    BLUE,
+    ENDS,
+    RED,
+    Axis,
+    Point,
+    Series,
+    dots,
+    lines,
+    side_by_side,
+    standalone,
+)
 
 MARK = re.compile(
     r'<path class="mark"(?: data-series="(\d+)")? transform="translate\(([\d.]+) ([\d.]+)\)"'
@@ -83,6 +94,17 @@ def test_dots_below_zero_stay_inside() -> None:
     below, none = Point(-0.5, 0, "below", -0.9, -0.1), Point(0.0, 0, "none")
     for rows in ([("a", below, RED)], [("a", below, RED), ("b", none, RED)], [("b", none, RED)]):
         assert all(14 <= float(mark[1]) <= 420 for mark in marks(dots(rows, "use", None)))
+
+
+def test_values_side_by_side_share_their_axes_and_stand_in_numbers() -> None:
+    axes = (Axis("share", ends=(0, 1)), Axis("claims", ends=(0, 10)))
+    half = (Point(0.5, 0, "half", 0.4, 0.6), "0.50")
+    svg = side_by_side(
+        [("a", RED, (half, (Point(5, 0, "five"), "5.0"))), ("b", BLUE, (half, None))], axes
+    )
+    shown = {said: x for _, x, _, said in marks(svg)}
+    assert shown["five"] - shown["half"] == pytest.approx((440 - 24) / 2, abs=0.2)
+    assert re.findall(r">(0\.50|5\.0)</text>", svg) == ["0.50", "5.0", "0.50"]
 
 
 def test_a_file_is_a_picture_of_its_own() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +13,11 @@ from pydantic import JsonValue
 from simulrag import registry
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval
-from simulrag.report.blocks import Figure, Table, Text, best
+from simulrag.report.blocks import Figure, Table, Text, best, interval
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections import overview, recipes, sections
 from simulrag.report.sections.documents import credited
+from simulrag.report.words import spelled
 from simulrag.stage import little_checked
 from tests.making import answer, evidence
 from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
@@ -40,7 +43,7 @@ def test_every_family_is_shown() -> None:
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {
-        *("recipes", "answers", "budget", "centrality", "precision-recall", "cost"),
+        *("quality", "recipes", "answers", "budget", "centrality", "precision-recall", "cost"),
         *("reliability", "boundary", "retrieval"),
     }
     for kind in {figure.kind for figure in figures}:
@@ -157,11 +160,63 @@ def test_a_run_that_drops_no_claim_is_drawn_and_listed_too() -> None:
     """Kappa is 0 where it is given so, and where no question is in the development part."""
     found = [replace(row, kappa=0.0) if row.method == "SimulRAG" else row for row in rows()]
     run = run_of(DomainTable.from_rows("urban", found))
-    (figure,) = (one for one in recipes.blocks(run) if isinstance(one, Figure))
+    shown = (one for one in recipes.blocks(run) if isinstance(one, Figure))
+    (figure,) = (one for one in shown if one.kind == "recipes")
     assert "paper 25 %" in figure.text
     assert any(
         name.startswith("paper 25 %") for name in column(recipe_tables(run)["recipes"], "Recipe")
     )
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((0.65, 0.77), "0.71 [0.65, 0.77]"),
+        ((0.711, 0.715), "0.713 [0.711, 0.715]"),
+        ((None, None), "0.713"),
+    ],
+)
+def test_a_wide_interval_has_two_decimals(ends: tuple[float | None, ...], said: str) -> None:
+    lower, upper = ends
+    assert interval(replace(rows()[0], value=0.713, lower_95=lower, upper_95=upper)) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("m", ["m"]),
+        ("3 m of a room", []),
+        ("SimulRAG at m = 1", ["m"]),
+        ("paper 25 %", ["paper"]),
+        ("the paper says", []),
+        ("reconciled 100 %, completed", ["reconciled", "completed"]),
+        ("UE+SBA minus all-RAG", ["UE+SBA", "all-RAG"]),
+        ("<b> & RAGtime", []),
+    ],
+)
+def test_short_names_are_spelled_out(text: str, short: list[str]) -> None:
+    shown = spelled(text)
+    assert re.findall(r'<abbr title="[^"]+">([^<]+)</abbr>', shown) == short
+    assert unescape(re.sub(r"</?abbr[^>]*>", "", shown)) == text
+
+
+def test_what_it_means_is_said_in_three_lines() -> None:
+    run = run_of(
+        *(DomainTable.from_rows(name, reconciled_rows(name)) for name in ("urban", "climate"))
+    )
+    lines = [
+        block.text
+        for block in recipes.blocks(run)
+        if isinstance(block, Text) and block.role == "finding"
+    ]
+    assert lines == [
+        "Of what is said from memory (closed book) 40 % is true, of what is said with evidence "
+        "60 to 100 %.",
+        "Fewest calls among the ways that may be as good as the best in share true and in true "
+        "claims: urban paper 100 % (12), climate paper 100 % (12).",
+        "Of what the reconciled answer marks checked, corrected or simulated 62 of 64 statements "
+        "that the reference decides are true. RAG marks nothing: its reader trusts all or none.",
+    ]
 
 
 def test_bold_is_the_best_value_and_what_may_be_as_good() -> None:
