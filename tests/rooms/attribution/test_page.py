@@ -30,6 +30,6 @@ def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> No
     assert rows["failed"][0] == "1"
     assert rows["both"][0] == "0"
     assert "1 of 4 questions failed" in classes.notes[0]
-    assert "the simulator adds +0.250 [-0.100, +0.500] on average" in classes.notes[1]
+    assert "the simulator adds +0.25 [-0.10, +0.50] on average" in classes.notes[1]
     assert items.rows == (("urban.run", "+0.250", "50.0 %", "2", "1"),)
     assert list(SECTION.blocks(run_of())) == []

@@ -82,7 +82,7 @@ def test_what_was_sent_where_is_counted() -> None:
     run = replace(run_of(), rooms={"routing": scores})
     shares, confusion = (one for one in SECTION.blocks(run) if isinstance(one, Table))
     assert [row[1:] for row in shares.rows] == [
-        ("0.750 [0.500, 1.000]", "4"),
+        ("0.75 [0.50, 1.00]", "4"),
         ("1.000 [1.000, 1.000]", "2"),
         ("0.500", "2"),
         ("—", "0"),
