@@ -44,6 +44,7 @@ class Reading(Numbered):
     mentions_source: StrictBool
     needs_figure: StrictBool
     self_contained: StrictBool
+    answerable: StrictBool
     gives_answer: StrictBool
     same_answer: StrictBool
     probability: Annotated[float, Field(strict=True, ge=0, le=1)]
@@ -76,7 +77,7 @@ def _right_ones(prompted: Prompted) -> object:
 
 def _all_well(prompted: Prompted) -> object:
     names = [name for name in Reading.model_fields if name not in ("index", "probability")]
-    well = {name: name in ("self_contained", "same_answer") for name in names}
+    well = {name: name in ("self_contained", "answerable", "same_answer") for name in names}
     count = len(prompted.values["questions"])
     return {"questions": [{"index": i, **well, "probability": 1.0} for i in range(count)]}
 
@@ -91,6 +92,7 @@ LIKELY = 0.5
 """A question that its auditor finds less likely valid is rejected."""
 
 _WORD = re.compile(r"[^\W_]+(?:\.\d+)?")
+_FIGURES = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 
 
 def masked(statement: str, term: str) -> str | Rejection:
@@ -206,6 +208,7 @@ def _with(question: Formed, own: str, reading: Reading, found: tuple[Rejection, 
         ("context_mentioned", reading.mentions_source),
         ("figure_reference", reading.needs_figure),
         ("not_self_contained", not reading.self_contained),
+        ("not_answerable", not reading.answerable),
         ("answer_in_question", reading.gives_answer),
         ("inconsistent", not same),
         ("invalid", reading.probability < LIKELY),
@@ -236,9 +239,22 @@ def _options(question: Formed) -> Iterator[Rejection]:
     folded = {" ".join(_WORD.findall(option.casefold())) for option in question.options}
     if len(folded) < len(question.options) or "" in folded:
         yield _flaw("options", "two options are the same, or one says nothing")
+    for index, option in enumerate(question.options):
+        if index != question.answer and same_value(option, question.answer_text):
+            yield _flaw("options", f"'{option}' is right too, at its own precision")
     others = [len(text) for i, text in enumerate(question.options) if i != question.answer]
     if len(question.answer_text) > LONGER * max(others):
         yield _flaw("options", "the right option is far longer than all others")
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two texts say one number in the same words, one of them perhaps more coarsely."""
+    given = [(numbers(text), _FIGURES.sub(" ", text).split()) for text in (one, other)]
+    (ones, words), (others, other_words) = given
+    if words != other_words or len(ones) != len(others) or not ones:
+        return False
+    pairs = list(zip(ones, others, strict=True))
+    return any(all(a.repeats(b) for a, b in each) for each in (pairs, [(b, a) for a, b in pairs]))
 
 
 def _numbers(question: Formed, given: Iterable[str]) -> Iterator[Rejection]:
@@ -252,7 +268,9 @@ def _numbers(question: Formed, given: Iterable[str]) -> Iterator[Rejection]:
 
 
 def _leak(question: Formed) -> Iterator[Rejection]:
-    """The right answer's words, in one piece, in the question."""
+    """The right answer's words, in one piece, in the question. A term was taken out of a cloze."""
+    if question.form == "cloze":
+        return
     answer = " ".join(_WORD.findall(question.answer_text.casefold()))
     text = " ".join(_WORD.findall(question.text.replace(MASK, " ").casefold()))
     if answer and f" {answer} " in f" {text} ":

@@ -1,32 +1,34 @@
 """Whether a reference answer supports a given one, as an evaluator sees it (ClimaQA, section 3.2).
 
-The evaluator is shown the reference as evidence and says SUPPORTS or REFUTES; the probabilities of
-the two labels' first tokens are normalised (arXiv 2410.16701), and smoothed to the factual
-accuracy. What it gives depends on how saturated the evaluator's probabilities are, so values of two
-evaluators are not comparable.
+Published: the evaluator is shown the reference as evidence and says SUPPORTS or REFUTES; the
+probabilities of the two labels' first tokens are normalised (arXiv 2410.16701), and smoothed to the
+factual accuracy. What it gives depends on how saturated the evaluator's probabilities are, so
+values of two evaluators are not comparable. An evaluator without log-probabilities states its
+probability in one reply, which arithmetic on numbers then checks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from simulrag.errors import ModelError
-from simulrag.method.asking import together
 from simulrag.models.base import Asker, FirstTokens
 from simulrag.models.replies import Reply
 from simulrag.records import Record
 from simulrag.task import Task
 
 
-class Entailed(Reply):
-    """Reply to ``forms_entail`` where answers are sampled."""
+class Supported(Reply):
+    """Reply to ``forms_supported``: the probability that the reference bears the answer out."""
 
-    label: Literal["SUPPORTS", "REFUTES"]
+    probability: Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-TASK = Task("forms_entail", Entailed, tokens=2)
+FORMS_ENTAIL = Task("forms_entail", tokens=2)
+FORMS_SUPPORTED = Task("forms_supported", Supported, tokens=15)
 ALTERNATIVES = 20
 """The most that servers tell the log-probabilities of."""
 LABELS = ("supports", "refutes")
@@ -36,8 +38,8 @@ TEMPERATURE = 5.0
 class Factual(Record):
     """What the evaluator gave for one answer.
 
-    ``p_supports``: of both labels' probability, the share of SUPPORTS, not smoothed.
-    ``label_mass``: the probability that the first token begins a label; None where sampled.
+    ``p_supports``: of both labels' probability, the share of SUPPORTS, not smoothed; or as stated.
+    ``label_mass``: the probability that the first token begins a label; None where stated.
     ``reason``: why there is no value.
     """
 
@@ -68,17 +70,12 @@ def from_tokens(tokens: FirstTokens, min_label_mass: float) -> Factual:
     return Factual(p_supports=supports / (supports + refutes), label_mass=mass)
 
 
-def from_samples(labels: Sequence[str]) -> Factual:
-    """The value in k sampled labels, by Laplace's rule of succession: (s + 1) / (k + 2)."""
-    return Factual(p_supports=(labels.count("SUPPORTS") + 1) / (len(labels) + 2))
-
-
 async def judge(
+    question: str,
     reference: str,
     answer: str,
     ask: Asker,
-    variant: Literal["logprobs", "sampled", "off"],
-    samples: int,
+    variant: Literal["logprobs", "stated", "off"],
     min_label_mass: float,
 ) -> Factual:
     """Ask the evaluator about one answer; its failure is a reason and no value."""
@@ -86,15 +83,12 @@ async def judge(
         return Factual(reason="not asked for (forms.metrics.factual: off)")
     try:
         if variant == "logprobs":
-            told = await ask.ask(TASK.replying(None), reference=reference, answer=answer)
+            told = await ask.ask(FORMS_ENTAIL, reference=reference, answer=answer)
             return from_tokens(told.first_tokens, min_label_mass)
-        replies = await together(
-            ask.ask(TASK, sample_index=index, reference=reference, answer=answer)
-            for index in range(samples)
-        )
+        told = await ask.ask(FORMS_SUPPORTED, question=question, reference=reference, answer=answer)
     except ModelError as error:
         return Factual(reason=str(error))
-    return from_samples([reply.parsed.label for reply in replies])
+    return Factual(p_supports=told.parsed.probability)
 
 
 def smoothed(probability: float, temperature: float = TEMPERATURE) -> float:

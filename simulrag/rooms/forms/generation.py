@@ -180,11 +180,15 @@ class Maker:
         """A question with an answer in words."""
         return FreeformQuestion(**self.common("freeform", level, text, answer), answer=answer)
 
-    def cloze(self, statement: str, term: str) -> ClozeQuestion | Rejection:
-        """The statement with its term taken out, or why that cannot be."""
+    def cloze(self, statement: str, term: str, choices: str = "") -> ClozeQuestion | Rejection:
+        """The statement with its term taken out, or why that cannot be.
+
+        ``choices``: a sentence to follow, with the words that the term is one of.
+        """
         text = masked(statement, term)
         if isinstance(text, Rejection):
             return text
+        text = f"{text} {choices}".strip()
         return ClozeQuestion(**self.common("cloze", "base", text, term), answer=term.strip())
 
     def common(self, form: Form, level: Level, text: str, *answers: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ Flaw = Literal[
     "options",
     "figure_reference",
     "not_self_contained",
+    "not_answerable",
     "number_not_in_context",
     "answer_in_question",
     "inconsistent",
@@ -41,7 +42,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 METRICS: dict[Form, tuple[str, ...]] = {
     "choice": ("accuracy",),
-    "freeform": ("bleu", "bleu_char", "bertscore", "fa", "p_supports", "label_mass"),
+    "freeform": ("bleu", "bleu_char", "bertscore", "number", "fa", "p_supports", "label_mass"),
     "cloze": ("exact", "exact_folded", "ps"),
 }
 """What each form is measured by. An encoder's or an evaluator's name is added in the tables."""

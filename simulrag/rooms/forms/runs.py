@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from math import floor, log10
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -21,9 +22,10 @@ from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.records import Ask, Template, asked_value
+from simulrag.questions.open.records import Ask, SetUpTemplate, Template, asked_value
 from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Evidence
+from simulrag.rooms.forms.audits import same_value
 from simulrag.rooms.forms.generation import (
     Maker,
     Seed,
@@ -130,7 +132,8 @@ class _Scenario:
                 told.append(attempt(write(make, how, *valued[(turn + step) % len(valued)])))
         if named:
             told.append(attempt(self._cloze(make, *named[turn % len(named)])))
-        given = [self.scenario.situation, *(f"{r.value} {self._asked(a)}" for a, r in found)]
+        given = [self._set_up(), self.scenario.situation]
+        given += [f"{r.value} {self._asked(a)}" for a, r in found]
         return Written(await together(told), tuple(given))
 
     async def _choice(
@@ -143,7 +146,8 @@ class _Scenario:
             with suppress(ArgumentError, RunError):
                 runs = await run_scenario(self.simulations, other, self.simulator_seed)
                 near = self._of(ask, runs)
-                if near and near.value and near.value not in (result.value, *wrong):
+                known = (result.value, *wrong)
+                if near and near.value and not any(same_value(near.value, x) for x in known):
                     wrong.append(near.value)
         if len(wrong) < OPTIONS - 1:
             return Rejection(
@@ -163,7 +167,19 @@ class _Scenario:
     async def _cloze(self, make: Maker, ask: Ask, result: Result) -> Formed | Rejection:
         task = FORMS_RUN.replying(WrittenStatement)
         reply = await self._reply(task, "cloze", make, "base", ask, result.term)
-        return make.cloze(reply.statement, result.term)
+        return make.cloze(reply.statement, result.term, self._choices(ask))
+
+    def _choices(self, ask: Ask) -> str:
+        """The words that a term is one of; of classes with the sizes at which each begins."""
+        unit = self._unit(ask)
+        named = [
+            f"{c.name} (size from {c.from_magnitude:g} {unit}".rstrip() + ")" for c in ask.classes
+        ]
+        words = named or ask.answers or list(DIRECTIONS.values())
+        return f"The gap holds one of: {'; '.join(words)}."
+
+    def _set_up(self) -> str:
+        return self.template.set_up if isinstance(self.template, SetUpTemplate) else ""
 
     async def _reply(
         self, task: Task, form: Form, make: Maker, level: Level, ask: Ask, result: str
@@ -172,6 +188,7 @@ class _Scenario:
             task,
             form=form,
             level=level,
+            set_up=self._set_up(),
             situation=self.scenario.situation,
             asked=self._asked(ask),
             result=result,
@@ -187,11 +204,12 @@ class _Scenario:
         if asked is None:
             return None
         rounded = float(f"{asked.value:.{DIGITS}g}")
-        number = f"{rounded:+f}" if ask.against else f"{rounded:f}"
+        decimals = max(0, DIGITS - 1 - floor(log10(abs(rounded)))) if rounded else 0
+        number = f"{rounded:{'+' if ask.against else ''}.{decimals}f}"
         term = asked.class_name if asked.limits else None
         if term is None and ask.against:
             term = DIRECTIONS[(rounded > 0) - (rounded < 0)]
-        return Result(f"{number.rstrip('0').rstrip('.')} {self._unit(ask)}".strip(), term or "")
+        return Result(f"{number} {self._unit(ask)}".strip(), term or "")
 
     def _unit(self, ask: Ask) -> str:
         if ask.scale == "percent":

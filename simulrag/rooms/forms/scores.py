@@ -6,6 +6,7 @@ import string
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from simulrag.method.numbers import numbers
 from simulrag.rooms.forms.bleu import bleu, bleu_char
 from simulrag.rooms.forms.entailment import Factual, smoothed
 from simulrag.rooms.forms.records import Answered, FormAnswer, Formed, FormScore
@@ -50,18 +51,42 @@ def _measures(
         same = {"exact": float(exact(*pair)), "exact_folded": float(exact_folded(*pair))}
         return {**same, "ps": likeness}
     told = factual or Factual(reason="not asked for")
+    right = numbers_right(question.text, *pair)
     by_judge = {
-        "fa": None if told.p_supports is None else smoothed(told.p_supports),
+        "fa": factual_accuracy(told, right),
         "p_supports": told.p_supports,
         "label_mass": told.label_mass,
     }
-    why = told.reason or "sampled replies have none"
+    why = told.reason or "a stated probability has none"
     return {
         "bleu": bleu(*pair),
         "bleu_char": bleu_char(*pair),
         "bertscore": likeness,
+        "number": "the reference has no number of its own" if right is None else float(right),
         **{name: why if value is None else value for name, value in by_judge.items()},
     }
+
+
+def numbers_right(question: str, reference: str, answer: str) -> bool | None:
+    """Whether the answer has the reference's numbers, each at the reference's own rounding.
+
+    Signs and words are aside. Numbers of the question are not asked for; None where the reference
+    has no other.
+    """
+    given, stated = numbers(question), numbers(answer)
+    asked = [one for one in numbers(reference) if not any(one.repeats(x) for x in given)]
+    if not asked:
+        return None
+    return all(any(one.states(other.value) for other in stated) for one in asked)
+
+
+def factual_accuracy(told: Factual, numbers_right: bool | None) -> float | None:
+    """Of log-probabilities as published, smoothed; else as stated, 0 where a number is wrong."""
+    if told.p_supports is None:
+        return None
+    if told.label_mass is not None:
+        return smoothed(told.p_supports)
+    return 0.0 if numbers_right is False else told.p_supports
 
 
 def _similar(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flows.sections import Name, ParamsSection, RoomSection
 
-FactualBy = Literal["logprobs", "sampled", "off"]
+FactualBy = Literal["logprobs", "stated", "off"]
 
 
 class DocumentFiles(ParamsSection):
@@ -40,11 +40,8 @@ class FormsMetricSettings(BaseModel):
 
     factual: FactualBy = Field(
         default="logprobs",
-        description="factual accuracy by the judge's log-probabilities, by sampled replies "
-        "(sampled), or not at all (off)",
-    )
-    samples: int = Field(
-        default=5, ge=1, le=100, description="replies that factual accuracy samples"
+        description="factual accuracy by the judge's log-probabilities, by the probability that "
+        "it states (stated), or not at all (off)",
     )
     min_label_mass: float = Field(
         default=0.5,

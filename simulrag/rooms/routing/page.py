@@ -12,20 +12,21 @@ from simulrag.metrics.intervals import Estimate, mean_estimate
 from simulrag.metrics.table import Measurement, filled
 from simulrag.report.blocks import DASH, Block, ReportSection, Table, count, interval, why
 from simulrag.report.run import ReportedRun
-from simulrag.rooms.routing.records import Routed, file_of
+from simulrag.rooms.routing.records import NONE, Routed, file_of
 from simulrag.rooms.routing.settings import RoutingParams
 
-NONE = "none"
-"""The right place of a question that no source can answer."""
 KINDS = {
     "all": "all questions",
     "own": "the benchmark's own",
     "none": "of ours, that no source answers",
-    "near_miss": "near misses, as a model wrote them",
+    "out_of_range": "near misses: one argument just out of range",
+    "not_returned": "near misses: not quite what a tool returns",
 }
 _NOTE = (
     "Every source is asked about in one call, by its handbook. Own questions are right at their "
-    "own source, all others at none; partly counts as sent. Nobody checked the near misses."
+    "own source, all others at none; partly counts as sent. A model wrote the near misses. "
+    "The simulator proves each: it refuses the call for one argument and takes one "
+    "inside, or it runs and its outputs are named. Nobody checked that none of them was asked for."
 )
 READS = ("data/routing",)
 
@@ -36,13 +37,19 @@ class RoutingScores:
 
     ``accuracy``: by the names of ``KINDS`` the share sent right, and ``counts`` of how many; own
     questions are right at their own source, all others at none. ``confusion``: by (right, sent) the
-    number of questions. ``failed`` ones count nowhere.
+    number of questions. ``failed`` ones count nowhere. ``near``: the near misses, to look at.
     """
 
     accuracy: dict[str, Estimate]
     counts: dict[str, int]
     confusion: dict[tuple[str, str], int]
     failed: int
+    near: tuple[Routed, ...] = ()
+
+    def wrong(self, kind: str) -> int:
+        """How many questions of a kind were sent wrongly."""
+        share = self.accuracy[kind].value
+        return 0 if share is None else round((1 - share) * self.counts[kind])
 
 
 def routing_scores(
@@ -64,7 +71,9 @@ def routing_scores(
         )
         counts[kind] = len(chosen)
     confusion = Counter((one.right or NONE, to or NONE) for one, to in sent)
-    return RoutingScores(accuracy, counts, dict(sorted(confusion.items())), len(every) - len(sent))
+    near = tuple(one for one, _ in sent if one.proof)
+    failed = len(every) - len(sent)
+    return RoutingScores(accuracy, counts, dict(sorted(confusion.items())), failed, near)
 
 
 def read(outs: Outs) -> RoutingScores | None:
@@ -91,8 +100,11 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     yield Table(
         name="routing",
         caption="How often a question is sent to the right source",
-        columns=("Questions", "Sent right", "Count"),
-        rows=tuple((words, interval(row), count(row.n)) for words, row in rows),
+        columns=("Questions", "Sent right", "Sent wrongly", "Count"),
+        rows=tuple(
+            (words, interval(row), str(found.wrong(kind)), count(row.n))
+            for kind, (words, row) in zip(KINDS, rows, strict=True)
+        ),
         headers=1,
         notes=(_NOTE, *failed, *why([row for _, row in rows])),
     )
@@ -108,6 +120,18 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         ),
         headers=1,
     )
+    if found.near:
+        yield Table(
+            name="routing-near-misses",
+            caption="Near misses, and what the simulator says to them",
+            columns=("Question", "Kind", "Shown by", "Sent to"),
+            rows=tuple(
+                (one.text, KINDS[one.kind], one.proof, (one.route and one.route.chosen) or NONE)
+                for one in found.near
+            ),
+            prose=(0, 2),
+            fold="Near misses",
+        )
 
 
 SECTION = ReportSection("routing", "Whether the right source is chosen", blocks, after="boundary")

@@ -29,10 +29,17 @@ def _route(said: list[Message]) -> Any:
 
 
 def _near_misses(said: list[Message]) -> Any:
-    """As many as are asked for, of no scheme."""
+    """As many as are asked for, of no scheme; near the runs of the simulator of streets."""
     count = next(int(word) for word in said[-1].content.split() if word.isdigit())
-    asked = [f"How loud is street {number} at night?" for number in range(count)]
-    return {"questions": [{"question": one, "missing": "noise"} for one in asked]}
+    call = {"missing": "noise", "tool": "run_scenario"}
+    lanes = {**call, "arguments": [{"argument": "lanes", "value": 4}]}
+    outside = {**lanes, "argument": "lanes", "inside": 3, "question": "How long with four lanes?"}
+    asked = [f"How loud is street {number} at night?" for number in range(1, count)]
+    near = {**call, "arguments": [], "nearest": "travel_time_s"}
+    return {
+        "out_of_range": [outside] if count else [],
+        "not_returned": [{**near, "question": one} for one in asked],
+    }
 
 
 REPLIES = {"RouteReply": _route, "NearMisses": _near_misses}

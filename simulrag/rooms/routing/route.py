@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import StrictStr
+from pydantic import JsonValue, StrictStr
 
-from simulators.base import Simulator
+from simulators.base import ArgumentError, RunError, Simulator, validate_call
+from simulators.shapes import names_of
 from simulrag.errors import ModelError
+from simulrag.method.asking import together
+from simulrag.method.simulation import Simulations, example_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
-from simulrag.rooms.routing.records import Fit, Route, Routed
+from simulrag.questions.open.records import ArgumentValue, Setting
+from simulrag.questions.open.scenarios import plain
+from simulrag.rooms.routing.records import AskedOf, Fit, Route, Routed
 from simulrag.stand_in import MARK, Prompted, sentence
 from simulrag.task import Task
 
@@ -35,16 +41,32 @@ class RouteReply(Reply):
 
 
 class NearMiss(Reply):
-    """A question that no source answers, and what of it is out of reach."""
+    """A question that no source answers, what of it is out of reach, and the call that shows it."""
 
     question: Text
     missing: Text
+    tool: Text
+    arguments: list[Setting]
+
+
+class OutOfRange(NearMiss):
+    """One argument lies just outside of what the tool takes; ``inside`` is the nearest it takes."""
+
+    argument: Text
+    inside: ArgumentValue
+
+
+class NotReturned(NearMiss):
+    """The tool runs and does not return what is asked; ``nearest`` is the output closest to it."""
+
+    nearest: Text
 
 
 class NearMisses(Reply):
     """Reply to ``near_misses``."""
 
-    questions: list[NearMiss]
+    out_of_range: list[OutOfRange]
+    not_returned: list[NotReturned]
 
 
 def _no_fit(prompted: Prompted) -> object:
@@ -53,12 +75,24 @@ def _no_fit(prompted: Prompted) -> object:
 
 
 def _as_many(prompted: Prompted) -> object:
+    simulator: Simulator = prompted.values["simulator"]
+    tool = next(iter(simulator.tools))
+    call = {
+        "tool": tool,
+        "arguments": [
+            {"argument": name, "value": value}
+            for name, value in example_call(simulator, tool).items()
+            if value is not None
+        ],
+        "nearest": names_of(simulator.tools[tool].outputs)[0],
+        "missing": MARK,
+    }
     texts = [sentence(prompted.seed, number) for number in range(prompted.values["count"])]
-    return {"questions": [{"question": text, "missing": MARK} for text in texts]}
+    return {"out_of_range": [], "not_returned": [{"question": text, **call} for text in texts]}
 
 
 ROUTE = Task("route", RouteReply, tokens=65, stand_in=_no_fit)
-NEAR_MISSES = Task("near_misses", NearMisses, tokens=450, stand_in=_as_many)
+NEAR_MISSES = Task("near_misses", NearMisses, tokens=2500, stand_in=_as_many)
 
 
 async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> Route:
@@ -93,26 +127,103 @@ async def routed(asked: Routed, sources: Mapping[str, Simulator], ask: Asker) ->
 
 
 async def near_misses(
-    name: str, sources: Mapping[str, Simulator], ask: Asker, count: int
+    name: str,
+    sources: Mapping[str, Simulator],
+    ask: Asker,
+    runs: Simulations,
+    seed: int,
+    count: int,
 ) -> list[Routed]:
     """Questions that seem made for the source ``name`` and that no source can answer.
 
-    A model writes them in one call, from what handbooks say they cannot tell; nobody checked them.
-    Raises ModelError where there is no valid reply.
+    A model writes them in one call, each with a call of the source that shows it: one that is
+    refused for one argument and runs with another, or one that runs without what is asked. A call
+    that does not run proves nothing, and its question is left out. Raises ModelError where there is
+    no valid reply.
     """
+    simulator = sources[name]
 
     def check(reply: Any) -> None:
-        different = {" ".join(one.question.split()).casefold() for one in reply.questions}
-        if len(reply.questions) != count or len(different) != count:
+        written = [*reply.out_of_range, *reply.not_returned]
+        different = {" ".join(one.question.split()).casefold() for one in written}
+        if len(written) != count or len(different) != count:
             raise ValueError(f"give {count} different questions, not {len(different)}")
+        found = [(one.question, _outside(one, simulator)) for one in reply.out_of_range]
+        found += [(one.question, _beside(one, simulator)) for one in reply.not_returned]
+        if problems := [f"'{question}': {why}" for question, why in found if why]:
+            raise ValueError("; ".join(problems))
 
     if not count:
         return []
     completion = await ask.ask(
-        NEAR_MISSES, check=check, name=name, sources=_told(sources), count=count
+        NEAR_MISSES,
+        check=check,
+        name=name,
+        sources=_told(sources),
+        count=count,
+        simulator=simulator,
     )
-    written = enumerate(completion.parsed.questions, start=1)
-    return [Routed.of(f"near-{name}-{n}", one.question, "near_miss") for n, one in written]
+    reply: NearMisses = completion.parsed
+    written: list[OutOfRange | NotReturned] = [*reply.out_of_range, *reply.not_returned]
+    proofs = await together(_proof(one, runs, seed) for one in written)
+    kinds: list[AskedOf] = ["out_of_range"] * len(reply.out_of_range)
+    kinds += ["not_returned"] * len(reply.not_returned)
+    return [
+        Routed.of(f"near-{name}-{number}", one.question, kind).model_copy(update={"proof": proof})
+        for number, (one, kind, proof) in enumerate(zip(written, kinds, proofs, strict=True), 1)
+        if proof
+    ]
+
+
+def _arguments(one: NearMiss) -> dict[str, JsonValue]:
+    return {item.argument: plain(item.value) for item in one.arguments}
+
+
+def _within(one: OutOfRange) -> dict[str, JsonValue]:
+    return {**_arguments(one), one.argument: plain(one.inside)}
+
+
+def _refusal(simulator: Simulator, tool: str, arguments: Mapping[str, JsonValue]) -> str:
+    """Why a call is refused; "" where it is not."""
+    try:
+        validate_call(simulator, tool, arguments)
+    except ArgumentError as error:
+        return str(error)
+    return ""
+
+
+def _outside(one: OutOfRange, simulator: Simulator) -> str:
+    """Why it does not show an argument out of range, in words that a model can act on."""
+    if one.argument not in _arguments(one):
+        return f"arguments do not hold '{one.argument}'"
+    if why := _refusal(simulator, one.tool, _within(one)):
+        return f"with {one.argument} inside: {why}"
+    if not _refusal(simulator, one.tool, _arguments(one)):
+        return f"{one.tool} takes these arguments, so {one.argument} is not out of range"
+    return ""
+
+
+def _beside(one: NotReturned, simulator: Simulator) -> str:
+    """Why it does not show an output that comes near, in words that a model can act on."""
+    if why := _refusal(simulator, one.tool, _arguments(one)):
+        return why
+    outputs = names_of(simulator.tools[one.tool].outputs)
+    return "" if one.nearest in outputs else f"nearest is one of {', '.join(outputs)}"
+
+
+async def _proof(one: OutOfRange | NotReturned, runs: Simulations, seed: int) -> str:
+    """What a run shows, in words; "" where none could be made."""
+    inside = _within(one) if isinstance(one, OutOfRange) else _arguments(one)
+    try:
+        run = await runs.run(one.tool, inside, seed)
+    except (ArgumentError, RunError):
+        return ""
+    if isinstance(one, OutOfRange):
+        refused = _refusal(runs.simulator, one.tool, _arguments(one))
+        return f"{refused}; with {one.argument} {json.dumps(plain(one.inside))} it runs"
+    given = ", ".join(name for name, value in run.outputs.items() if value is not None)
+    call = f"{one.tool} {json.dumps(_arguments(one), ensure_ascii=False)}"
+    return f"{call} runs and returns {given}; the nearest is {one.nearest}"
 
 
 def _told(sources: Mapping[str, Simulator]) -> list[dict[str, str]]:

@@ -14,10 +14,10 @@ class RoutingParams(RoomSection):
         default=[], description="domains whose questions are routed, to measure it; []: none"
     )
     near_misses: int = Field(
-        default=10,
+        default=16,
         ge=0,
         le=50,
-        description="questions a domain that a model writes and that no source can answer",
+        description="questions a domain that a model writes and that no source can quite answer",
     )
 
 

@@ -25,5 +25,5 @@ def cloze(statement: str = "Ozone depletes ultraviolet light.", term: str = "Ozo
 def reading(index: int = 0, **changes: Any) -> dict[str, Any]:
     """What an auditor says of a good question, with changes."""
     good = {"mentions_source": False, "needs_figure": False, "self_contained": True}
-    rest = {"gives_answer": False, "same_answer": True, "probability": 0.9}
+    rest = {"answerable": True, "gives_answer": False, "same_answer": True, "probability": 0.9}
     return {"index": index, **good, **rest, **changes}

@@ -54,6 +54,12 @@ def test_a_term_is_taken_out_once_or_not_at_all(statement: str, term: str, found
         (choice(), (), []),
         (choice("What?", "A rate", "a rate.", "Ozone", "Wind"), (), ["options"]),
         (choice("What?", "Rate", "...", "Ozone", "Wind"), (), ["options"]),
+        (
+            choice("What?", "-6.5 K", "-6 K", "-7 K", "2 K"),
+            (),
+            ["options", "options"],
+        ),  # at 0 decimals
+        (choice("What?", "-6.5 K", "7 K", "-6.4 K", "-6.5 s"), (), []),
         (choice("What?", "The lapse rate of all of the air", "Ice", "Air", "Sun"), (), ["options"]),
         (choice("Is the lapse rate or what else at work?"), (), ["answer_in_question"]),
         (choice("At 6.5 K per km, what decides?"), (), []),
@@ -90,6 +96,7 @@ def test_a_question_repeats_another_by_its_words(other: str, same: bool) -> None
         ({"mentions_source": True}, "right", ["context_mentioned"]),
         ({"needs_figure": True}, "right", ["figure_reference"]),
         ({"self_contained": False}, "right", ["not_self_contained"]),
+        ({"answerable": False}, "right", ["not_answerable"]),
         ({"gives_answer": True}, "right", ["answer_in_question"]),
         ({"same_answer": False}, "right", []),  # of letters code decides
         ({}, "none", ["inconsistent"]),

@@ -18,8 +18,8 @@ from simulrag.rooms.forms.bleu import (
     word_counts,
     word_scores,
 )
-from simulrag.rooms.forms.entailment import Factual, from_samples, from_tokens, judge, smoothed
-from simulrag.rooms.forms.scores import exact, exact_folded
+from simulrag.rooms.forms.entailment import Factual, from_tokens, judge, smoothed
+from simulrag.rooms.forms.scores import exact, exact_folded, factual_accuracy, numbers_right
 from simulrag.rooms.forms.similarity import bert_scores, phrase, phrase_similarities
 from simulrag.testing import ScriptedModel
 
@@ -130,26 +130,43 @@ def test_label_masses(
 
 
 @pytest.mark.parametrize(
-    ("said", "p"), [((), 1 / 2), ("SSS", 4 / 5), ("RRR", 1 / 5), ("SR", 1 / 2)]
+    ("reference", "answer", "right"),
+    [
+        ("It falls by 12.7 %.", "It changes by -12.70 %.", True),
+        ("It falls by 12.7 %.", "It falls by 12.65 %.", True),
+        ("It falls by 12.7 %.", "It falls by about 14 %.", False),
+        ("It falls by 12.7 %.", "It falls by 13 %.", False),  # at the reference's rounding
+        ("It falls by 12.7 %.", "It falls.", False),
+        ("It rises by 5.00 s to 78.4 s.", "By 5 s, to 78.41 s.", True),
+        ("It rises by 5.00 s to 78.4 s.", "By 5 s.", False),
+        ("It falls under a cut of 41 %.", "It falls.", None),  # the question's own number
+        ("It falls.", "It falls by 3 %.", None),
+    ],
 )
-def test_sampled_labels(said: Sequence[str], p: float) -> None:
-    words = {"S": "SUPPORTS", "R": "REFUTES"}
-    assert from_samples([words[label] for label in said]).p_supports == pytest.approx(p)
+def test_numbers_are_compared_at_the_references_rounding(
+    reference: str, answer: str, right: bool | None
+) -> None:
+    assert numbers_right("What does a cut by 41 % do?", reference, answer) is right
+
+
+def test_a_wrong_number_is_wrong_whatever_probability_is_stated() -> None:
+    stated, tokens = Factual(p_supports=0.8), Factual(p_supports=0.8, label_mass=1.0)
+    assert [factual_accuracy(stated, right) for right in (True, None, False)] == [0.8, 0.8, 0.0]
+    assert factual_accuracy(tokens, False) == smoothed(0.8)
+    assert factual_accuracy(Factual(reason="refused"), True) is None
 
 
 async def test_the_evaluator_is_asked_and_its_failure_is_no_value() -> None:
-    labels = [{"label": "SUPPORTS"}, {"label": "REFUTES"}, {"label": "SUPPORTS"}]
-    model = ScriptedModel(*labels)
-    found = await judge("the reference", "the answer", model, "sampled", 3, 0.5)
-    assert found == Factual(p_supports=3 / 5)
-    assert [one["sample_index"] for one in model.asked] == [0, 1, 2]
-    for reply, variant in (({"label": "supports"}, "sampled"), (ReplyRefused("no"), "logprobs")):
-        lost = await judge("r", "a", ScriptedModel(reply), variant, 1, 0.5)  # type: ignore[arg-type]
+    model = ScriptedModel({"probability": 0.7})
+    found = await judge("the question", "the reference", "the answer", model, "stated", 0.5)
+    assert found == Factual(p_supports=0.7)
+    for reply, variant in (({"probability": 2.0}, "stated"), (ReplyRefused("no"), "logprobs")):
+        lost = await judge("q", "r", "a", ScriptedModel(reply), variant, 0.5)  # type: ignore[arg-type]
         assert lost.p_supports is None
         assert lost.reason
-    none = await judge("r", "a", ScriptedModel("SUPPORTS"), "logprobs", 1, 0.5)
+    none = await judge("q", "r", "a", ScriptedModel("SUPPORTS"), "logprobs", 0.5)
     assert none.reason == "the model's server sent no log-probabilities"
-    assert "off" in (await judge("r", "a", ScriptedModel(), "off", 1, 0.5)).reason
+    assert "off" in (await judge("q", "r", "a", ScriptedModel(), "off", 0.5)).reason
 
 
 @pytest.mark.parametrize(

@@ -39,16 +39,18 @@ def test_scores_by_hand() -> None:
         "all": 0.4,
         "own": pytest.approx(1 / 3),
         "none": 0.5,
-        "near_miss": None,
+        "out_of_range": None,
+        "not_returned": None,
     }
-    assert scores.counts == {"all": 5, "own": 3, "none": 2, "near_miss": 0}
+    assert scores.counts == {"all": 5, "own": 3, "none": 2, "out_of_range": 0, "not_returned": 0}
+    assert [scores.wrong(kind) for kind in ("all", "own", "none", "out_of_range")] == [3, 2, 1, 0]
     assert scores.confusion[("climate", "none")] == scores.confusion[("urban", "climate")] == 1
     assert scores.failed == 1
     low, high = scores.accuracy["all"].lower_95, scores.accuracy["all"].upper_95
     assert low is not None
     assert high is not None
     assert low <= 0.4 <= high
-    assert scores.accuracy["near_miss"].reason == "no such question"
+    assert scores.accuracy["not_returned"].reason == "no such question"
 
 
 def test_questions_of_one_scenario_are_drawn_together() -> None:
@@ -73,19 +75,21 @@ def test_what_was_sent_where_is_counted() -> None:
             "all": Estimate(0.75, 0.5, 1.0),
             "own": Estimate(1.0, 1.0, 1.0),
             "none": Estimate(0.5, reason="no interval: one scenario only"),
-            "near_miss": Estimate(None, reason="no such question"),
+            "out_of_range": Estimate(None, reason="no such question"),
+            "not_returned": Estimate(1.0, 1.0, 1.0),
         },
-        counts={"all": 4, "own": 2, "none": 2, "near_miss": 0},
+        counts={"all": 4, "own": 2, "none": 2, "out_of_range": 0, "not_returned": 1},
         confusion={("none", "none"): 1, ("none", "urban"): 1, ("urban", "urban"): 2},
         failed=1,
     )
     run = replace(run_of(), rooms={"routing": scores})
     shares, confusion = (one for one in SECTION.blocks(run) if isinstance(one, Table))
     assert [row[1:] for row in shares.rows] == [
-        ("0.75 [0.50, 1.00]", "4"),
-        ("1.000 [1.000, 1.000]", "2"),
-        ("0.500", "2"),
-        ("—", "0"),
+        ("0.75 [0.50, 1.00]", "1", "4"),
+        ("1.000 [1.000, 1.000]", "0", "2"),
+        ("0.500", "1", "2"),
+        ("—", "0", "0"),
+        ("1.000 [1.000, 1.000]", "0", "1"),
     ]
     assert "1 questions failed" in shares.notes[1]
     assert shares.notes[-1].endswith("no such question.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,30 +92,67 @@ async def test_a_question_of_a_test_keeps_what_failed(sources: dict[str, Simulat
     assert (found.route, found.failure) == (None, "down")
 
 
-def missing(*questions: str) -> dict[str, Any]:
-    return {"questions": [{"question": one, "missing": "noise"} for one in questions]}
+def outside(question: str = "How long with four lanes?", **changes: Any) -> dict[str, Any]:
+    call = {"tool": "run_scenario", "arguments": [{"argument": "lanes", "value": 4}]}
+    said = {"question": question, "missing": "four lanes", "argument": "lanes", "inside": 3}
+    return {**call, **said, **changes}
 
 
-async def test_near_misses_are_written_from_all_handbooks(sources: dict[str, Simulator]) -> None:
-    model = ScriptedModel(missing("How loud is it?", "How safe is it?"))
-    found = await near_misses("city", sources, model, 2)
+def beside(question: str = "How loud is it?", **changes: Any) -> dict[str, Any]:
+    call = {"tool": "run_scenario", "arguments": [{"argument": "lanes", "value": 1}]}
+    return {**call, "question": question, "missing": "noise", "nearest": "co2_mg", **changes}
+
+
+def written(*outside: Any, near: tuple[Any, ...] = ()) -> dict[str, Any]:
+    return {"out_of_range": list(outside), "not_returned": list(near)}
+
+
+@pytest.fixture
+def runs(sources: dict[str, Simulator], tmp_path: Path) -> Iterator[Simulations]:
+    with CallCache(tmp_path, stage="test") as cache:
+        yield Simulations(sources["city"], cache)
+
+
+async def test_near_misses_are_proven_by_a_refusal_or_a_run(
+    sources: dict[str, Simulator], runs: Simulations
+) -> None:
+    model = ScriptedModel(written(outside(), near=(beside(),)))
+    found = await near_misses("city", sources, model, runs, 0, 2)
     assert [(one.question_id, one.kind, one.right) for one in found] == [
-        ("near-city-1", "near_miss", None),
-        ("near-city-2", "near_miss", None),
+        ("near-city-1", "out_of_range", None),
+        ("near-city-2", "not_returned", None),
     ]
+    assert "refuses its arguments: lanes" in found[0].proof
+    assert found[0].proof.endswith("with lanes 3 it runs")
+    assert "runs and returns travel_time_s" in found[1].proof
+    assert runs.runs == 2
     values = {name: model.asked[0][name] for name in ("name", "sources", "count")}
     system, user = packaged_prompts().render("near_misses", **values)
     assert "# Source: earth" in system.content
-    assert user.content.endswith('2 questions that seem made for source "city".')
-    assert await near_misses("city", sources, model, 0) == []
+    assert user.content.endswith('2 questions in all that seem made for source "city".')
+    assert await near_misses("city", sources, model, runs, 0, 0) == []
 
 
-@pytest.mark.parametrize("given", [("How?",), ("How?", "how?  "), ("A?", "B?", "C?"), ("", "B?")])
-async def test_near_misses_are_as_many_and_as_different_as_asked(
-    sources: dict[str, Simulator], given: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (written(outside()), "give 2 different questions, not 1"),
+        (written(outside("How?"), outside("how?  ")), "give 2 different questions, not 1"),
+        (written(outside(), outside("And 3?", inside=5)), "with lanes inside"),
+        (written(outside(), outside("And 3?", argument="limit")), "do not hold 'limit'"),
+        (
+            written(outside(), outside("A?", arguments=[{"argument": "lanes", "value": 2}])),
+            "takes these arguments, so lanes is not out of range",
+        ),
+        (written(outside(), near=(beside(nearest="noise_db"),)), "nearest is one of travel_time_s"),
+        (written(outside(), near=(beside(tool="fly"),)), "has no tool 'fly'"),
+    ],
+)
+async def test_a_near_miss_that_its_call_does_not_show_is_refused(
+    sources: dict[str, Simulator], runs: Simulations, reply: Any, words: str
 ) -> None:
-    with pytest.raises(ReplyInvalid):
-        await near_misses("city", sources, ScriptedModel(missing(*given)), 2)
+    with pytest.raises(ReplyInvalid, match=words):
+        await near_misses("city", sources, ScriptedModel(reply), runs, 0, 2)
 
 
 async def test_without_sources_nobody_is_asked() -> None:

@@ -93,7 +93,15 @@ def test_the_stage_measures_it(
     assert "Every question is sent right." in capsys.readouterr().err
     found = read_records(project / "out/routing/urban.jsonl", Routed)
     scores = routing_scores(found)
-    assert scores.counts == {"all": 16, "own": 2, "none": 10, "near_miss": 4}
+    assert scores.counts == {"all": 16, "own": 2, "none": 10, "out_of_range": 1, "not_returned": 3}
+    assert json.loads((project / "out/metrics/routing-urban.json").read_text()) == {
+        "own": {"right": 2, "wrong": 0},
+        "right is urban": {"sent to urban": 2},
+        "none": {"right": 10, "wrong": 0},
+        "right is none": {"sent to none": 14},
+        "out_of_range": {"right": 1, "wrong": 0},
+        "not_returned": {"right": 3, "wrong": 0},
+    }
     assert scores.confusion == {("none", "none"): 14, ("urban", "urban"): 2}
     assert len(server.requests) == 1 + 16
     assert ended(lambda: app(stage)) == 0

@@ -16,7 +16,7 @@ from simulrag.errors import InputError
 from simulrag.metrics.table import Measurement, write_table
 from simulrag.models.base import Sampling
 from simulrag.rooms.forms import places
-from simulrag.rooms.forms.entailment import ALTERNATIVES, TASK, Factual, judge
+from simulrag.rooms.forms.entailment import ALTERNATIVES, FORMS_ENTAIL, Factual, judge
 from simulrag.rooms.forms.published import read_forms
 from simulrag.rooms.forms.records import FAMILY, OVERALL, FormAnswer, Formed, FormScore
 from simulrag.rooms.forms.scores import scored
@@ -59,12 +59,11 @@ async def make(at: At) -> Outcome:
 def judging(params: Params) -> Params:
     """The parameters with the judge's sampling as the variant of factual accuracy needs it."""
     judge_settings, variant = params.model("judge"), params.room(FormsParams).metrics.factual
-    if variant == "off":
+    if variant != "logprobs":
         return params
-    # Sampled replies differ by the provider's own temperature, whatever the judge's other tasks do.
-    wanted = {"top_logprobs": ALTERNATIVES} if variant == "logprobs" else {"temperature": None}
-    own = judge_settings.tasks.get(TASK.name, Sampling()).model_dump(exclude_unset=True)
-    tasks = {**judge_settings.tasks, TASK.name: Sampling.model_validate({**wanted, **own})}
+    name, wanted = FORMS_ENTAIL.name, {"top_logprobs": ALTERNATIVES}
+    own = judge_settings.tasks.get(name, Sampling()).model_dump(exclude_unset=True)
+    tasks = {**judge_settings.tasks, name: Sampling.model_validate({**wanted, **own})}
     changed = {"judge": judge_settings.model_copy(update={"tasks": tasks})}
     return params.model_copy(update={"llm": params.llm.model_copy(update=changed)})
 
@@ -78,11 +77,11 @@ async def work(bench: Bench, pair: Pair, params: Params) -> Factual:
     """Factual accuracy of one answer."""
     wanted = params.room(FormsParams).metrics
     return await judge(
+        pair[0].text,
         pair[0].answer_text,
         pair[1].answer,
         bench.gateway,
         wanted.factual,
-        wanted.samples,
         wanted.min_label_mass,
     )
 
@@ -90,7 +89,7 @@ async def work(bench: Bench, pair: Pair, params: Params) -> Factual:
 def table(source: str, scores: list[FormScore], params: Params) -> list[Measurement]:
     """The long table's rows, with the encoder's and the evaluator's names in those of metrics."""
     wanted, evaluator = params.room(FormsParams).metrics, params.model("judge").model
-    how = f"{evaluator}, sampled {wanted.samples}" if wanted.factual == "sampled" else evaluator
+    how = f"{evaluator}, stated" if wanted.factual == "stated" else evaluator
     names = {name: f"{name}[{NAME}]" for name in ("bertscore", "ps")}
     names |= {name: f"{name}[{how}]" for name in ("fa", "p_supports", "label_mass")}
     draws = {"bootstrap": params.metrics.bootstrap, "seed": params.metrics.seed}

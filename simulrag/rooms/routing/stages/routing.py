@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from flows.files import record_lines, write_records
+from flows.files import record_lines, write_records, write_text
 from flows.params import Params
 from flows.project import Project, Results, out
 from flows.running.bench import Bench
@@ -13,7 +14,7 @@ from flows.running.runner import At
 from simulators.base import Simulator
 from simulrag.questions.published import read_questions
 from simulrag.records import Question
-from simulrag.rooms.routing.records import OutOfReach, Routed, file_of
+from simulrag.rooms.routing.records import OutOfReach, Routed, counts_of, file_of, sent
 from simulrag.rooms.routing.route import near_misses, routed
 from simulrag.rooms.routing.settings import RoutingParams
 from simulrag.stage import Outcome, Stage
@@ -29,12 +30,15 @@ async def make(at: At) -> Outcome:
     simulator = at.params.load_simulator(at.item, at.project.root)
     async with at.asking(loaded=simulator, seed=at.params.simulator(at.item).seed) as bench:
         count = at.params.room(RoutingParams).near_misses
-        written = near_misses(at.item, sources, bench.gateway, count)
+        seed = at.params.simulator(at.item).seed
+        written = near_misses(at.item, sources, bench.gateway, bench.runs, seed, count)
         misses = await bench.waiting.unless(written)
         asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
         at.tracker.expect(len(asked))
         found = await at.over("routing", asked, partial(_work, sources=sources), bench)
         write_records(file_of(at.place, at.item), found)
+        text = json.dumps(sent(found), indent=2) + "\n"
+        write_text(counts_of(at.place, at.item), text)
     failures = [one.failure for one in found]
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
@@ -86,12 +90,14 @@ STAGE = Stage(
     reads=("data/simulators", out(Results.benchmark), OUT_OF_REACH),
     code=(
         "simulrag/rooms/routing",
-        "simulrag/questions/published.py",
+        "simulrag/method",
+        "simulrag/questions",
         "simulrag/records.py",
         "simulators/base.py",
         "simulators/shapes.py",
     ),
     makes=(out(file_of),),
+    measures=(out(counts_of),),
     takes=("benchmark", "out"),
     failed=failed,
 )
