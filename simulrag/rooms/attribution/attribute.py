@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from simulrag.errors import InputError, ModelError
 from simulrag.method.simulation import Simulations
@@ -35,7 +35,6 @@ async def attribute(
     ask: Asker,
     settings: AttributionParams,
     *,
-    claims_per_call: int = 20,
     simulations: Simulations | None = None,
     forecast: Forecast | None = None,
 ) -> Attribution:
@@ -48,7 +47,7 @@ async def attribute(
     Raises CallsPending where calls wait for a batch.
     """
     counted = Counted(ask)
-    work = _OneQuestion(question, answer, counted, settings, claims_per_call)
+    work = _OneQuestion(question, answer, counted, settings)
     result = Attribution(
         question_id=answer.question_id,
         domain=answer.domain,
@@ -77,7 +76,6 @@ class _OneQuestion:
         answer: Answer,
         ask: Asker,
         settings: AttributionParams,
-        claims_per_call: int,
     ) -> None:
         self.settings = settings
         self.evidence = answer.evidence
@@ -88,7 +86,7 @@ class _OneQuestion:
             self.texts,
             ask,
             kind=settings.chances,
-            claims_per_call=claims_per_call,
+            claims_per_call=settings.claims_per_call,
             repeats=settings.repeats,
             known={self.context(self.all): [claim.verdict for claim in answer.claims]},
         )
@@ -164,9 +162,21 @@ class _OneQuestion:
         known = {shown: one.chance for shown, one in told.items() if one.chance is not None}
         estimates = self._estimate(known.__getitem__)
         return tuple(
-            ItemValue(item=item.key, value=one.value, standard_error=one.standard_error)
-            for item, one in zip(self.items, estimates, strict=True)
+            ItemValue(
+                item=item.key,
+                value=one.value,
+                standard_error=one.standard_error,
+                left_out=self._left_out(index, known),
+            )
+            for index, (item, one) in enumerate(zip(self.items, estimates, strict=True))
         )
+
+    def _left_out(self, item: int, known: Mapping[frozenset[int], float]) -> float | None:
+        """Beside a Shapley value, which asks for most sets anyway."""
+        without = self.all - {item}
+        if self.settings.estimator != "shapley" or without not in known:
+            return None
+        return known[self.all] - known[without]
 
     async def cil(self, forecast: Forecast | None, ask: Asker) -> tuple[tuple[ItemValue, ...], str]:
         """The values of passages, and the name with the caps. Raises InputError, ModelError."""

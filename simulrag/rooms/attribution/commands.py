@@ -47,7 +47,10 @@ class Why:
 
 
 def why(project: Project, params: Params, question: str, answer: Answer) -> Why:
-    """By source, whatever estimator params.yaml names. Raises ModelError where a call failed."""
+    """By source and by verdicts, which were paid for, whatever params.yaml names.
+
+    Raises ModelError where a call failed.
+    """
     import asyncio
 
     from flows.running.bench import open_bench
@@ -55,12 +58,12 @@ def why(project: Project, params: Params, question: str, answer: Answer) -> Why:
     from simulrag.rooms.attribution.attribute import attribute
     from simulrag.rooms.attribution.settings import AttributionParams
 
-    settings = params.room(AttributionParams).model_copy(update={"estimator": "by_source"})
-    size = params.answer.claims_per_call.verify
+    how = {"estimator": "by_source", "chances": "verdicts"}
+    settings = params.room(AttributionParams).model_copy(update=how)
 
     async def found() -> Attribution:
         async with open_bench(project, params, "ask", "answer") as bench:
-            return await attribute(question, answer, bench.gateway, settings, claims_per_call=size)
+            return await attribute(question, answer, bench.gateway, settings)
 
     result = asyncio.run(found())
     if result.failure is not None:

@@ -17,11 +17,15 @@ Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun", "
 
 
 class ItemValue(Record):
-    """What one item does for a claim. ``value`` None: see ``failure``."""
+    """What one item does for a claim. ``value`` None: see ``failure``.
+
+    ``left_out``: beside a Shapley value, all evidence less all but the item, where it was asked.
+    """
 
     item: str
     value: float | None
     standard_error: float = 0.0
+    left_out: float | None = None
     failure: str | None = None
 
 
@@ -57,6 +61,11 @@ class Attribution(Record):
     sources: tuple[str, ...] = ()
     usage: dict[str, Usage] = Field(default={})
     failure: str | None = None
+
+
+def planted_file(place: Results, domain: str) -> Path:
+    """Whether shares fell to what was planted."""
+    return place.data / "attribution" / f"{domain}-planted.jsonl"
 
 
 def file_of(place: Results, domain: str) -> Path:

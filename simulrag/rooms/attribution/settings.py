@@ -21,6 +21,16 @@ class AttributionParams(RoomSection):
     domains: list[str] = Field(
         default=[], description="domains whose claims are held against their evidence; []: none"
     )
+    questions: int | None = Field(
+        default=None, ge=1, description="the first ones of each domain; null: all"
+    )
+    planted: int = Field(
+        default=0,
+        ge=0,
+        description="questions of a domain whose evidence is hidden among that of four others, to "
+        "see whether the share falls to it",
+    )
+    claims_per_call: int = Field(default=40, ge=1, le=200, description="claims in one call")
     estimator: Estimator = Field(
         default="by_source",
         description="by_source (the two sources) or, beside it, of each item: leave_one_out, "

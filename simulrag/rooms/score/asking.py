@@ -205,11 +205,21 @@ class _OneAnswer:
 
         async def work() -> dict[str, Any]:
             masked = await ask.ask(SCORE_MASK, check=masked_only, answer=answer)
-            shown = {"answer": masked.parsed.answer, "count": count}
-            back = await ask.ask(SCORE_ASK_BACK, check=counted, **shown)
-            return {"masked": shown["answer"], "asked_back": tuple(back.parsed.questions)}
+            shown = masked.parsed.answer
+            return {"masked": shown, "asked_back": await questions(shown, True)}
 
-        return await self.tried("asking back", work(), {})
+        async def plainly() -> dict[str, Any]:
+            return {"asked_plainly": await questions(answer, False)}
+
+        async def questions(shown: str, masked: bool) -> tuple[str, ...]:
+            reply = await ask.ask(
+                SCORE_ASK_BACK, check=counted, count=count, answer=shown, masked=masked
+            )
+            return tuple(reply.parsed.questions)
+
+        tries = (("asking back", work()), ("asking plainly", plainly()))
+        masked, plain = await together(self.tried(name, one, {}) for name, one in tries)
+        return masked | plain
 
     async def forced(
         self, probabilities: Callable[[Given, Sequence[str]], Awaitable[Sequence[float]]]

@@ -31,6 +31,9 @@ MEASURES: dict[str, Measure] = {
     "specificity_time": Measure("Specificity, time", _UNSTATED, _MARKS),
     "specificity_magnitude": Measure("Specificity, magnitude", _UNSTATED, _MARKS),
     "relevance": Measure("Relevance", "nothing was asked back", ("asking back", "similarity")),
+    "relevance_unmasked": Measure(
+        "Relevance, nothing masked", "nothing was asked back", ("asking plainly", "similarity")
+    ),
     "detrimental": Measure(
         "Sentences that take from the fit", "it is one sentence", ("similarity",)
     ),

@@ -64,6 +64,7 @@ Votes = tuple[tuple[DetailMark, ...] | None, ...]
 class Asked(Record):
     """What models said of an answer, and what that comes to.
 
+    ``asked_plainly``: questions asked back from the answer with nothing hidden.
     ``facts``: the sentences of the evidence. ``readings``: by "answer", "paraphrase" and
     "perturbation". ``verdicts``: with all facts, then without each. ``forced``: log-probabilities
     of the answer's tokens to the model ``proxy``, with all facts, without each, and with none.
@@ -77,6 +78,7 @@ class Asked(Record):
     votes: tuple[Votes, ...] = ()
     masked: str = ""
     asked_back: tuple[str, ...] = ()
+    asked_plainly: tuple[str, ...] = ()
     readings: dict[str, tuple[ClaimReading, ...]] = Field(default={})
     verdicts: tuple[tuple[VerdictStatus, ...], ...] = ()
     forced: tuple[tuple[float, ...], ...] = ()

@@ -49,7 +49,7 @@ async def measured(asked: Asked, settings: ScoreParams, similar: Scorer, fits: S
             asked.votes, settings.weights, undefined_as_zero=settings.undefined_as_zero
         ),
         **{f"specificity_{name}": share for name, share in zip(DETAILS, shares, strict=True)},
-        **dict.fromkeys(("relevance", "detrimental")),
+        **dict.fromkeys(("relevance", "relevance_unmasked", "detrimental")),
         **_robustness(asked),
         **_evidence(asked),
         **dict(zip(("reading_ease", "grade_level"), flesch, strict=True)),
@@ -82,6 +82,7 @@ async def _similarities(
 ) -> AsyncIterator[tuple[str, float | None]]:
     question, answer = asked.given.question, asked.given.answer
     yield "relevance", await asked_back(question, asked.asked_back, similar)
+    yield "relevance_unmasked", await asked_back(question, asked.asked_plainly, similar)
     left = await leave_one_out(question, sentences(answer), fits)
     yield "detrimental", len(left.below_zero) / len(left.shares) if left else None
     for name, again in _variants(asked).items():

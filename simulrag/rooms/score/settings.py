@@ -11,6 +11,13 @@ from simulrag.models.settings import ModelSettings
 class ScoreParams(RoomSection):
     """How answers are scored without a reference."""
 
+    questions: int | None = Field(
+        default=None, ge=1, description="the first ones of each domain; null: all"
+    )
+    methods: list[str] = Field(
+        default=[],
+        description="methods whose answers are scored, such as closed_book; []: all",
+    )
     samples: int = Field(
         default=3, ge=1, le=15, description="votes of the judge on each claim's details"
     )
@@ -26,7 +33,7 @@ class ScoreParams(RoomSection):
     asked_back: int = Field(
         default=5, ge=1, le=20, description="questions asked back from a masked answer"
     )
-    claims_per_call: int = Field(default=20, ge=1, le=200, description="claims in one call")
+    claims_per_call: int = Field(default=40, ge=1, le=200, description="claims in one call")
     variants: int = Field(
         default=20, ge=0, description="questions of a domain that are reworded and answered anew"
     )

@@ -17,8 +17,8 @@ def test_answers_that_nobody_gave_yet_are_held_by_stand_ins(tmp_path: Path) -> N
     assert planned(tmp_path, "attribution") == {}
     change_params(tmp_path, attribution=STATED)
     found = planned(tmp_path, "attribution")
-    # Nothing and all shown, stated twice, 29 claims.
-    calls = {("attribution@urban", "chance_shown"): QUESTIONS * 2 * 2 * 2}
+    # Nothing and all shown, stated twice, all claims at once.
+    calls = {("attribution@urban", "chance_shown"): QUESTIONS * 2 * 2}
     assert {task: row.calls for task, row in found.items()} == calls
     change_params(tmp_path, attribution=STATED | {"estimator": "rerun"})
     (rerun,) = planned(tmp_path, "attribution").values()

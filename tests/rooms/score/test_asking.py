@@ -108,6 +108,7 @@ async def asked(
 async def test_everything_is_asked_for() -> None:
     found = await asked()
     assert found.votes == ((("yes", "n/a", "no", "yes"),) * 2,) * 3
+    assert len(found.asked_plainly) == 2
     assert (found.masked, len(found.asked_back)) == ("[SCENARIO] comes after 12.5 weeks.", 2)
     assert (found.readings, found.verdicts, found.forced, found.reasons) == ({}, (), (), {})
 
@@ -118,7 +119,7 @@ async def test_everything_is_asked_for() -> None:
         ([("score_details", 1)], ["judge 2"], 2),
         (["score_details"], ["judge 1", "judge 2", "judge 3"], 0),
         (["score_mask"], ["asking back"], 3),
-        (["score_ask_back"], ["asking back"], 3),
+        (["score_ask_back"], ["asking back", "asking plainly"], 3),
     ],
 )
 async def test_a_failed_call_leaves_the_others(
@@ -165,7 +166,11 @@ async def test_no_answer_is_asked_nothing_and_waiting_is_no_failure() -> None:
     waiting = ScriptedModel(by_task=lambda *_: CallsPending("waits"))
     with pytest.raises(CallsPending):
         await ask_about(GIVEN, FACTS, Panel(waiting, [(waiting, 0)], {}), SETTINGS, forced=False)
-    assert {one["task"] for one in waiting.asked} == {"score_details", "score_mask"}
+    assert {one["task"] for one in waiting.asked} == {
+        "score_details",
+        "score_mask",
+        "score_ask_back",
+    }
 
 
 def test_fields_belong_to_details_as_declared_or_by_name() -> None:

@@ -28,6 +28,7 @@ async def make(at: At) -> Outcome:
     questions = read_questions(at.benchmark)
     answers = answered_questions(record_lines(path, Answer), path, questions)
     complete = [one for one in answers if one.answer.failure is None]
+    complete = complete[: at.params.room(AttributionParams).questions]
     at.tracker.expect(len(complete))
     async with at.asking(*at.chosen()) as bench:
         found = await at.over("attribution", complete, partial(work, params=at.params), bench)
@@ -43,7 +44,6 @@ async def work(bench: Bench, held: AnsweredQuestion, params: Params) -> Attribut
         held.answer,
         bench.gateway,
         params.room(AttributionParams),
-        claims_per_call=params.answer.claims_per_call.verify,
         simulations=bench.runs,
         forecast=forecast_of(held.question),
     )
@@ -73,7 +73,7 @@ STAGE = Stage(
     make=make,
     over="attribution.domains",
     role="answer",
-    sections=("simulators.{item}", "attribution", "answer.claims_per_call"),
+    sections=("simulators.{item}", "attribution"),
     reads=(out(Results.simulator), out(Results.benchmark), out(Results.answers)),
     code=(
         "simulrag/rooms/attribution",

@@ -40,7 +40,7 @@ async def make(at: At) -> Outcome:
     """Score a domain's complete answers, every method's alike."""
     params, place, item = at.params, at.place, at.item
     score = params.room(ScoreParams)
-    pairs = read_pairs(place.answers(item), at.benchmark)
+    pairs = read_pairs(place.answers(item), at.benchmark)[: score.questions]
     finals = record_lines(place.final_claims(item), FinalClaims)
     claims = {(one.question_id, one.line): one.claims for one in finals if one.failure is None}
     templates = read_templates(place.templates(item))
@@ -62,6 +62,7 @@ async def make(at: At) -> Outcome:
             (given, number < score.context_use)
             for number, pair in enumerate(pairs)
             for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
+            if not score.methods or given.method in score.methods
         ]
         at.tracker.expect(len(items))
         found = await at.over("score", items, desk.score, bench)
@@ -135,6 +136,8 @@ async def _answer(bench: Bench, asked: tuple[AnsweredQuestion, Again], params: P
     less = {"final_budgets_percent": params.answer.final_budgets_percent[-1:]}
     kappa = pair.answer.final.line.kappa
     own = {**less, "without_kappa": False, "verbalized": False, "kappa": kappa}
+    if methods := params.room(ScoreParams).methods:
+        own["baselines"] = any(name.endswith("_rag") for name in methods)
     question = pair.question.model_copy(update={"text": again.question})
     settings = params.answer.model_copy(update=own)
     answer = await answer_question(question, bench.instruments, settings)
