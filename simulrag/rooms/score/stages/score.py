@@ -53,11 +53,13 @@ async def make(at: At) -> Outcome:
         at.bench = bench
         varied = pairs[: score.variants]
         vary = partial(_vary, templates=templates, seed=score.seed)
-        variants = await at.over("vary", varied, vary, bench)
-        asked = [(pair, one) for pair, two in zip(varied, variants, strict=True) for one in two]
+        # What waits for a batch keeps nothing from being asked that does not need it.
+        variants = await bench.waiting.unless(at.over("vary", varied, vary, bench)) or []
+        asked = [(pair, one) for pair, two in zip(varied, variants, strict=False) for one in two]
         answers_at = beside(at, bench, "answers", "answer", simulator=simulator, seed=seed)
         async with answers_at as answering:
-            anew = await at.over("answer", asked, partial(_answer, params=params), answering)
+            answer = at.over("answer", asked, partial(_answer, params=params), answering)
+            anew = await bench.waiting.unless(answer) or []
         items = [
             (given, number < score.context_use)
             for number, pair in enumerate(pairs)
