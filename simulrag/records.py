@@ -115,9 +115,7 @@ class Question(Record):
 
     ``scenario_id`` groups questions that share a simulator run (resampling goes by it). ``calls``
     is the known scenario where the benchmark has one. ``evidence`` and the reference are for
-    generation, labelling and metrics; the answering model is shown ``text`` alone. ``resolved`` and
-    ``outcome``: of a forecast, the day or moment (ISO) on which its answer was known, and whether
-    it was yes.
+    generation, labelling and metrics; the answering model is shown ``text`` alone.
     """
 
     question_id: str
@@ -130,8 +128,6 @@ class Question(Record):
     evidence: tuple[Evidence, ...] = ()
     source: Literal["generated", "published"] = "generated"
     template_id: str | None = None
-    resolved: str | None = since(None)
-    outcome: bool | None = since(None)
 
 
 class Verdict(Record):

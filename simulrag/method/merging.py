@@ -67,7 +67,7 @@ async def merge_claims(
     ``chain``: one set after another into the growing one, m - 1 calls that wait for one another.
     ``tree``: neighbours in pairs, then the unions in pairs, log2(m) rounds rounded up. Both keep
     the order of first appearance; a model need not judge alike over the two, since it compares
-    other lists (``simulrag agreement`` measures by how much).
+    other lists.
     """
     sets = [
         tuple(MergedClaim(text, ((answer, claim),)) for claim, text in enumerate(claims))

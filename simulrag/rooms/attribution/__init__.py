@@ -1,6 +1,5 @@
 """Which evidence supports a claim: documents, the simulator, or one item of them.
 
 ``game``, ``intervention`` and ``sources`` are pure arithmetic over chances; ``attribute`` asks a
-model for the chances of a question's claims, ``forecast`` for those of CIL, and ``counterfactual``
-runs the simulator again.
+model for the chances of a question's claims, and ``counterfactual`` runs the simulator again.
 """

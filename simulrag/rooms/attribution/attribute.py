@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from simulrag.errors import InputError, ModelError
+from simulrag.errors import ModelError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, claim_hash
 from simulrag.rooms.attribution.chances import Chances, Told
 from simulrag.rooms.attribution.counterfactual import rerun
-from simulrag.rooms.attribution.forecast import Article, Forecast, forecast_cil, moment_of
 from simulrag.rooms.attribution.game import (
     Value,
     Valued,
@@ -36,14 +35,13 @@ async def attribute(
     settings: AttributionParams,
     *,
     simulations: Simulations | None = None,
-    forecast: Forecast | None = None,
 ) -> Attribution:
     """What each claim of ``answer`` stands on, as it was drafted.
 
     The draft, because its verdict by all evidence was paid for already (with one source, by
     verdicts, nothing is asked at all), and because a corrected claim is supported by construction:
-    it was written from the evidence. ``simulations`` is for ``rerun``, ``forecast`` for ``cil``. A
-    failed call, or a question that ``cil`` is not for, is the result's ``failure``.
+    it was written from the evidence. ``simulations`` is for ``rerun``. A failed call is the
+    result's ``failure``.
     Raises CallsPending where calls wait for a batch.
     """
     counted = Counted(ask)
@@ -57,10 +55,7 @@ async def attribute(
     )
     try:
         claims = await work.claims(simulations)
-        if settings.estimator == "cil":
-            values, caps = await work.cil(forecast, counted)
-            result = result.model_copy(update={"forecast": values, "caps": caps})
-    except (ModelError, InputError) as error:
+    except ModelError as error:
         result = result.model_copy(update={"failure": str(error)})
     else:
         result = result.model_copy(update={"claims": claims})
@@ -114,7 +109,7 @@ class _OneQuestion:
         by_claim: list[tuple[ItemValue, ...]] = [()] * len(self.texts)
         if self.settings.estimator == "rerun":
             by_claim = await self._rerun(simulations)
-        elif self.settings.estimator not in ("by_source", "cil"):
+        elif self.settings.estimator != "by_source":
             by_claim = [self._values(claim, others) for claim in range(len(self.texts))]
         return tuple(self._claim(claim, four, values) for claim, values in enumerate(by_claim))
 
@@ -150,7 +145,7 @@ class _OneQuestion:
 
     def _sets(self) -> list[frozenset[int]]:
         """The sets that the estimator needs beside the four conditions."""
-        if self.settings.estimator in ("by_source", "rerun", "cil"):
+        if self.settings.estimator in ("by_source", "rerun"):
             return []
         return sets_asked(self._estimate)
 
@@ -177,19 +172,6 @@ class _OneQuestion:
         if self.settings.estimator != "shapley" or without not in known:
             return None
         return known[self.all] - known[without]
-
-    async def cil(self, forecast: Forecast | None, ask: Asker) -> tuple[tuple[ItemValue, ...], str]:
-        """The values of passages, and the name with the caps. Raises InputError, ModelError."""
-        if forecast is None:
-            raise InputError("cil is of forecasts: the question has no `resolved` and `outcome`")
-        passages = [item for item in self.items if item.kind == "passage"]
-        articles = [
-            Article(one.text, moment_of(one.date) if one.date else None) for one in passages
-        ]
-        found = await forecast_cil(forecast, articles, ask, repeats=self.settings.repeats)
-        values = zip(passages, found.items, strict=True)
-        told = (ItemValue(item=i.key, value=v.value, failure=v.failure) for i, v in values)
-        return tuple(told), found.name
 
     async def _rerun(self, simulations: Simulations | None) -> list[tuple[ItemValue, ...]]:
         if simulations is None:

@@ -17,7 +17,6 @@ class Item(Record):
     key: str
     text: str
     evidence: int
-    date: str | None = None
 
 
 def is_document(evidence: Evidence) -> bool:
@@ -53,22 +52,21 @@ def _items(at: int, evidence: Evidence) -> list[Item]:
         return [Item(kind="simulation", key=name, text=evidence.text, evidence=at)]
     passages = evidence.outputs.get("passages")
     told = [_passage(one) for one in passages] if isinstance(passages, list) else []
-    if not told or not all(text for text, _ in told):
+    if not told or not all(told):
         return [Item(kind="passage", key=name, text=evidence.text, evidence=at)]
     return [
-        Item(kind="passage", key=f"{name}.{number}", text=text, evidence=at, date=date)
-        for number, (text, date) in enumerate(told)
+        Item(kind="passage", key=f"{name}.{number}", text=text, evidence=at)
+        for number, text in enumerate(told)
     ]
 
 
-def _passage(value: JsonValue) -> tuple[str, str | None]:
-    """A passage's text after where it stands, and its date; no text where it has none."""
+def _passage(value: JsonValue) -> str:
+    """A passage's text after where it stands; "" where it has none."""
     if isinstance(value, str):
-        return value, None
+        return value
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
-        return "", None
+        return ""
     where = [value[name] for name in ("document", "title", "locator") if value.get(name)]
     head = ", ".join(dict.fromkeys(str(word) for word in where))
-    date = value.get("date")
     text = str(value["text"])
-    return (f"{head}:\n{text}" if head else text), date if isinstance(date, str) else None
+    return f"{head}:\n{text}" if head else text

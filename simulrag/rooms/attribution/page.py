@@ -32,7 +32,6 @@ _ITEMS = {
     "leave_one_out": "all evidence less all but the item; items that say the same get 0",
     "alone": "the item by itself less no evidence",
     "shapley": "the item's Shapley value among all items of its question",
-    "cil": "the passage's Causal Intervened Likelihood, what it reports having happened or not",
     "rerun": "the run less the same run with its tool's defaults, which was really made",
 }
 READS = ("data/attribution",)
@@ -101,7 +100,7 @@ def counted(
                 shares.append((scenarios.get(one.question_id, one.question_id), claim.shares))
             if claim.claim_hash in said:
                 judged[claim.support, said[claim.claim_hash].label] += 1
-        for item in (*one.forecast, *(item for claim in one.claims for item in claim.items)):
+        for item in (item for claim in one.claims for item in claim.items):
             items.setdefault(item.item.partition("#")[0], []).append(item.value)
     return Attributed(
         estimator=names[0],

@@ -13,7 +13,7 @@ from simulrag.rooms.attribution.sources import FourChances, Shares, Support
 if TYPE_CHECKING:
     from flows.project import Results
 
-Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun", "cil"]
+Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
 
 
 class ItemValue(Record):
@@ -46,18 +46,13 @@ class ClaimSupport(Record):
 
 
 class Attribution(Record):
-    """What the claims of one question stand on. ``estimator``: whose values the items have.
-
-    ``forecast``: by ``cil`` the values of items for the question itself; ``caps`` names its caps.
-    """
+    """What the claims of one question stand on. ``estimator``: whose values the items have."""
 
     question_id: str
     domain: Domain
     estimator: Estimator
     chances: str
     claims: tuple[ClaimSupport, ...] = ()
-    forecast: tuple[ItemValue, ...] = ()
-    caps: str = ""
     sources: tuple[str, ...] = ()
     usage: dict[str, Usage] = Field(default={})
     failure: str | None = None

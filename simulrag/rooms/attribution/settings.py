@@ -34,8 +34,7 @@ class AttributionParams(RoomSection):
     estimator: Estimator = Field(
         default="by_source",
         description="by_source (the two sources) or, beside it, of each item: leave_one_out, "
-        "alone, shapley; rerun: of each simulator run, by running it with its tool's defaults; "
-        "cil: of dated passages, for questions with a day and an outcome",
+        "alone, shapley; rerun: of each simulator run, by running it with its tool's defaults",
     )
     chances: Kind = Field(
         default="verdicts",

@@ -220,16 +220,7 @@ def _with(question: Formed, own: str, reading: Reading, found: tuple[Rejection, 
         for kind, wrong in read
         if wrong and kind not in kinds
     ]
-    terms = _words(question.answer_text)
-    there = frozenset[str]().union(*(_words(context.text) for context in question.contexts))
-    features = {
-        "zero_shot": reading.probability,
-        "same_answer": float(same),
-        "terms_in_contexts": len(terms & there) / len(terms) if terms else 0.0,
-        "unmatched_numbers": float("number_not_in_context" in kinds),
-        "like_seed": _cosine(question.text, question.contexts[0].text),
-    }
-    validity = Validity(rejections=(*found, *told_of), features=features)
+    validity = Validity(rejections=(*found, *told_of))
     return question.model_copy(update={"valid": validity})
 
 
@@ -288,13 +279,6 @@ def _figures(words: frozenset[str]) -> set[str]:
 @lru_cache(maxsize=1 << 16)  # each question is compared with all that follow
 def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(unicodedata.normalize("NFC", text).casefold()))
-
-
-def _cosine(one: str, other: str) -> float:
-    """Cosine of two texts as sets of words."""
-    first, second = _words(one), _words(other)
-    size = (len(first) * len(second)) ** 0.5
-    return len(first & second) / size if size else 0.0
 
 
 def _flaw(kind: Flaw, detail: str) -> Rejection:

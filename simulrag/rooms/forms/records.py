@@ -69,15 +69,9 @@ class Rejection(Record):
 
 
 class Validity(Record):
-    """What is known of a question's validity.
-
-    ``rejections``: of the audits; none is a pass. ``features``: what an estimate goes by.
-    ``probability``: that people would call it valid; None where nobody estimated it.
-    """
+    """What is known of a question's validity: the audits' rejections; none is a pass."""
 
     rejections: tuple[Rejection, ...] = ()
-    features: dict[str, float] = Field(default={})
-    probability: float | None = Field(default=None, ge=0, le=1)
 
     @property
     def passed(self) -> bool:

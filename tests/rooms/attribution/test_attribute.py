@@ -9,13 +9,12 @@ import pytest
 from pydantic import JsonValue
 
 from simulrag.calls import CallCache
-from simulrag.errors import InputError, ModelUnavailable
+from simulrag.errors import ModelUnavailable
 from simulrag.method.simulation import Simulations
-from simulrag.records import Answer, Claim, Evidence, Question, Retrieval, Verdict
+from simulrag.records import Answer, Claim, Evidence, Retrieval, Verdict
 from simulrag.rooms.attribution.attribute import attribute
 from simulrag.rooms.attribution.chances import Chances
 from simulrag.rooms.attribution.counterfactual import rerun
-from simulrag.rooms.attribution.forecast import forecast_of
 from simulrag.rooms.attribution.items import context_of, items_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.testing import ScriptedModel
@@ -77,63 +76,6 @@ async def test_with_one_source_nothing_is_asked() -> None:
     assert ask.asked == []
     assert found.usage == {}
     assert found.sources == ("lake",)
-
-
-def dated(*passages: tuple[str, str]) -> Evidence:
-    told: list[Any] = [{"text": text, "date": day} for text, day in passages]
-    return documents().model_copy(update={"outputs": {"passages": told}})
-
-
-def stating(task: str, values: dict[str, object]) -> object:
-    if task != "chance_given":
-        return reading(task, values)
-    reasons = ["a", "b", "c"]
-    chance = 0.8 if values["occurs"] else 0.3
-    return {"reasons_no": reasons, "reasons_yes": reasons, "probability": chance}
-
-
-FORECAST = making.question(text="Will it flood?", resolved="2024-03-01", outcome=True)
-
-
-async def test_a_forecast_by_cil() -> None:
-    """Dated passages have values for the question, beside what the claims stand on."""
-    evidence = (run_of(), dated(("Rain fell.", "2024-01-02"), ("The dam held.", "")))
-    given = answer(Claim(text="It is alpha.", verdict=ALIGNED), evidence=evidence)
-    ask = ScriptedModel(by_task=stating)
-    how = settings(estimator="cil", repeats=1)
-    found = await attribute("q?", given, ask, how, forecast=forecast_of(FORECAST))
-    assert found.caps == "cil[k=4,w=3]"
-    first, second = found.forecast
-    assert first.value == pytest.approx(0.5)
-    assert (second.value, "no date" in str(second.failure)) == (None, True)
-    assert found.claims[0].support == "simulator"
-    assert found.failure is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "day", "words"),
-    [
-        ({"outcome": None}, "2024-01-02", "no `resolved` and `outcome`"),
-        ({"resolved": None}, "2024-01-02", "no `resolved` and `outcome`"),
-        ({}, "2024-03-02", "may tell its outcome"),
-        ({}, "2024-03-02T01:00:00", "no time zone"),
-    ],
-)
-async def test_what_cil_is_not_for_is_said(changes: dict[str, Any], day: str, words: str) -> None:
-    given = answer(Claim(text="It is alpha."), evidence=(dated(("Rain fell.", day)),))
-    forecast = forecast_of(FORECAST.model_copy(update=changes))
-    ask = ScriptedModel(by_task=stating)
-    found = await attribute("q?", given, ask, settings(estimator="cil"), forecast=forecast)
-    assert words in str(found.failure)
-    assert found.forecast == ()
-
-
-def test_a_question_that_is_no_forecast_is_written_as_before() -> None:
-    plain = FORECAST.model_copy(update={"resolved": None, "outcome": None})
-    assert plain.model_dump_json().endswith('"template_id":null}')
-    assert Question.model_validate_json(FORECAST.model_dump_json()) == FORECAST
-    with pytest.raises(InputError, match="neither a day nor a moment"):
-        forecast_of(FORECAST.model_copy(update={"resolved": "soon"}))
 
 
 async def test_two_sources() -> None:

@@ -1,4 +1,4 @@
-"""Causal Intervened Likelihood on enumerated causal models, and the arithmetic of its tables.
+"""Causal Intervened Likelihood on enumerated causal models.
 
 Equation 7 of arXiv 2504.01509v1 is checked against the truncated factorisation of binary causal
 models small enough to enumerate. The bounds of the broken assumptions were measured on the same
@@ -15,20 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from simulrag.rooms.attribution.forecast import brier
 from simulrag.rooms.attribution.intervention import Answer, Conditional, Query, cil
 
 MODELS = range(3)
-
-TABLE_2 = {  # Brier x 100: none, naive, APP; the printed gains of naive and APP over none
-    ("GPT-4o", "L1"): (25.42, 21.22, 20.02, 4.20, 5.40),
-    ("GPT-4o", "L2"): (23.09, 22.79, 24.25, 0.30, -1.16),
-    ("Claude", "L1"): (26.19, 23.46, 22.75, 2.73, 3.44),
-    ("Claude", "L2"): (26.09, 24.93, 28.16, 1.16, -2.07),
-    ("Gemini", "L1"): (25.39, 22.18, 19.78, 3.21, 5.61),
-    ("Gemini", "L2"): (20.82, 23.25, 26.07, -2.43, -5.24),
-}
-"""Table 2 of the paper, means."""
 
 
 class CausalModel:
@@ -164,20 +153,3 @@ def test_edges_within_a_group_break_it() -> None:
 def test_edges_beyond_the_window_break_it() -> None:
     error = broken(lambda seed: CausalModel(seed, window=1, far=True))
     assert error == pytest.approx(0.0319, abs=5e-5)
-
-
-def test_the_gains_of_table_2_are_differences_but_for_one() -> None:
-    wrong = {
-        (*where, name): round(without - brier, 2)
-        for where, (without, naive, app, *gains) in TABLE_2.items()
-        for name, brier, gain in zip(("naive", "APP"), (naive, app), gains, strict=True)
-        if round(without - brier, 2) != gain
-    }
-    assert wrong == {("Gemini", "L2", "APP"): -5.25}  # printed: -5.24
-
-
-def test_brier_scores_of_trivial_forecasters() -> None:
-    truth = [True, False, True, True]
-    assert brier([0.5] * 4, truth) == pytest.approx(0.25)
-    assert brier([float(one) for one in truth], truth) == 0
-    assert brier([float(not one) for one in truth], truth) == 1

@@ -122,25 +122,6 @@ def _body(asked: dict[str, object]) -> dict[str, object]:
     return {"messages": asked["messages"], "response_format": kind}
 
 
-def test_labels_go_out_and_an_estimate_needs_enough_of_them(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = "Question,Answer\nWhy?,So.\nHow?,Thus.\n"
-    (project / "t.csv").write_text(table)
-    assert typed("forms", "import-climaqa", "t.csv", "--out", "q.jsonl", "--source", "t") == 0
-    assert typed("forms", "label", "q.jsonl", "--out", "labels", "--sample", "1") == 0
-    assert typed("forms", "label", "q.jsonl", "--out", "labels") == 0
-    assert "1 questions -> labels/tasks-2.json; 0 not decided yet" in capsys.readouterr().out
-    exported = json.loads((project / "labels/tasks-1.json").read_text())
-    choices = {"from_name": "label", "value": {"choices": ["true"]}}
-    exported[0]["annotations"] = [{"id": 1, "completed_by": 4, "result": [choices]}]
-    (project / "export.json").write_text(json.dumps(exported))
-    assert typed("forms", "validity", "q.jsonl", "labels", "export.json") == 2
-    said = capsys.readouterr()
-    assert "valid: 1.000" in said.out
-    assert "an estimate needs at least 10" in said.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -150,8 +131,6 @@ def test_labels_go_out_and_an_estimate_needs_enough_of_them(
         (["export", "t.txt", "--format", "inspect", "--out", "x"], "t.txt:1"),
         (["import-climaqa", "none.csv"], "cannot be read"),
         (["import-climaqa", "t.txt", "--columns", "question"], "question=COLUMN"),
-        (["label", "none.jsonl", "--out", "x"], "cannot be read"),
-        (["validity", "none.jsonl", "x", "y"], "cannot be read"),
     ],
 )
 def test_what_cannot_be_is_one_line(

@@ -15,7 +15,6 @@ from flows.watch.artifacts import titled_table
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.records import Answer
 from simulrag.rooms.attribution.attribute import attribute
-from simulrag.rooms.attribution.forecast import forecast_of
 from simulrag.rooms.attribution.records import Attribution, file_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.rooms.attribution.sources import Support
@@ -45,7 +44,6 @@ async def work(bench: Bench, held: AnsweredQuestion, params: Params) -> Attribut
         bench.gateway,
         params.room(AttributionParams),
         simulations=bench.runs,
-        forecast=forecast_of(held.question),
     )
 
 
