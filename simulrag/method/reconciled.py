@@ -26,6 +26,7 @@ from simulrag.method.steps import (
     Instruments,
     Work,
     boundary,
+    bounded,
     drafted,
     merge,
     sample,
@@ -78,11 +79,12 @@ def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Sel
 
 def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns:
     """What each budget sends to the simulator: what speaks for the most uncertain subjects."""
-    sent = [_sent(answer) for answer in drafts]
-    topics = [_topics(answer, own) for answer, own in zip(drafts, sent, strict=True)]
     kappa = development_kappa([candidates_of([answer], VOTES) for answer in drafts], settings)
     by_budget = []
     for budget in paper.budgets_of(settings):
+        by_verdicts = settings.bounded_by_verdicts(budget)
+        sent = [_sent(answer, by_verdicts) for answer in drafts]
+        topics = [_topics(answer, own) for answer, own in zip(drafts, sent, strict=True)]
         selected = select_subjects(
             topics, budget_percent=budget, pool=settings.pool, tau=settings.tau, seed=settings.seed
         )
@@ -100,12 +102,15 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> paper.Columns
     return by_budget
 
 
-def _sent(answer: Answer) -> tuple[tuple[int, ...], ...]:
-    """For each subject the claims that settle it: those in reach that would speak for it."""
+def _sent(answer: Answer, by_verdicts: bool) -> tuple[tuple[int, ...], ...]:
+    """For each subject the claims that settle it: those in reach that would speak for it.
+
+    ``by_verdicts``: what is in reach is not known before, so each may be.
+    """
     rows = answer.support
 
     def speaking(subject: Subject) -> tuple[int, ...]:
-        within = [claim for claim in subject.claims if answer.claims[claim].boundary]
+        within = [at for at in subject.claims if by_verdicts or answer.claims[at].boundary]
         return one_voice(subject, rows, within)
 
     return tuple(speaking(subject) for subject in answer.subjects)
@@ -117,10 +122,7 @@ def _topics(answer: Answer, sent: Sequence[tuple[int, ...]]) -> SubjectCandidate
     rows, checkable = answer.support, bool(answer.evidence)
     return SubjectCandidates(
         uncertainty=tuple(uncertainty(subject, rows) for subject in answer.subjects),
-        within_reach=tuple(
-            checkable and any(answer.claims[claim].boundary for claim in subject.claims)
-            for subject in answer.subjects
-        ),
+        within_reach=tuple(checkable and bool(claims) for claims in sent),
         costs=tuple(len(claims) for claims in sent),
         claims=len(answer.claims),
     )
@@ -156,6 +158,9 @@ async def write(
     line = choice.line
     if line.method == "simulrag":
         return await paper.write(question, answer, choice, settings, ask)
+    if settings.bounded_by_verdicts(line.budget_percent):
+        reach = bounded(answer.claims, choice.selected)
+        answer = answer.model_copy(update={"claims": reach})
     statements = statements_of(answer, choice)
     if line.method == "reconciled_complete" and answer.context:
         stated = [statement.text for statement in statements]

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
+from simulrag.errors import ReplyInvalid
 from simulrag.method.queries import queries
 from simulrag.method.simulation import Simulations, example_call
 from simulrag.models.base import Asker
@@ -43,6 +44,9 @@ def _example(prompted: Prompted) -> object:
 
 TOOL_CALLS = Task("tool_calls", ToolCalls, tokens=60, stand_in=_example)
 MORE_CALLS = Task("more_calls", ToolCalls, tokens=60, stand_in=_example)
+SECOND_LOOK = Task("second_look", ToolCalls, tokens=60, stand_in=_example)
+MOST_RUNS = 2
+"""Of a second look."""
 
 
 async def retrieve(
@@ -80,6 +84,56 @@ async def retrieve(
         return consulted
     proposed = await _proposed(question, ask, simulations, max_attempts, seed, consulted.evidence)
     return consulted if proposed.status == "not_applicable" else proposed
+
+
+async def second_look(
+    question: str,
+    claims: Sequence[str],
+    first: Retrieval,
+    ask: Asker,
+    simulations: Simulations,
+    *,
+    seed: int = 0,
+) -> Retrieval:
+    """The evidence with the runs, ``MOST_RUNS`` at most, that would decide claims it left open.
+
+    A reply of no valid call, and a run that fails, leave it as it was and are told among its
+    problems.
+    """
+    simulator = simulations.simulator
+    if not simulator.tools or simulator.oracle:
+        return first
+
+    def check(reply: ToolCalls) -> None:
+        if len(reply.calls) > MOST_RUNS:
+            raise ValueError(f"{len(reply.calls)} calls where at most {MOST_RUNS} are allowed")
+        try:
+            for call in reply.calls:
+                validate_call(simulator, call.tool, call.arguments)
+        except ArgumentError as error:
+            raise ValueError(str(error)) from None
+
+    try:
+        completion = await ask.ask(
+            SECOND_LOOK,
+            check=check,
+            handbook=simulator.handbook(),
+            simulator=simulator,
+            question=question,
+            problems=[],
+            evidence=[one.text for one in first.evidence],
+            claims=list(claims),
+            most=MOST_RUNS,
+        )
+    except ReplyInvalid as error:
+        return first.model_copy(update={"problems": (*first.problems, str(error))})
+    found, problems = await _run_all(completion.parsed.calls, simulations, seed)
+    evidence = list(first.evidence)
+    for one in found:
+        if one not in evidence:
+            evidence.append(one)
+    told = (*first.problems, *problems)
+    return first.model_copy(update={"evidence": tuple(evidence), "problems": told})
 
 
 async def _looked_up(

@@ -12,10 +12,16 @@ Merging = Literal["joint", "tree", "chain"]
 
 
 class ClaimsPerCall(BaseModel):
-    """How many of a question's claims go into one call at most; 1: each by itself."""
+    """How many of a question's claims, or answers, go into one call at most; 1: each by itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    decompose: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="sampled answers in one decomposition call (of baselines: each); 1: each",
+    )
     boundary: int = Field(
         default=40,
         ge=1,
@@ -56,6 +62,12 @@ class MethodSettings(BaseModel):
         "baselines: the tree); tree: in pairs, as the authors do; chain: one after another",
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
+    boundary: Literal["asked", "verdicts"] = Field(
+        default="asked",
+        description="asked: a model judges by the handbook what the simulator could check; "
+        "verdicts (of reconciled, at a budget of 100 %): what speaks is sent, and what the "
+        "evidence does not decide is outside",
+    )
     verify: Literal["all", "selected"] = Field(
         default="all",
         description="verify every claim (experiments: budgets then cost no call) or the selected",
@@ -65,6 +77,11 @@ class MethodSettings(BaseModel):
         description="model: verdicts as a model reads the evidence; point, range: it names the "
         "output that a claim is about, and arithmetic compares with its value, or its range; both "
         "(default of reconciled): as read, with the value of point behind what holds",
+    )
+    second_look: bool = Field(
+        default=False,
+        description="ask for further runs, two at most, where the evidence leaves claims within "
+        "the boundary undecided, and verify these again",
     )
     verbalized: bool = Field(
         default=True, description="ask for the verbalized-confidence baseline too"
@@ -120,6 +137,17 @@ class MethodSettings(BaseModel):
         if len(set(budgets)) != len(budgets):
             raise ValueError("a budget is named twice")
         return tuple(sorted(budgets))
+
+    def bounded_by_verdicts(self, budget_percent: float | None) -> bool:
+        """Whether verdicts tell what is within the boundary, for the choices of this budget."""
+        whole = self.method == "reconciled" and budget_percent == 100
+        return whole and self.boundary == "verdicts" and self.tau is None
+
+    @property
+    def asks_boundary(self) -> bool:
+        """Whether something needs to know before verification what the simulator could check."""
+        by_verdicts = map(self.bounded_by_verdicts, self.final_budgets_percent)
+        return self.baselines or not all(by_verdicts)
 
     def by(self, method: Literal["paper", "reconciled"]) -> MethodSettings:
         """The same by another method, verified in its own way unless by arithmetic alone."""

@@ -6,7 +6,7 @@ ends the question and is noted as its failure, with the step's name.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ from simulrag.method.baselines import FinalWay, baseline_ways, final_texts, firs
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
 from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
 from simulrag.method.confidence import claim_confidence
-from simulrag.method.decomposition import decompose
+from simulrag.method.decomposition import decompose_all
 from simulrag.method.entailment import support_matrix
 from simulrag.method.joint import merge_jointly
 from simulrag.method.merging import Merged, Rows, merge_claims
-from simulrag.method.retrieval import retrieve
+from simulrag.method.retrieval import retrieve, second_look
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.verification import verify_claims
@@ -130,8 +130,12 @@ async def sample(work: Work, settings: MethodSettings) -> list[tuple[str, ...]]:
         texts = await closed_book_answers(work.text, work.ask, settings.samples)
     work.note(closed_book=texts)
     with step("decompose"):
-        sets = await together(
-            decompose(work.text, text, work.ask, limit=settings.max_claims) for text in texts
+        sets = await decompose_all(
+            work.text,
+            texts,
+            work.ask,
+            limit=settings.max_claims,
+            answers_per_call=settings.claims_per_call.decompose,
         )
     work.note(answer_claims=tuple(sets))
     return sets
@@ -153,11 +157,18 @@ async def support(work: Work, merged: Merged) -> Rows:
         return await support_matrix(work.answer.closed_book, merged.claims, work.ask)
 
 
-async def boundary(work: Work, merged: Merged, settings: MethodSettings) -> list[bool]:
-    """Step 7: which claims the simulator could check; none where it has no tool."""
+async def boundary(
+    work: Work, merged: Merged, settings: MethodSettings
+) -> Sequence[bool] | Sequence[None]:
+    """Step 7: which claims the simulator could check; none where it has no tool.
+
+    None where verdicts are to tell it.
+    """
     simulator = work.use.simulations.simulator
     if not simulator.tools:
         return [False] * len(merged.claims)
+    if not settings.asks_boundary:
+        return [None] * len(merged.claims)
     with step("assess"):
         return await assess_boundaries(
             work.text,
@@ -184,7 +195,7 @@ async def stated(work: Work, merged: Merged, settings: MethodSettings) -> list[f
 def scored(
     merged: Merged,
     rows: Rows,
-    inside: Sequence[bool],
+    inside: Sequence[bool] | Sequence[None],
     said: Sequence[float],
     centralities: Sequence[Centrality],
     further: dict[str, list[float]] | None = None,
@@ -209,9 +220,55 @@ def scored(
 
 
 async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
-    """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence."""
+    """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence.
+
+    With ``second_look``, what they leave open is verified once more where further runs are found.
+    """
     if not work.answer.context:
         return
+    await _judge(work, indices, settings)
+    if settings.second_look:
+        await look_again(work, indices, settings)
+    if not settings.asks_boundary:
+        work.note(claims=bounded(work.answer.claims, indices))
+
+
+def bounded(claims: Sequence[Claim], sent: Iterable[int]) -> tuple[Claim, ...]:
+    """The claims, within the boundary where the evidence decided them; None of those not sent."""
+    verdicts = {at: claims[at].verdict for at in sent}
+    inside = {
+        at: verdict.status in DECIDED
+        for at, verdict in verdicts.items()
+        if verdict is not None and verdict.status != "error"
+    }
+    return tuple(
+        claim.model_copy(update={"boundary": inside.get(at)}) for at, claim in enumerate(claims)
+    )
+
+
+async def look_again(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
+    """Verify what is undecided once more, with the runs that would decide it, if there are any.
+
+    Of the claims at ``indices`` those that the simulator could check, as far as that was asked.
+    """
+    claims, retrieval = work.answer.claims, work.answer.retrieval
+    left = [i for i in indices if _is_open(claims[i])]
+    if not left or retrieval is None:
+        return
+    texts, runs, seed = [claims[i].text for i in left], work.use.simulations, work.use.seed
+    with step("retrieve"):
+        looked = await second_look(work.text, texts, retrieval, work.ask, runs, seed=seed)
+    work.note(retrieval=looked, simulator_runs=len(looked.evidence))
+    if looked.evidence != retrieval.evidence:
+        await _judge(work, left, settings)
+
+
+def _is_open(claim: Claim) -> bool:
+    undecided = claim.verdict is not None and claim.verdict.status == "indeterminate"
+    return undecided and claim.boundary is not False
+
+
+async def _judge(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
     claims = list(work.answer.claims)
     with step("verify"):
         verdicts = await _verdicts(work, [claims[i].text for i in indices], settings)

@@ -48,6 +48,7 @@ _SHARED: dict[FinalMethod, tuple[str, ...]] = {
         "tool_calls",
         "verify",
         "read_claims",
+        "second_look",
     ),
 }
 """The steps of a question's own usage that a method by itself would need as well."""
@@ -61,6 +62,7 @@ _IN_TURN = (
     ("merge", "joint"),
     ("entailment", "subjects", "boundary", "verbalized"),
     ("verify", "read_claims"),
+    ("second_look",),
     ("uncovered",),
     ("final", "final_reconciled"),
 )
@@ -204,8 +206,10 @@ def _charge(
         elif step == "boundary" and part < 1:
             size = _size_of(task, data.claims_per_call)
             share = ceil(counted.first_claims / size) / usage.calls
-        elif step in ("closed_book", "decompose"):
+        elif step == "closed_book" or task == "decompose":
             share = part
+        elif step == "decompose" and part < 1:
+            share = 1 / usage.calls  # of several answers in one call
         bill.add(task, usage, min(1.0, share), step=step)
 
 

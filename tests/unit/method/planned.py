@@ -52,7 +52,12 @@ class Plan:
             "closed_book": lambda: f"Answer {values['sample_index']}",
             "input_rag": lambda: f"Answer {values['sample_index']}",
             "output_rag": lambda: values["answer"],
-            "decompose": lambda: _claims(self.answers[int(values["answer"].split()[-1])]),
+            "decompose": lambda: self._split(values["answer"]),
+            "decompose_batch": lambda: {
+                "answers": [
+                    {"index": i, **self._split(text)} for i, text in enumerate(values["answers"])
+                ]
+            },
             "merge": lambda: _alike(values["existing"], values["new"]),
             "entailment": lambda: {"supported": [False] * len(texts)},
             "boundary_batch": lambda: {
@@ -74,6 +79,9 @@ class Plan:
             "final_reconciled": lambda: " / ".join(_line(item) for item in values["statements"]),
         }
         return ways[task]()
+
+    def _split(self, answer: str) -> dict[str, object]:
+        return _claims(self.answers[int(answer.rsplit(maxsplit=1)[-1])])
 
     def _verdict(self, index: int, text: str) -> dict[str, object]:
         return {
@@ -120,7 +128,7 @@ def _joint(one: Planned, claims: list[dict[str, Any]]) -> dict[str, object]:
     }
 
 
-def _claims(texts: list[str]) -> dict[str, object]:
+def _claims(texts: list[str]) -> dict[str, Any]:
     return {"claims": [{"claim": text} for text in texts]}
 
 
