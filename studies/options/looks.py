@@ -97,7 +97,7 @@ def pairs_of(base: Results, domain: str) -> Iterator[AnsweredQuestion]:
 
 
 async def main(base: Results) -> int:
-    """Write data/metrics/second-look.csv. The exit code: 75 where calls wait for a batch."""
+    """Write data/metrics/options-second-look.csv. Exit code 75: calls wait for a batch."""
     project, params = open_project()
     settings = params.answer
     by_reading = settings.model_copy(update={"verify_by": "model"})
@@ -122,7 +122,7 @@ async def main(base: Results) -> int:
         return 75
     names = (published, *(f"{domain}, one run of two" for domain in NARROWED))
     frame = pl.DataFrame([measured(name, row) for name, row in zip(names, whole, strict=True)])
-    frame.write_csv(project.results.metrics / "second-look.csv")
+    frame.write_csv(project.results.metrics / "options-second-look.csv")
     print(frame)
     return 0
 
