@@ -30,7 +30,6 @@ VARIANTS: Mapping[str, MethodSettings] = {
     "_paper": method(verify="selected", method="paper"),
     "_paper_tree_merging": method(verify="selected", method="paper", merging="tree"),
     "_tree_merging": method(verify="selected", merging="tree"),
-    "_chain_merging": method(verify="selected", merging="chain"),
     "_verify_all": method(verify="all"),
     "_per_claim": method(verify="selected", claims_per_call=PER_CLAIM),
     "_per_claim_verify_all": method(verify="all", claims_per_call=PER_CLAIM),

@@ -46,8 +46,7 @@ def read_domain(
 ) -> DomainData:
     """A domain's outs, ready to be measured.
 
-    ``benchmark``: another file of questions. Of ``method`` only ``claims_per_call`` and ``merging``
-    are read.
+    ``benchmark``: another file of questions. Of ``method`` only ``claims_per_call`` is read.
     """
     human = place.human_labels
     # Texts and reasons stay on disk.
@@ -67,7 +66,6 @@ def read_domain(
         exported={stage: read_export(path) for stage, path in paths.items() if path.is_file()},
         pricing=prices,
         claims_per_call=method.claims_per_call,
-        merging=method.merging,
     )
 
 
@@ -130,7 +128,7 @@ STAGE = Stage(
     name="metrics",
     about="every metric of a domain, from its answers and labels",
     make=make,
-    sections=("metrics", "answer.claims_per_call", "answer.merging"),
+    sections=("metrics", "answer.claims_per_call"),
     reads=(
         out(Results.benchmark),
         out(Results.templates),

@@ -17,7 +17,7 @@ from simulrag.method.asking import together
 from simulrag.method.decomposition import decompose
 from simulrag.method.merging import merge_claims
 from simulrag.method.selection import Candidates, select_among
-from simulrag.method.settings import Merging, MethodSettings
+from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, FinalMethod, FinalText, Line, Selection
 from simulrag.task import Task
@@ -57,7 +57,6 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
     ``answer`` is complete up to verification; its closed-book samples, claims and evidence are used
     again and only further calls are made. At m = 1 the closed book is the first sample itself.
     """
-    merging: Merging = "tree" if settings.merging == "joint" else settings.merging
     samples = len(answer.closed_book)
 
     async def several(layer: _Layer, ask: Asker) -> str:
@@ -65,7 +64,7 @@ def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> li
         texts = await together(layer(question, answer, at, ask) for at in range(samples))
         limit = settings.max_claims
         sets = await together(decompose(question, text, ask, limit=limit) for text in texts)
-        claims = await merge_claims(tuple(sets), ask, merging)
+        claims = await merge_claims(tuple(sets), ask)
         return await synthesize(question, tuple(claim.text for claim in claims), ask)
 
     async def closed_book(ask: Asker) -> str:

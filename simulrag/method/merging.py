@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import Field, StrictInt
 
 from simulrag.method.asking import together
-from simulrag.method.settings import Merging
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
 from simulrag.records import Subject
@@ -59,15 +58,11 @@ class Merged:
         return [claim.text for claim in self.claims]
 
 
-async def merge_claims(
-    answer_claims: tuple[tuple[str, ...], ...], ask: Asker, merging: Merging = "tree"
-) -> Claims:
+async def merge_claims(answer_claims: tuple[tuple[str, ...], ...], ask: Asker) -> Claims:
     """The union of the claim sets. The first wording of a claim stays; m sets cost m - 1 calls.
 
-    ``chain``: one set after another into the growing one, m - 1 calls that wait for one another.
-    ``tree``: neighbours in pairs, then the unions in pairs, log2(m) rounds rounded up. Both keep
-    the order of first appearance; a model need not judge alike over the two, since it compares
-    other lists.
+    Neighbours are merged in pairs, then the unions in pairs, log2(m) rounds rounded up, in the
+    order of first appearance.
     """
     sets = [
         tuple(MergedClaim(text, ((answer, claim),)) for claim, text in enumerate(claims))
@@ -75,9 +70,6 @@ async def merge_claims(
         if claims
     ]
     while len(sets) > 1:
-        if merging == "chain":
-            sets = [await _unite(sets[0], sets[1], ask), *sets[2:]]
-            continue
         pairs = zip(sets[::2], sets[1::2], strict=False)
         unpaired = sets[-1:] if len(sets) % 2 else []
         sets = [*await together(_unite(a, b, ask) for a, b in pairs), *unpaired]

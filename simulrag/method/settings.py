@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simulrag.records import Centrality
 
-Merging = Literal["joint", "tree", "chain"]
+Merging = Literal["joint", "tree"]
 
 
 class ClaimsPerCall(BaseModel):
@@ -59,7 +59,7 @@ class MethodSettings(BaseModel):
     merging: Merging = Field(
         default="joint",
         description="joint: all claim sets at once, with what they support and are about (of "
-        "baselines: the tree); tree: in pairs, as the authors do; chain: one after another",
+        "baselines: the tree); tree: in pairs, as the authors do",
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
     boundary: Literal["asked", "verdicts"] = Field(

@@ -146,7 +146,7 @@ async def merge(work: Work, sets: Sequence[tuple[str, ...]], settings: MethodSet
     with step("merge"):
         if settings.merging == "joint":
             return await merge_jointly(work.text, sets, work.ask)
-        return Merged(await merge_claims(tuple(sets), work.ask, settings.merging))
+        return Merged(await merge_claims(tuple(sets), work.ask))
 
 
 async def support(work: Work, merged: Merged) -> Rows:

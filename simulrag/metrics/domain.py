@@ -11,7 +11,7 @@ import numpy as np
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
-from simulrag.method.settings import ClaimsPerCall, Merging
+from simulrag.method.settings import ClaimsPerCall
 from simulrag.metrics.bill import Spent
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.frames import (
@@ -66,8 +66,8 @@ class DomainData:
     ``asks``: what each question asks for, by its id. ``labels_missing``: distinct texts of claims
     without a label; ``labels_unknown``: labels of no such text. ``claims`` and ``finals``: the two
     frames that ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of
-    the same claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call`` and
-    ``merging``: how the answers were made, which decides what a method by itself would cost.
+    the same claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call``: how
+    the answers were made, which decides what a method by itself would cost.
     """
 
     domain: str
@@ -85,7 +85,6 @@ class DomainData:
     exported: Mapping[str, Exported] = field(default_factory=dict)
     pricing: Pricing = no_prices
     claims_per_call: ClaimsPerCall = field(default_factory=ClaimsPerCall)
-    merging: Merging = "joint"
 
     @cached_property
     def scenario(self) -> Ints:
@@ -211,7 +210,6 @@ def domain_data(
     exported: Mapping[str, Exported] | None = None,
     pricing: Pricing = no_prices,
     claims_per_call: ClaimsPerCall = ClaimsPerCall(),  # noqa: B008 immutable
-    merging: Merging = "joint",
 ) -> DomainData:
     """A domain's data from its records.
 
@@ -271,7 +269,6 @@ def domain_data(
         exported=exported or {},
         pricing=pricing,
         claims_per_call=claims_per_call,
-        merging=merging,
     )
 
 

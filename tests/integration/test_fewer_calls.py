@@ -27,9 +27,7 @@ async def test_the_same_answers_from_a_third_of_the_calls(tmp_path: Path) -> Non
     paper = {"verify": "selected", "method": "paper", "merging": "tree"}
     batched, few = await answers(tmp_path / "a", **paper)
     single, many = await answers(tmp_path / "b", **paper, claims_per_call=PER_CLAIM)
-    chain, _ = await answers(tmp_path / "c", **paper | {"merging": "chain"})
     assert batched == single
-    assert [item.text for item in chain] == [item.text for item in batched]
     assert all(len(item.claims) == 34 and item.verified for item in batched)
     assert few <= 25
     assert many > 60

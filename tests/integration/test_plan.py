@@ -162,7 +162,7 @@ def test_verdicts_by_both_are_planned_for_reading_and_for_arithmetic(plan: Plan)
     [
         {},
         {"method": "paper", "merging": "tree", "complete": False},
-        {"method": "reconciled", "merging": "chain"},
+        {"method": "reconciled", "merging": "tree"},
         {"verify": "selected", "verify_by": "range", "baselines": False},
         {"claims_per_call": {"boundary": 1, "verify": 1, "verbalized": 1}, "samples": 2},
     ],

@@ -15,7 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from simulrag.method.settings import ClaimsPerCall, Merging
+from simulrag.method.settings import ClaimsPerCall
 from simulrag.metrics.bill import ALL, Amounts, Spent
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.exports import Estimated
@@ -111,7 +111,7 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
         place = replace(Measurement.of(line, "method_cost", data.domain), level="answer")
         yield from bill.rows(place, len(data.answers))
         if data.answers:
-            length = float(_chain(bill, line, data.merging))
+            length = float(_chain(bill, line))
             yield replace(place, step=ALL, metric="chain", n=len(data.answers), value=length)
 
 
@@ -229,14 +229,13 @@ def _step_of(task: str) -> str:
     return task.removesuffix("_batch")
 
 
-def _chain(bill: Amounts, line: Line, merging: Merging) -> int:
+def _chain(bill: Amounts, line: Line) -> int:
     """How many calls wait for one another, first attempts that succeed."""
     length = 0
     for steps in _IN_TURN:
         found = [step for step in steps if step in bill.steps]
         if found == ["merge"]:
-            in_turn = line.samples - 1 if merging == "chain" else ceil(log2(line.samples))
-            length += in_turn
+            length += ceil(log2(line.samples))
         elif found:
             length += 1
     return length

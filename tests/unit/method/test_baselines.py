@@ -13,7 +13,7 @@ from simulrag.method.baselines import (
     first_sample_way,
 )
 from simulrag.method.selection import candidates_of
-from simulrag.method.settings import Merging, MethodSettings
+from simulrag.method.settings import MethodSettings
 from simulrag.records import Answer, FinalText, Retrieval, Selection
 from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, corrected, line
@@ -52,11 +52,11 @@ def two_samples(**more: object) -> Answer:
 
 
 async def texts(
-    given: Answer, refuse: str = "", merging: Merging = "tree"
+    given: Answer, refuse: str = ""
 ) -> tuple[dict[tuple[str, int], FinalText], ScriptedModel]:
     ask = model(refuse)
     choice = Selection(line=line("simulrag", 2, 25, 0), selected=(0,), first_sample=(0,))
-    ways = baseline_ways("q?", given, MethodSettings(merging=merging))
+    ways = baseline_ways("q?", given, MethodSettings())
     made = await final_texts([*ways, *first_sample_way("q?", given, choice)], ask)
     return {(text.line.method, text.line.samples): text for text in made}, ask
 
@@ -119,11 +119,8 @@ def test_one_sample_spends_the_budget_inside_the_boundary(budget: float, count: 
     )
 
 
-@pytest.mark.parametrize(("merging", "sizes"), [("chain", [1, 2, 3]), ("tree", [1, 1, 2])])
-async def test_samples_are_merged_as_simulrag_merges_its_own(
-    merging: Merging, sizes: list[int]
-) -> None:
+async def test_samples_are_merged_in_pairs() -> None:
     given = two_samples().model_copy(update={"closed_book": ("A0.", "A1.", "A2.", "A3.")})
-    _, ask = await texts(given, refuse="input_rag", merging=merging)
+    _, ask = await texts(given, refuse="input_rag")
     merges = [call for call in ask.asked if call["task"] == "merge"]
-    assert [len(call["existing"]) for call in merges] == sizes  # type: ignore[arg-type]
+    assert [len(call["existing"]) for call in merges] == [1, 1, 2]  # type: ignore[arg-type]

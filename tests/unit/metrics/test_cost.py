@@ -215,11 +215,10 @@ def test_calls_of_the_default_and_how_many_wait_for_one_another(
     assert only(line, metric="chain") == chain
 
 
-@pytest.mark.parametrize(("merging", "chain"), [("tree", 8), ("chain", 9)])
-def test_merging_two_at_a_time_waits_longer(merging: str, chain: int) -> None:
-    table = bill(default_record(TREE), merging=merging)
+def test_merging_two_at_a_time_waits_longer() -> None:
+    table = bill(default_record(TREE))
     line = select(table, level="answer", method="SimulRAG", samples=5, step="all")
-    assert only(line, metric="chain") == chain
+    assert only(line, metric="chain") == 8
     assert only(line, metric="calls") == 23
 
 

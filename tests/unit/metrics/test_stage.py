@@ -62,9 +62,9 @@ def test_each_recipe_is_a_row_with_price_and_quality(place: Results) -> None:
 
 
 def test_what_a_method_costs_follows_how_the_answers_were_made(place: Results) -> None:
-    method = MethodSettings(merging="chain", claims_per_call=ClaimsPerCall(verify=3))
+    method = MethodSettings(claims_per_call=ClaimsPerCall(verify=3))
     data = read_domain(place, "urban", FAST, method)
-    assert (data.claims_per_call.verify, data.merging) == (3, "chain")
+    assert data.claims_per_call.verify == 3
 
 
 def test_labels_by_people_count_in_their_own_domain(place: Results) -> None:
