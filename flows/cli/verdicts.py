@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flows.project import Project
+    from simulrag.metrics.frames import LabelsOfQuestion
     from simulrag.report.verdicts import RuleVerdicts
 
 verdicts_app = typer.Typer(
@@ -23,7 +26,10 @@ verdicts_app = typer.Typer(
 def compare(
     out: Annotated[Path, typer.Option(help="The page, Markdown.")] = Path("verdicts.md"),
 ) -> None:
-    """Compare the verdicts of stored calls; nothing is called. Claims written by hand beside it."""
+    """Compare the verdicts of stored calls, and say by the labels which rule is right.
+
+    Nothing is called. Claims written by hand stand beside it.
+    """
     from flows.files import write_text
     from flows.project import find_project
     from simulrag.report.verdicts import page
@@ -44,10 +50,11 @@ async def _all(project: Project) -> list[RuleVerdicts]:
     from flows.plan.rehearse import StoredCalls, StoredGateway
     from flows.running.bench import located
     from simulrag.errors import CallsPending, InputError
-    from simulrag.method.checking import check_claims
+    from simulrag.method.checking import Outputs, check_claim
+    from simulrag.method.reading import read_claims, readable_runs
     from simulrag.models.prompts import Prompts
     from simulrag.questions.published import read_questions
-    from simulrag.records import Answer
+    from simulrag.records import Answer, claim_hash
     from simulrag.report.verdicts import RULES, RuleVerdicts
 
     params = load_params(project.params)
@@ -66,6 +73,7 @@ async def _all(project: Project) -> list[RuleVerdicts]:
             tools = params.load_simulator(domain, project.root).tools
             judged, gate = RuleVerdicts(domain), StoredGateway(settings, cache, prompts)
             answers = list(record_lines(project.results.answers(domain), Answer))
+            labels = _labels(project.results.labels(domain))
             benchmark = read_questions(project.results.benchmark(domain))
             questions = {question.question_id: question for question in benchmark}
             for answer in answers:
@@ -74,16 +82,38 @@ async def _all(project: Project) -> list[RuleVerdicts]:
                 question = questions[answer.question_id]
                 texts = [claim.text for claim in answer.claims]
                 judged.verdicts["model"] += [claim.verdict for claim in answer.claims]
-                asked = (question.text, texts, answer.evidence, tools, gate)
-                for rule in RULES:
-                    try:
-                        judged.verdicts[rule] += await check_claims(
-                            *asked, by=rule, claims_per_call=size
-                        )
-                    except CallsPending:
+                judged.claims += texts
+                of_question = labels.get(answer.question_id, {})
+                judged.labels += [of_question.get(claim_hash(text)) for text in texts]
+                outputs = Outputs(answer.evidence, readable_runs(answer.evidence, tools), tools)
+                try:
+                    readings = await read_claims(
+                        question.text, texts, outputs.runs, gate, claims_per_call=size
+                    )
+                except CallsPending:
+                    judged.kinds += [None] * len(texts)
+                    for rule in RULES:
                         judged.verdicts[rule] += [None] * len(texts)
+                    continue
+                judged.kinds += [reading.kind for reading in readings]
+                for rule in RULES:
+                    judged.verdicts[rule] += [
+                        check_claim(text, reading, outputs, rule)
+                        for text, reading in zip(texts, readings, strict=True)
+                    ]
             missing = gate.missing.get("read_claims", {})
             judged.requests = len(missing)
             judged.tokens = sum(call.tokens_in for call in missing.values())
             found.append(judged)
     return found
+
+
+def _labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
+    """The judge's labels by question and claim; none where nothing was labelled yet."""
+    from flows.files import read_frame
+    from simulrag.metrics.domain import labels_by_question
+
+    if not path.is_file():
+        return {}
+    columns = ["question_id", "claim_hash", "label"]
+    return labels_by_question(read_frame(path, "labels", columns).iter_rows())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
 from simulrag.method.checking import Rule
-from simulrag.records import Verdict, VerdictStatus
+from simulrag.records import LabelValue, Verdict, VerdictStatus
 from simulrag.report.blocks import DASH, Table, percent
 from simulrag.report.table_files import markdown
 
@@ -30,15 +30,30 @@ class Case:
 class RuleVerdicts:
     """A domain's verdicts by rule, one a claim; None where a reply is not stored.
 
-    ``requests`` and ``tokens`` of the prompts that are missing for it, estimated from their text.
+    ``kinds``: what each claim says, as it was read; ``labels``: by the judge, None where there is
+    none. ``requests`` and ``tokens`` of the prompts that are missing for it, estimated from their
+    text.
     """
 
     domain: str
     verdicts: dict[str, list[Verdict | None]] = field(
         default_factory=lambda: {name: [] for name in COLUMNS}
     )
+    claims: list[str] = field(default_factory=list)
+    kinds: list[str | None] = field(default_factory=list)
+    labels: list[LabelValue | None] = field(default_factory=list)
     requests: int = 0
     tokens: int = 0
+
+    def take(self, other: RuleVerdicts) -> None:
+        """Another domain's, behind its own."""
+        for name in COLUMNS:
+            self.verdicts[name] += other.verdicts[name]
+        self.claims += other.claims
+        self.kinds += other.kinds
+        self.labels += other.labels
+        self.requests += other.requests
+        self.tokens += other.tokens
 
     @property
     def waiting(self) -> str:
@@ -56,9 +71,7 @@ def page(domains: Sequence[RuleVerdicts], cases: Sequence[Case]) -> str:
     """The page as Markdown."""
     whole = RuleVerdicts("all domains")
     for one in domains:
-        for name in COLUMNS:
-            whole.verdicts[name] += one.verdicts[name]
-        whole.requests, whole.tokens = whole.requests + one.requests, whole.tokens + one.tokens
+        whole.take(one)
     parts = [
         "# Verdicts by three rules",
         "By model: a model compares the claim with the evidence's text. By point and by range it "
@@ -66,6 +79,8 @@ def page(domains: Sequence[RuleVerdicts], cases: Sequence[Case]) -> str:
         "written, set `answer.verify_by: range` and `operations.mode: deferred`; one reply serves "
         "both rules.",
         *(markdown(_counts(one)) for one in (*domains, whole)),
+        markdown(_right(whole)),
+        markdown(_differing(whole)),
         markdown(_by_hand(cases)),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
@@ -91,6 +106,69 @@ def _counts(judged: RuleVerdicts) -> Table:
         headers=1,
         notes=(f"{judged.waiting}.",),
     )
+
+
+WANTED = {"true": "aligned", "false": "contradicted"}
+"""The verdict that a label calls for; on what is undecided the reference says nothing."""
+
+
+def _right(judged: RuleVerdicts) -> Table:
+    """By kind of claim: how many each rule decides, and how many of those as the label says."""
+    found: dict[str, Counter[str]] = {}
+    for kind, label, model, point in _labelled(judged):
+        counts = found.setdefault(kind, Counter())
+        counts["claims"] += 1
+        for name, verdict in (("model", model), ("point", point)):
+            counts[f"{name} decides"] += verdict.status in WANTED.values()
+            counts[f"{name} right"] += verdict.status == WANTED[label]
+        if model.status != point.status and "indeterminate" not in (model.status, point.status):
+            counts["differ"] += 1
+            counts["model is right"] += model.status == WANTED[label]
+    columns = (
+        *("claims", "model decides", "model right", "point decides", "point right"),
+        *("differ", "model is right"),
+    )
+    rows = [
+        (kind, *(str(counts[name]) for name in columns)) for kind, counts in sorted(found.items())
+    ]
+    total = sum(found.values(), Counter[str]())
+    rows.append(("all", *(str(total[name]) for name in columns)))
+    return Table(
+        name="right",
+        caption="Claims that the reference decides, by what they say: who decides, who is right",
+        columns=("kind", *columns),
+        rows=tuple(rows),
+        headers=1,
+        notes=("differ: both decide, and not alike.",),
+    )
+
+
+def _differing(judged: RuleVerdicts) -> Table:
+    """Each claim that reading and arithmetic decide differently."""
+    rows = []
+    places = zip(judged.claims, judged.kinds, judged.labels, strict=True)
+    for at, (claim, kind, label) in enumerate(places):
+        model, point = judged.verdicts["model"][at], judged.verdicts["point"][at]
+        if model is None or point is None or model.status == point.status:
+            continue
+        if {model.status, point.status} <= set(WANTED.values()):
+            told = (kind or DASH, model.status, point.status, point.found or DASH, label or DASH)
+            rows.append((claim, *told))
+    return Table(
+        name="differing",
+        caption="Claims that reading and arithmetic decide differently",
+        columns=("claim", "kind", "model", "point", "the simulator's value", "label"),
+        rows=tuple(rows),
+        headers=1,
+    )
+
+
+def _labelled(judged: RuleVerdicts) -> Iterator[tuple[str, str, Verdict, Verdict]]:
+    """Kind, label and the two verdicts of each claim that the reference decides."""
+    model, point = judged.verdicts["model"], judged.verdicts["point"]
+    for kind, label, read, compared in zip(judged.kinds, judged.labels, model, point, strict=True):
+        if kind is not None and label in WANTED and read is not None and compared is not None:
+            yield kind, label, read, compared
 
 
 def _by_hand(cases: Sequence[Case]) -> Table:

@@ -16,11 +16,13 @@ def test_recorded_claims_are_compared_by_what_is_stored(tmp_path: Path) -> None:
     early = simulrag(project, "verdicts", "compare")
     assert early.returncode == 2
     assert "run `dvc repro` to make it" in early.stderr
-    for stage in ("benchmark", "answer"):
+    for stage in ("benchmark", "answer", "label"):
         simulrag(project, "stage", stage, "--domain", "climate", check=True)
     done = simulrag(project, "verdicts", "compare", check=True)
     page = (project / "verdicts.md").read_text()
     assert "climate: 401 claims" in done.stdout
     assert "| model | 401 of 401 | 56 | 147 | 198 | 0 | — |" in page
     assert "| point | 401 of 401 | 22 | 129 | 250 | 0 | 13.5 % |" in page
+    assert "| number | 143 | 140 | 140 | 136 | 136 | 0 | 0 |" in page
+    assert "| The location is at sea. | class | aligned | contradicted | sea | true |" in page
     assert "By range: 40 of 40 are as expected" in page
