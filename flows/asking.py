@@ -118,10 +118,13 @@ def answer_anew(
     text: str,
     domain: str | None,
     budget_percent: float | None = None,
+    samples: int | Literal["auto"] | None = None,
 ) -> tuple[Answer, str]:
     """Answer one question by itself, with words on the calls that were stored.
 
-    Verified is what the budget buys, or all within reach. Without a domain nothing is run: the
+    Verified is what the budget buys, or all within reach. ``samples``: how many answers are drawn;
+    "auto": one, and as many as the settings say where something within reach stays unchecked: the
+    first is one of them. Without a domain nothing is run: the
     answer is closed-book and unverified.
     """
     # Late: a stored answer is shown without loading the method.
@@ -131,13 +134,18 @@ def answer_anew(
     simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
     method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
+    counts = (1, method.samples) if samples == "auto" else (samples or method.samples,)
+    ways = [method.model_copy(update={"samples": count}) for count in counts]
     seed = 0 if domain is None else params.simulator(domain).seed
 
     async def answer() -> tuple[Answer, dict[str, int]]:
         async with open_bench(
             project, params, "ask", "answer", simulator=simulator, seed=seed
         ) as bench:
-            answered = await answer_question(question, bench.instruments, method)
+            for settings in ways:
+                answered = await answer_question(question, bench.instruments, settings)
+                if all(one.standing != "unchecked" for one in answered.final.statements):
+                    break
             return answered, bench.cache.stored_days
 
     result, days = asyncio.run(answer())

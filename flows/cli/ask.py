@@ -58,6 +58,14 @@ def ask(
             help="Share of the claims that may be verified (default: all within reach).",
         ),
     ] = None,
+    samples: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="With --model, answers to draw (default: params.yaml's); auto: one, and all of "
+            "them where something in reach stays unchecked.",
+        ),
+    ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="Say which evidence each claim stands on.")
     ] = False,
@@ -78,6 +86,7 @@ def ask(
         raise InputError("the question is empty; give it in quotes")
     if model is None and (endpoint or key_env or free):
         raise InputError("--endpoint, --key-env and --free are of the model: name one by --model")
+    drawn = _samples(samples, model)
     chosen = None if model is None else model_settings(model, endpoint, key_env=key_env, free=free)
     explain = offered("why", "--why") if why else None
     project, params = open_project()
@@ -103,7 +112,7 @@ def ask(
             source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
         else:
             domain = domain or (known.domain if known else "")
-        answer, stored_calls = answer_anew(project, params, text, domain, budget)
+        answer, stored_calls = answer_anew(project, params, text, domain, budget, drawn)
         source += stored_calls
     found = explain(project, params, text, answer) if explain else None
     if as_json:
@@ -113,6 +122,19 @@ def ask(
     show_answer(text, answer, source, params.answer.centrality)
     if found:
         found.show()
+
+
+def _samples(given: str | None, model: str | None) -> int | Literal["auto"] | None:
+    """What --samples says. Raises InputError for what is neither a number from 1 nor auto."""
+    from simulrag.errors import InputError
+
+    if model is None and given is not None:
+        raise InputError("--samples is of an answer anew: name its model by --model")
+    if given is None or given == "auto":
+        return "auto" if given else None
+    if not given.isdecimal() or int(given) < 1:
+        raise InputError(f"--samples {given!r} is neither a number from 1 nor auto")
+    return int(given)
 
 
 def offered(name: str, option: str) -> Callable[..., Any]:

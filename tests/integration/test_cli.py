@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from flows.params import load_params
 from simulrag.records import Question
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic
+from simulrag.testing.wires import Body, schema_name
 from tests.integration.projects import copy_finished, copy_project, simulrag
 from tests.integration.terminal import Terminal
 
@@ -278,6 +280,48 @@ def test_a_model_answers_any_question(terminal: Terminal) -> None:
     assert answer["source"] == "answered now by openai: stub"
     assert answer["verified"] is True
     assert {claim["verdict"] for claim in answer["claims"]} & {"aligned", "contradicted"}
+
+
+def test_further_answers_are_drawn_where_something_stays_unchecked(terminal: Terminal) -> None:
+    def calls(name: str, reply: Callable[[Body], str]) -> list[int]:
+        named = ("--domain", "urban", "--json", "--model")
+        made = []
+        with LoopbackServer(reply) as server:
+            for samples in ("1", "auto"):
+                found = terminal(
+                    "ask", question(4), *named, f"{server.url}#{name}", "--samples", samples
+                )
+                assert json.loads(found.out)["statements"]
+                made.append(len(server.requests))
+        return made
+
+    some, one = traffic(), traffic()
+
+    def outside(body: Body) -> str:
+        asked = schema_name(body) == "BoundaryBatch"
+        return (
+            one(body).replace('"tool_confidence": 1', '"tool_confidence": 0')
+            if asked
+            else one(body)
+        )
+
+    assert calls("some", some) == [9, 20], "something in reach is undecided"
+    assert calls("none", outside) == [7, 7], "nothing is left that could be checked"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--samples", "0", "--model", "openai:x"), "neither a number from 1 nor auto"),
+        (("--samples", "some", "--model", "openai:x"), "neither a number from 1 nor auto"),
+        (("--samples", "auto"), "name its model by --model"),
+    ],
+)
+def test_samples_are_a_number_of_a_model(
+    terminal: Terminal, arguments: tuple[str, ...], words: str
+) -> None:
+    said = terminal("ask", OTHER, "--domain", "urban", *arguments)
+    assert (said.code, words in said.err) == (2, True)
 
 
 def test_use_puts_a_model_into_params_and_says_what_a_run_costs(
