@@ -88,6 +88,7 @@ def write(
         published=_published(project.published),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
+        options=_options(place.metrics),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -195,6 +196,13 @@ def _published(folder: Path) -> dict[int, pl.DataFrame]:
     if (folder / f"table{PAPER_STATISTICS}.csv").is_file():
         found[PAPER_STATISTICS] = read_published_benchmark(folder)
     return found
+
+
+def _options(folder: Path) -> dict[str, pl.DataFrame]:
+    """What is known of the method's options: tables that the recorded run brings."""
+    import polars as pl
+
+    return {path.stem: pl.read_csv(path) for path in sorted(folder.glob("options*.csv"))}
 
 
 STAGE = Stage(

@@ -18,6 +18,7 @@ from simulrag.report.sections import (
     claims,
     cost,
     documents,
+    options,
     overview,
     people,
     published,
@@ -32,6 +33,7 @@ OWN: tuple[ReportSection, ...] = (
     documents.SECTION,
     benchmark.SECTION,
     cost.SECTION,
+    options.SECTION,
     people.SECTION,
     published.SECTION,
 )
