@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.stub_runs import PER_CLAIM, answer, method
+from benchmarks.stub_runs import PER_CLAIM, TOGETHER, answer, method
 from simulators.registry import load
 from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Message
@@ -25,8 +25,13 @@ QUESTIONS = 20
 LATENCY_S = 0.15
 """For one question: long beside the time in which calls that wait for nobody set out."""
 
+WHOLE: dict[str, object] = {"verify": "selected", "final_budgets_percent": (100.0,)}
+
 VARIANTS: Mapping[str, MethodSettings] = {
     "": method(verify="selected"),
+    "_decomposed_together": method(**WHOLE, claims_per_call=TOGETHER),
+    "_boundary_by_verdicts": method(**WHOLE, boundary="verdicts"),
+    "_both": method(**WHOLE, boundary="verdicts", claims_per_call=TOGETHER),
     "_paper": method(verify="selected", method="paper"),
     "_paper_tree_merging": method(verify="selected", method="paper", merging="tree"),
     "_tree_merging": method(verify="selected", merging="tree"),

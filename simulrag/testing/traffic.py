@@ -53,6 +53,7 @@ _DECIMAL = re.compile(r"\d+\.\d+")
 _OUTPUT = re.compile(r"^ +- (\w+):", re.M)
 BEYOND = "What should be weighed besides?"
 _SENTENCE = re.compile(r"(?<=\.) ")
+_ANSWER_HEAD = re.compile(r"^--- answer \d+\n", re.M)
 
 
 def question(number: int) -> str:
@@ -215,7 +216,16 @@ def _tool_calls(said: list[Message]) -> Any:
 def _decomposition(said: list[Message]) -> Any:
     if section(said, "evidence") is not None:
         return _uncovered(said)
-    return {"claims": [{"claim": text} for text in _SENTENCE.split(part_of(said, "answer"))]}
+    return _sentences(part_of(said, "answer"))
+
+
+def _sentences(answer: str) -> dict[str, Any]:
+    return {"claims": [{"claim": text} for text in _SENTENCE.split(answer)]}
+
+
+def _decompositions(said: list[Message]) -> Any:
+    answers = _ANSWER_HEAD.split(part_of(said, "answers"))[1:]
+    return {"answers": [{"index": i, **_sentences(one.strip())} for i, one in enumerate(answers)]}
 
 
 def _uncovered(said: list[Message]) -> Any:
@@ -390,6 +400,7 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "ToolCalls": _tool_calls,
     "Queries": lambda _: {"queries": [" ".join(one.split()[-2:]) for one in SUBJECTS[2:7]]},
     "Decomposition": _decomposition,
+    "DecompositionBatch": _decompositions,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,
     "Boundary": lambda said: _inside(part_of(said, "claim")),
