@@ -32,8 +32,8 @@ from simulrag.records import Answer, Question
 from simulrag.testing.traffic import question
 
 ROOT = Path(__file__).resolve().parents[1]
-TOGETHER = ClaimsPerCall(decompose=5)
-PER_CLAIM = ClaimsPerCall(boundary=1, verify=1, verbalized=1)
+TOGETHER = ClaimsPerCall()
+PER_CLAIM = ClaimsPerCall(decompose=1, boundary=1, verify=1, verbalized=1)
 IN_FLIGHT = 64
 CHUNK = 50
 

@@ -227,10 +227,11 @@ class DryLoop(asyncio.SelectorEventLoop):
 
 
 def reply_tokens(task: Task, values: Mapping[str, object]) -> int:
-    """Tokens of a reply that is not stored: as its step's, once for each claim of a batch."""
+    """Tokens of a reply that is not stored: as its step's, once for each item of a batch."""
     if task.step == task.name:
         return task.tokens
-    return tasks()[task.step].tokens * numbered(Prompted(values, ""), "claims")
+    prompted = Prompted(values, "")
+    return tasks()[task.step].tokens * max(numbered(prompted, one) for one in ("claims", "answers"))
 
 
 class StandInRuns(Simulations):

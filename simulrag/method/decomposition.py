@@ -49,7 +49,10 @@ def _each_by_sentence(prompted: Prompted) -> object:
 
 DECOMPOSE = Task("decompose", Decomposition, tokens=300, stand_in=_by_sentence)
 DECOMPOSE_BATCH = Task(
-    "decompose_batch", DecompositionBatch, step="decompose", stand_in=_each_by_sentence
+    "decompose_batch",
+    DecompositionBatch,
+    step="decompose",
+    stand_in=_each_by_sentence,
 )
 EVALUATION_DECOMPOSE = Task(
     "evaluation_decompose", Decomposition, tokens=420, stand_in=_by_sentence

@@ -17,7 +17,7 @@ class ClaimsPerCall(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     decompose: int = Field(
-        default=1,
+        default=5,
         ge=1,
         le=100,
         description="sampled answers in one decomposition call (of baselines: each); 1: each",

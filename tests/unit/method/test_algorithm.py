@@ -171,7 +171,7 @@ async def test_without_a_tool_nothing_is_verified(simulations: Simulations) -> N
     [
         ("tool_calls", "retrieve"),
         ("closed_book", "answer"),
-        ("decompose", "decompose"),
+        ("decompose_batch", "decompose"),
         ("merge", "merge"),
         ("entailment", "score"),
         ("boundary_batch", "assess"),

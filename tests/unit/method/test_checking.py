@@ -203,13 +203,18 @@ async def test_the_page_counts_verdicts_and_says_why_a_column_is_empty(
 ) -> None:
     one, two = ALIGNED, corrected("B.")
     nothing = {"model": [one, two], "point": [None] * 2, "range": [None] * 2}
-    empty = RuleVerdicts("lake", nothing, requests=1, tokens=1200)
-    full = RuleVerdicts("road", {"model": [one, two], "point": [one, two], "range": [one, one]})
+    texts = ["It rises by 3 percent.", "It is at sea."]
+    empty = RuleVerdicts("lake", nothing, texts, [None] * 2, [None] * 2, requests=1, tokens=1200)
+    verdicts = {"model": [one, two], "point": [one, one], "range": [one, one]}
+    full = RuleVerdicts("road", verdicts, texts, ["number", "class"], ["true", "false"])
     text = page([empty, full], by_hand)
     assert "| model | 2 of 2 | 1 | 1 | 0 | 0 | — |" in text
     assert "| range | 0 of 2 | — | — | — | — | — |" in text
     assert "1 requests of read_claims, about 1,200 tokens, have no stored reply" in text
     assert "| range | 2 of 2 | 2 | 0 | 0 | 0 | 50.0 % |" in text
+    assert "| class | 1 | 1 | 1 | 1 | 0 | 1 | 1 |" in text
+    assert "| number | 1 | 1 | 1 | 1 | 1 | 0 | 0 |" in text
+    assert "| It is at sea. | class | contradicted | aligned | — | false |" in text
     assert "4 claims; by point and by range 1 requests" in text
     assert text.count("\n| inside |") == 10
     assert "By range: 40 of 40 are as expected" in text

@@ -88,7 +88,7 @@ async def test_only_what_would_speak_is_sent(simulations: Simulations) -> None:
     assert list(verified) == sent  # type: ignore[call-overload]
 
 
-async def test_a_question_by_itself_takes_seventeen_calls_and_writes_one_answer(
+async def test_a_question_by_itself_takes_thirteen_calls_and_writes_one_answer(
     simulations: Simulations,
 ) -> None:
     answers = plan().answers
@@ -101,8 +101,8 @@ async def test_a_question_by_itself_takes_seventeen_calls_and_writes_one_answer(
     asked = Counter(str(call["task"]) for call in model.asked)
     about_claims = ("joint", "boundary_batch", "verify_batch", "read_claims")
     once = dict.fromkeys(("tool_calls", *about_claims, "uncovered", "final_reconciled"), 1)
-    assert asked == {"closed_book": 5, "decompose": 5, **once}
-    assert asked.total() == 17
+    assert asked == {"closed_book": 5, "decompose_batch": 1, **once}
+    assert asked.total() == 13
 
 
 async def test_without_evidence_every_subject_still_has_one_voice(
