@@ -166,11 +166,12 @@ async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
 ) -> None:
     alternative = {"claims": [0, 1], "answers": []}
     said = {"kind": "other", "exclusive": True, "alternatives": [alternative]}
+    rains = {"claims": [{"claim": "It rains."}]}
 
     def reply(task: str, values: dict[str, object]) -> object:
         return {
             "closed_book": "It rains.",
-            "decompose": {"claims": [{"claim": "It rains."}]},
+            "decompose_batch": {"answers": [{"index": at, **rains} for at in range(2)]},
             "joint": {"subjects": [{"about": "rain", "facets": [said], "rests_on": []}]},
             "final_reconciled": "It rains.",
         }[task]
@@ -186,7 +187,7 @@ async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
     assert answer.retrieval is not None
     assert answer.retrieval.status == "not_applicable"
     assert {item.standing for item in answer.final.statements} == {"outside"}
-    tasks = {"closed_book", "decompose", "joint", "final_reconciled"}
+    tasks = {"closed_book", "decompose_batch", "joint", "final_reconciled"}
     assert {asked["task"] for asked in model.asked} == tasks
 
 

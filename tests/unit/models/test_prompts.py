@@ -17,7 +17,7 @@ FILES = [
     if not re.match(r'{% include "\w+\.md\.j2" %}', file.read_text())  # begins as another task's
 ]
 OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked", "kind", "count", "words"}
-OF_A_STAGE |= {"form", "level"}
+OF_A_STAGE |= {"form", "level", "masked"}
 """What may stand in the system part: the same for every question of a stage, or of few values."""
 ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "claims", "claim"]
 """What several calls of a question share comes before what differs between them."""
