@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from flows.files import record_lines
@@ -15,7 +15,8 @@ from simulrag.metrics.table import Measurement, filled
 from simulrag.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
 from simulrag.report.labels import LabelTable
 from simulrag.report.run import ReportedRun
-from simulrag.rooms.attribution.records import Attribution, file_of
+from simulrag.rooms.attribution.planted import Planted
+from simulrag.rooms.attribution.records import Attribution, file_of, planted_file
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.rooms.attribution.sources import Shares, Support
 
@@ -43,7 +44,8 @@ class Attributed:
 
     ``claims``: by class (None: failed), how many, and how many of those are labelled true and
     false. ``shares``: what each source adds to a claim's chance, the mean. ``items``: by tool, the
-    values of its items (None: failed).
+    values of its items (None: failed); ``left_out``: the same beside a Shapley value, where it was
+    asked. ``planted``: what was found where decisive evidence stood among that of others.
     """
 
     estimator: str
@@ -55,13 +57,15 @@ class Attributed:
     claims: Mapping[Support | None, tuple[int, int, int]]
     shares: Mapping[str, Estimate] = field(default_factory=dict)
     items: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    planted: tuple[Planted, ...] = ()
 
 
 def read(outs: Outs) -> dict[str, Attributed]:
     """Of the domains that have it; a file left over from a run that asked for it is passed over."""
     settings = outs.params.room(AttributionParams)
     wanted = settings.domains if outs.ours else outs.domains
-    return {
+    found = {
         name: counted(
             record_lines(path, Attribution),
             outs.labels[name],
@@ -71,6 +75,12 @@ def read(outs: Outs) -> dict[str, Attributed]:
         )
         for name in outs.domains
         if name in wanted and (path := file_of(outs.place, name)).is_file()
+    }
+    return {
+        name: replace(one, planted=tuple(record_lines(path, Planted)))
+        if (path := planted_file(outs.place, name)).is_file()
+        else one
+        for name, one in found.items()
     }
 
 
@@ -85,6 +95,7 @@ def counted(
     claims: Counter[Support | None] = Counter()
     judged: Counter[tuple[Support | None, str]] = Counter()
     items: dict[str, list[float | None]] = {}
+    left_out: dict[str, list[float]] = {}
     sources: dict[str, None] = {}
     shares: list[tuple[str, Shares]] = []
     names, questions, failed = ("by_source", "verdicts"), 0, 0
@@ -101,7 +112,10 @@ def counted(
             if claim.claim_hash in said:
                 judged[claim.support, said[claim.claim_hash].label] += 1
         for item in (item for claim in one.claims for item in claim.items):
-            items.setdefault(item.item.partition("#")[0], []).append(item.value)
+            tool = item.item.partition("#")[0]
+            items.setdefault(tool, []).append(item.value)
+            if item.left_out is not None:
+                left_out.setdefault(tool, []).append(item.left_out)
     return Attributed(
         estimator=names[0],
         chances=names[1],
@@ -124,6 +138,7 @@ def counted(
             for name in Shares.model_fields
         },
         items={tool: tuple(values) for tool, values in sorted(items.items())},
+        left_out={tool: tuple(values) for tool, values in left_out.items()},
     )
 
 
@@ -134,6 +149,8 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield _classes(domain, found)
         if found.items:
             yield _items(domain, found)
+        if found.planted:
+            yield _planted(domain, found.planted)
 
 
 def _classes(domain: str, found: Attributed) -> Table:
@@ -177,14 +194,44 @@ def _items(domain: str, found: Attributed) -> Table:
         mean = f"{sum(known) / len(known):+.3f}" if known else DASH
         least = sum(value >= found.threshold for value in known)
         share = percent(least / len(known) if known else None)
-        rows.append((tool, mean, share, count(len(known)), count(len(values) - len(known))))
+        without = found.left_out.get(tool, ())
+        left = f"{sum(without) / len(without):+.3f}" if without else DASH
+        rows.append((tool, mean, left, share, count(len(known)), count(len(values) - len(known))))
     return Table(
         name="attribution-items",
         caption=f"{domain}: values of items ({found.estimator}), an item and a claim each",
-        columns=("Tool", "Mean value", "Supporting", "Values", "Failed"),
+        columns=("Tool", "Mean value", "Left out", "Supporting", "Values", "Failed"),
         rows=tuple(rows),
         headers=1,
-        notes=(f"A value is {_ITEMS[found.estimator]}.",),
+        notes=(f"A value is {_ITEMS[found.estimator]}. Left out: {_ITEMS['leave_one_out']}.",),
+        domain=domain,
+    )
+
+
+def _planted(domain: str, found: Sequence[Planted]) -> Table:
+    """Whether the share falls to the passage that decides, among those of other questions."""
+    claims = [(one.place, claim) for one in found for claim in one.claims]
+    mine = [claim.left_out[place] for place, claim in claims]
+    others = [
+        share for place, claim in claims for at, share in enumerate(claim.left_out) if at != place
+    ]
+    first = sum(
+        max(claim.left_out) > 0 and claim.left_out.index(max(claim.left_out)) == place
+        for place, claim in claims
+    )
+    added = [claim.all - claim.none for _, claim in claims]
+    means = (f"{sum(some) / len(some):+.2f}" if some else DASH for some in (added, mine, others))
+    failed = sum(one.failure is not None for one in found)
+    return Table(
+        name="attribution-planted",
+        caption=f"{domain}: decisive evidence planted among that of four other questions",
+        columns=("Claims", "All evidence adds", "The planted one", "Another", "Largest is planted"),
+        rows=((count(len(claims)), *means, percent(first / len(claims) if claims else None)),),
+        headers=1,
+        notes=(
+            "Means of what a claim's chance loses where the passage is left out."
+            + (f" {failed} of {len(found)} questions failed." if failed else ""),
+        ),
         domain=domain,
     )
 

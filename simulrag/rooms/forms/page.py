@@ -10,7 +10,7 @@ from pathlib import Path
 from flows.files import record_lines
 from flows.outs import Outs
 from simulrag.metrics.table import Measurement, read_table
-from simulrag.report.blocks import DASH, Block, ReportSection, Table, count, percent
+from simulrag.report.blocks import DASH, Block, ReportSection, Table, Text, count, percent
 from simulrag.report.build import Columns, paired, pivoted
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.rooms.forms import places
@@ -39,14 +39,23 @@ _OTHER_DATA = (
     "BLEU is of characters."
 )
 READS = ("data/forms",)
+KNOWN = 0.95
+"""The share right without evidence from which questions tell nothing of a model."""
+BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01))
+"""Of the stated probability."""
 
 
 @dataclass(frozen=True)
 class AnsweredForms:
-    """What was measured of a source's answers by form (its long table), and some to look at."""
+    """What was measured of a source's answers by form (its long table), and some to look at.
+
+    ``stated``: of freeform answers with numbers, the probability that the reference supports them
+    as a model states it, and whether arithmetic finds the reference's numbers in them.
+    """
 
     table: DomainTable
     examples: tuple[FormScore, ...]
+    stated: tuple[tuple[float, bool], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,8 +72,8 @@ def read(outs: Outs) -> FormsFound | None:
     for source in outs.params.room(FormsParams).sources if outs.ours else ():
         if (path := places.metrics(outs.place, source)).is_file():
             table = DomainTable.of(source, read_table(path))
-            shown = examples(record_lines(places.scores(outs.place, source), FormScore))
-            found[source] = AnsweredForms(table, shown)
+            scores = list(record_lines(places.scores(outs.place, source), FormScore))
+            found[source] = AnsweredForms(table, examples(scores), stated(scores))
     return FormsFound(found, read_published(outs.project.published)) if found else None
 
 
@@ -88,11 +97,68 @@ def examples(scores: Iterable[FormScore]) -> tuple[FormScore, ...]:
     return tuple(found)
 
 
+def stated(scores: Iterable[FormScore]) -> tuple[tuple[float, bool], ...]:
+    """The stated probability of each freeform answer, and whether its numbers are right."""
+    return tuple(
+        (one.values["p_supports"], bool(one.values["number"]))
+        for one in scores
+        if {"p_supports", "number"} <= one.values.keys()
+    )
+
+
+def known_without(source: str, table: DomainTable) -> str:
+    """How many choices and clozes a model gets right that is shown nothing; "" without any."""
+    told, shares = [], []
+    for metric, what in (("accuracy", "choices"), ("exact_folded", "clozes")):
+        by_condition = {
+            row.method: row
+            for row in table.rows(FAMILY, metric, level=OVERALL)
+            if row.value is not None and row.n
+        }
+        if (alone := by_condition.pop("nothing", None)) is None:
+            continue
+        shares.append(alone.value or 0.0)
+        given = max((row.value or 0.0 for row in by_condition.values()), default=None)
+        beside = "" if given is None else f" (with the source {given * (alone.n or 0):.0f})"
+        told.append(f"{(alone.value or 0.0) * (alone.n or 0):.0f} of {alone.n} {what}{beside}")
+    if not told:
+        return ""
+    measures = (
+        "such questions no longer measure this model"
+        if min(shares) >= KNOWN
+        else "such questions measure what evidence adds"
+    )
+    return f"{source}: shown nothing, the model gets {' and '.join(told)} right: {measures}."
+
+
+def _calibration(source: str, found: Sequence[tuple[float, bool]]) -> Table:
+    """How often an answer's numbers are right where a model states so high a probability."""
+    rows = []
+    for low, high in BINS:
+        inside = [right for chance, right in found if low <= chance < high]
+        if inside:
+            ends = f"{100 * low:.0f} to {min(100 * high, 100):.0f} %"
+            rows.append((ends, count(len(inside)), percent(sum(inside) / len(inside))))
+    brier = sum((chance - right) ** 2 for chance, right in found) / len(found)
+    return Table(
+        name="forms-calibration",
+        caption=f"{source}: stated probability that the reference supports an answer",
+        columns=("Stated", "Answers", "With the reference's numbers"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(f"Brier score {brier:.3f} over {len(found)} answers whose reference has numbers.",),
+        domain=source,
+    )
+
+
 def blocks(run: ReportedRun) -> Iterator[Block]:
     """Of each source: measures by form, differences, examples, and the published tables."""
     found: FormsFound | None = run.rooms.get("forms")
     if found is None:
         return
+    for source, shown in found.sources.items():
+        if words := known_without(source, shown.table):
+            yield Text(words)
     for source, shown in found.sources.items():
         rows = shown.table.rows(FAMILY)
         heads: Columns = {"Answered from": lambda row: row.method, "Level": lambda row: row.level}
@@ -112,6 +178,8 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
                     domain=source,
                     line=lambda row: row.metric,
                 )
+        if shown.stated:
+            yield _calibration(source, shown.stated)
         yield paired(
             shown.table.rows(COMPARISONS),
             {
