@@ -73,7 +73,7 @@ async def _all(project: Project) -> list[RuleVerdicts]:
             tools = params.load_simulator(domain, project.root).tools
             judged, gate = RuleVerdicts(domain), StoredGateway(settings, cache, prompts)
             answers = list(record_lines(project.results.answers(domain), Answer))
-            labels = _labels(project.results.labels(domain))
+            labels = judge_labels(project.results.labels(domain))
             benchmark = read_questions(project.results.benchmark(domain))
             questions = {question.question_id: question for question in benchmark}
             for answer in answers:
@@ -108,7 +108,7 @@ async def _all(project: Project) -> list[RuleVerdicts]:
     return found
 
 
-def _labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
+def judge_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
     """The judge's labels by question and claim; none where nothing was labelled yet."""
     from flows.files import read_frame
     from simulrag.metrics.domain import labels_by_question

@@ -31,6 +31,8 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield _compared(compared)
     if (samples := run.options.get("options-samples")) is not None:
         yield _samples(samples)
+    if (verdicts := run.options.get("options-verdicts")) is not None:
+        yield _verdicts(verdicts)
     if (looks := run.options.get("options-second-look")) is not None:
         yield _looks(looks)
 
@@ -81,6 +83,34 @@ def _samples(frame: pl.DataFrame) -> Table:
             "In brackets: the difference to all samples, 95 %. The mean over all subsets of the "
             "stored samples; a statement is as true as its claim's label. Answers that agree: the "
             "half of the questions whose samples vote most alike on what the simulator can check.",
+        ),
+    )
+
+
+def _verdicts(frame: pl.DataFrame) -> Table:
+    """Of the claims that the reference decides: who decides them, and who is right."""
+    wanted = pl.col("label").replace_strict({"true": "aligned", "false": "contradicted"})
+    decided = frame.filter(pl.col("label").is_in(["true", "false"])).with_columns(wanted=wanted)
+    rows = []
+    kinds = sorted(decided["kind"].unique().to_list())
+    for kind in (*kinds, "all"):
+        some = decided if kind == "all" else decided.filter(pl.col("kind") == kind)
+        cells = [str(some["claims"].sum())]
+        for rule in ("model", "point", "range"):
+            given = some.filter(pl.col(rule) != "indeterminate")
+            right = given.filter(pl.col(rule) == pl.col("wanted"))["claims"].sum()
+            cells.append(f"{right} of {given['claims'].sum()}")
+        inside = some.filter((pl.col("point") == "contradicted") & (pl.col("range") == "aligned"))
+        rows.append((kind, *cells, str(inside["claims"].sum())))
+    return Table(
+        name="options-verdicts",
+        caption="Verdicts on the same claims: right of those that a rule decides",
+        columns=("Kind", "Claims", "By reading", "By point", "By range", "Wrong, but in the range"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(
+            "Claims that the reference decides. By range: of epidemiology with its spread, whose "
+            "90 % range holds the claim's number; elsewhere a range of one value.",
         ),
     )
 
