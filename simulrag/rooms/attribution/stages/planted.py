@@ -62,7 +62,7 @@ STAGE = Stage(
     reads=(out(Results.benchmark),),
     code=(
         "simulrag/rooms/attribution",
-        "simulrag/method/asking.py",
+        "simulrag/method",
         "simulrag/questions/published.py",
         "simulrag/records.py",
     ),
