@@ -6,6 +6,7 @@ import asyncio
 import difflib
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from flows.files import record_lines
@@ -142,8 +143,10 @@ def answer_anew(
         async with open_bench(
             project, params, "ask", "answer", simulator=simulator, seed=seed
         ) as bench:
+            # The others are for comparisons, and some need what the base install has not.
+            use = replace(bench.instruments, centralities=(method.centrality,))
             for settings in ways:
-                answered = await answer_question(question, bench.instruments, settings)
+                answered = await answer_question(question, use, settings)
                 if all(one.standing != "unchecked" for one in answered.final.statements):
                     break
             return answered, bench.cache.stored_days

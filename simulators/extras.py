@@ -26,4 +26,5 @@ def missing(error: BaseException) -> str:
     package = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     if package not in _EXTRAS:
         return ""
-    return f"this needs {package}: pip install 'simulrag[{_EXTRAS[package]}]'"
+    alone = f" (or {package} alone)" if package == "polars" else ""
+    return f"this needs {package}: pip install 'simulrag[{_EXTRAS[package]}]'{alone}"

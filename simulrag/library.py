@@ -80,6 +80,9 @@ class AnswerNow(Answer):
     def __repr__(self) -> str:
         return f"<answer by {self._took()}: {shorten(self.text, 100, placeholder=' ...')}>"
 
+    def __str__(self) -> str:
+        return self.text
+
     def _repr_html_(self) -> str:
         return as_html(self, f"By {self._took()}.")
 
@@ -248,6 +251,10 @@ def _on_stderr() -> Iterator[Callable[[Progress], None]]:
         yield tell
 
 
+_TELLING = {
+    "handbook": "all that a model knows of it",
+    "fingerprint": "another one when its numbers change, so that stored runs are made again",
+}
 _PROTOCOL = ("name", "tools", "oracle", "handbook", "run", "fingerprint")
 
 
@@ -272,6 +279,13 @@ def _check(
                 f"simulator is a {type(simulator).__name__} without {', '.join(lacking)}; give a "
                 'registered name such as "urban", or an object of the protocol simulrag.Simulator'
             )
+        for part, meaning in _TELLING.items():
+            told = getattr(simulator, part)
+            if not callable(told) or not isinstance(text := told(), str) or not text.strip():
+                raise InputError(
+                    f"{part}() of the simulator has to return text: {meaning}; see the guide "
+                    "docs/bring-your-own-simulator.md"
+                )
     wanted: tuple[tuple[str, object, tuple[type, ...], str], ...] = (
         ("question", question, (str,), "its text"),
         ("model", model, (str, Model), 'a name such as "openai:gpt-5-mini", or Model(...)'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -110,6 +111,13 @@ def test_progress_tells_of_each_reply(
     assert f"replies {calls} ({calls} stored before)" in capsys.readouterr().err.splitlines()[-1]
 
 
+def told(**other: object) -> SimpleNamespace:
+    """A simulator that says this of itself."""
+    says = {"handbook": "A tank.", "fingerprint": "1", **other}
+    calls = {name: lambda text=text: text for name, text in says.items()}
+    return SimpleNamespace(name="tank", tools={}, oracle=False, run=None, **calls)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -117,6 +125,8 @@ def test_progress_tells_of_each_reply(
         ({"question": 5}, "question is of type int; give its text"),
         ({"simulator": Model}, r"simulator is the class Model; give an object of it: Model\(\)"),
         ({"simulator": {}}, "simulator is a dict without name, tools"),
+        ({"simulator": told(handbook="")}, r"handbook\(\) of the simulator has to return text"),
+        ({"simulator": told(fingerprint=None)}, r"fingerprint\(\) of the simulator has to return"),
         ({"budget": 0.5}, r"budget is of type float; give Budget\(usd=0.50\)"),
         ({"method": "paper"}, 'method is of type str; give MethodSettings\\(method="paper"\\)'),
         ({"cache": 1}, "cache is of type int; give a folder"),

@@ -15,7 +15,7 @@ BOUNDED = {
     "share_true_25": "Share true at 25 %",
     "share_true_100": "Share true at 100 %",
 }
-FURTHER = {"asked_values_100": "Asked at 100 %", "true_claims_100": "True claims at 100 %"}
+FURTHER = {"asked_values_100": "Asked at 100 %"}
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
