@@ -112,8 +112,16 @@ def calls(domains: Domains, budget: int) -> float:
     )
 
 
-def rows(name: str, base: Domains, option: Domains) -> Iterator[dict[str, object]]:
-    """The option's figures beside the default's."""
+def spared(folder: Path) -> Mapping[int, int]:
+    """Boundary calls by budget that a run made for its smaller budget alone."""
+    settings = load_params(Project(folder).params).answer
+    return {budget: int(settings.bounded_by_verdicts(budget)) for budget in BUDGETS}
+
+
+def rows(
+    name: str, base: Domains, option: Domains, less: Mapping[int, int]
+) -> Iterator[dict[str, object]]:
+    """The option's figures beside the default's; ``less``: calls of the option that it spares."""
     ours, theirs = figures(option), figures(base)
     questions = sum(len(data.answers) for data in base)
     for figure, values in ours.items():
@@ -136,7 +144,7 @@ def rows(name: str, base: Domains, option: Domains) -> Iterator[dict[str, object
             "holds": holds,
         }
     for budget in BUDGETS:
-        before, after = calls(base, budget), calls(option, budget)
+        before, after = calls(base, budget), calls(option, budget) - less[budget]
         told = {"default": before, "value": after, "difference": after - before}
         yield {"option": name, "figure": f"calls_{budget}", **told}
 
@@ -144,7 +152,9 @@ def rows(name: str, base: Domains, option: Domains) -> Iterator[dict[str, object
 def main(base: Path, options: Mapping[str, Path]) -> int:
     """Write the table."""
     default = measured(base)
-    found = [row for name, at in options.items() for row in rows(name, default, measured(at))]
+    found = [
+        row for name, at in options.items() for row in rows(name, default, measured(at), spared(at))
+    ]
     frame = pl.DataFrame(found, infer_schema_length=None)
     frame = frame.with_columns(pl.col(pl.Float64).round(4))
     frame.write_csv(find_project().results.metrics / "options.csv")

@@ -15,6 +15,7 @@ OWN = ("urban", "climate", "epidemiology")
 EXPORTS = ROOT / "studies" / "options" / "recorded"
 OPTIONS: dict[str, dict[str, Any]] = {
     "decompose": {"claims_per_call": ClaimsPerCall(decompose=5)},
+    "boundary": {"boundary": "verdicts"},
     "second_look": {"second_look": True},
 }
 
