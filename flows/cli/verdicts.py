@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flows.project import Project
-    from simulrag.metrics.frames import LabelsOfQuestion
     from simulrag.report.verdicts import RuleVerdicts
 
 verdicts_app = typer.Typer(
@@ -49,6 +46,7 @@ async def _all(project: Project) -> list[RuleVerdicts]:
     from flows.plan.plan import exports
     from flows.plan.rehearse import StoredCalls, StoredGateway
     from flows.running.bench import located
+    from flows.stages.metrics import read_labels
     from simulrag.errors import CallsPending, InputError
     from simulrag.method.checking import Outputs, check_claim
     from simulrag.method.reading import read_claims, readable_runs
@@ -73,7 +71,8 @@ async def _all(project: Project) -> list[RuleVerdicts]:
             tools = params.load_simulator(domain, project.root).tools
             judged, gate = RuleVerdicts(domain), StoredGateway(settings, cache, prompts)
             answers = list(record_lines(project.results.answers(domain), Answer))
-            labels = judge_labels(project.results.labels(domain))
+            labelled = project.results.labels(domain)
+            labels = read_labels(labelled) if labelled.is_file() else {}
             benchmark = read_questions(project.results.benchmark(domain))
             questions = {question.question_id: question for question in benchmark}
             for answer in answers:
@@ -106,14 +105,3 @@ async def _all(project: Project) -> list[RuleVerdicts]:
             judged.tokens = sum(call.tokens_in for call in missing.values())
             found.append(judged)
     return found
-
-
-def judge_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
-    """The judge's labels by question and claim; none where nothing was labelled yet."""
-    from flows.files import read_frame
-    from simulrag.metrics.domain import labels_by_question
-
-    if not path.is_file():
-        return {}
-    columns = ["question_id", "claim_hash", "label"]
-    return labels_by_question(read_frame(path, "labels", columns).iter_rows())

@@ -41,10 +41,8 @@ async def make(at: At) -> Outcome:
     failures = [one.failure.reason if one.failure is not None else None for one in answers]
     answered = Outcome.of(stage_table(at.item, answers), "questions answered", failures)
     through = [one for one in answers if one.failure is None]
-    found, checked = (
-        sum(bool(one.evidence) for one in through),
-        sum(one.verified for one in through),
-    )
+    found = sum(bool(one.evidence) for one in through)
+    checked = sum(one.verified for one in through)
     counts = {"questions answered with evidence": (found, len(answers))}
     return replace(answered, counts=counts, with_evidence=found, checked=checked)
 

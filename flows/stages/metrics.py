@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from flows.files import (
@@ -21,6 +22,7 @@ from simulrag.judging.people.labels import settle
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.exports import read_export
+from simulrag.metrics.frames import LabelsOfQuestion
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
 from simulrag.metrics.recipes import csv_of_recipes, recipes_of
@@ -49,9 +51,6 @@ def read_domain(
     ``benchmark``: another file of questions. Of ``method`` only ``claims_per_call`` is read.
     """
     human = place.human_labels
-    # Texts and reasons stay on disk.
-    columns = ["question_id", "claim_hash", "label"]
-    judged = read_frame(place.labels(domain), "labels", columns)
     # A run outside DVC has made no benchmark.
     paths = {stage: place.calls(f"{stage}-{domain}") for stage in CALLING}
     return domain_data(
@@ -60,13 +59,19 @@ def read_domain(
         questions=record_lines(benchmark or place.benchmark(domain), Question),
         answers=record_lines(place.answers(domain), Answer),
         finals=record_lines(place.final_claims(domain), FinalClaims),
-        judge=labels_by_question(judged.iter_rows()),
+        judge=read_labels(place.labels(domain)),
         templates=read_templates(place.templates(domain)),
         settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
         exported={stage: read_export(path) for stage, path in paths.items() if path.is_file()},
         pricing=prices,
         claims_per_call=method.claims_per_call,
     )
+
+
+def read_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
+    """The judge's labels by question and claim; texts and reasons stay on disk."""
+    columns = ["question_id", "claim_hash", "label"]
+    return labels_by_question(read_frame(path, "labels", columns).iter_rows())
 
 
 def read_templates(path: Path) -> dict[str, Template]:

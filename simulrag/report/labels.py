@@ -12,6 +12,9 @@ from simulrag.report.traces import Judged
 if TYPE_CHECKING:
     import polars as pl
 
+WANTED = {"true": "aligned", "false": "contradicted"}
+"""The verdict that a label calls for; on what is undecided the reference says nothing."""
+
 
 class LabelTable:
     """``judge``: the table of labels; ``people``: by question and claim."""

@@ -227,6 +227,7 @@
     const parts = [];
     const claimed = item.claim === null ? null : data.claims[item.claim];
     if (claimed) {
+      const { label } = claimed[claimed.edit ? "after" : "before"];
       parts.push(
         make("p", "small", `Claim ${item.claim + 1}, as the sampled answers had it`),
         claimed.edit ? edit(claimed.edit) : make("p", "", claimed.text),
@@ -235,7 +236,7 @@
           dots(claimed.support),
           fact("confidence", claimed.confidence === null ? "—" : claimed.confidence.toFixed(2)),
           fact("verdict", claimed.verdict || "not verified", claimed.verdict ? "is-" + claimed.verdict : ""),
-          fact("label", claimed[claimed.edit ? "after" : "before"].label, "is-" + claimed[claimed.edit ? "after" : "before"].label),
+          fact("label", label, "is-" + label),
           jump(`claim ${item.claim + 1} in full`, "claim-" + (item.claim + 1)),
         ),
         claimed.reason ? make("p", "small is-error", claimed.reason) : null,
@@ -296,7 +297,6 @@
     );
   }
 
-  // What the answers said of each subject, what was checked of it, and what stands.
   const rival = (item) => make(
     "li", "",
     `${item.text} `,
@@ -304,6 +304,7 @@
     fact("checked", item.verdict || "no", item.verdict ? "is-" + item.verdict : ""),
   );
 
+  // What the answers said of each subject, what was checked of it, and what stands.
   function subjects(data) {
     const entries = data.subjects.map((subject) => make(
       "div", "block subject",

@@ -10,6 +10,7 @@ from typing import get_args
 from simulrag.method.checking import Rule
 from simulrag.records import LabelValue, Verdict, VerdictStatus
 from simulrag.report.blocks import DASH, Table, percent
+from simulrag.report.labels import WANTED
 from simulrag.report.table_files import markdown
 
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -106,10 +107,6 @@ def _counts(judged: RuleVerdicts) -> Table:
         headers=1,
         notes=(f"{judged.waiting}.",),
     )
-
-
-WANTED = {"true": "aligned", "false": "contradicted"}
-"""The verdict that a label calls for; on what is undecided the reference says nothing."""
 
 
 def _right(judged: RuleVerdicts) -> Table:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import polars as pl
 
-from flows.cli.verdicts import judge_labels
 from flows.files import record_lines
 from flows.params import Params, load_params
 from flows.plan.rehearse import StoredCalls, StoredGateway
 from flows.project import Project, find_project
 from flows.running.bench import located
+from flows.stages.metrics import read_labels
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.checking import Outputs, check_claim
@@ -46,7 +46,8 @@ async def counted(
     tools = params.load_simulator(domain, project.root).tools
     spread = load(chosen.name, {**chosen.settings, **SPREAD.get(domain, {})})
     runs = Simulations(spread, cache)
-    labels = judge_labels(project.results.labels(domain))
+    labelled = project.results.labels(domain)
+    labels = read_labels(labelled) if labelled.is_file() else {}
     asked = {one.question_id: one for one in read_questions(project.results.benchmark(domain))}
     found: Counter[tuple[str, ...]] = Counter()
     for answer in record_lines(project.results.answers(domain), Answer):

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from simulrag.report.blocks import DASH, Block, ReportSection, Table, Text
+from simulrag.report.labels import WANTED
 from simulrag.report.run import ReportedRun
 
 BOUNDED = {
@@ -89,8 +90,8 @@ def _samples(frame: pl.DataFrame) -> Table:
 
 def _verdicts(frame: pl.DataFrame) -> Table:
     """Of the claims that the reference decides: who decides them, and who is right."""
-    wanted = pl.col("label").replace_strict({"true": "aligned", "false": "contradicted"})
-    decided = frame.filter(pl.col("label").is_in(["true", "false"])).with_columns(wanted=wanted)
+    wanted = pl.col("label").replace_strict(WANTED)
+    decided = frame.filter(pl.col("label").is_in(list(WANTED))).with_columns(wanted=wanted)
     rows = []
     kinds = sorted(decided["kind"].unique().to_list())
     for kind in (*kinds, "all"):

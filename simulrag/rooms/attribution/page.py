@@ -215,10 +215,7 @@ def _planted(domain: str, found: Sequence[Planted]) -> Table:
     others = [
         share for place, claim in claims for at, share in enumerate(claim.left_out) if at != place
     ]
-    first = sum(
-        max(claim.left_out) > 0 and claim.left_out.index(max(claim.left_out)) == place
-        for place, claim in claims
-    )
+    first = sum(sum(one.largest) for one in found)
     added = [claim.all - claim.none for _, claim in claims]
     means = (f"{sum(some) / len(some):+.2f}" if some else DASH for some in (added, mine, others))
     failed = sum(one.failure is not None for one in found)

@@ -40,6 +40,12 @@ class Planted(Record):
     claims: tuple[PlantedClaim, ...] = ()
     failure: str | None = None
 
+    @property
+    def largest(self) -> list[bool]:
+        """By claim: whether the decisive passage is the one that costs most to leave out."""
+        costs = [claim.left_out for claim in self.claims]
+        return [max(some) > 0 and some.index(max(some)) == self.place for some in costs]
+
 
 def plantable(questions: Sequence[Question]) -> list[Question]:
     """Those with evidence of their own, and with a claim that gives a number."""

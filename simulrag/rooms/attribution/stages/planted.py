@@ -1,4 +1,4 @@
-"""Stage ``planted``: whether the share falls to the passage that decides. Off by default."""
+"""Stage ``planted``: whether the share falls to the passage that decides."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ async def make(at: At) -> Outcome:
     async with at.asking(here=True) as bench:
         found = await at.over("planted", chosen, work, bench)
         write_records(planted_file(at.place, at.item), found)
-    claims = [(one.place, claim.left_out) for one in found for claim in one.claims]
-    hits = sum(max(left) > 0 and left.index(max(left)) == place for place, left in claims)
+    largest = [each for one in found for each in one.largest]
     table = titled_table(
         f"planted {at.item}",
         ("claims", "the planted passage has the largest share"),
-        [(len(claims), hits)],
+        [(len(largest), sum(largest))],
     )
     return Outcome.of(table, "questions", [one.failure for one in found])
 

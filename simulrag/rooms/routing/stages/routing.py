@@ -28,9 +28,9 @@ async def make(at: At) -> Outcome:
     sources = sources_of(at.project, at.params)
     own = to_route(at.item, read_questions(at.benchmark))
     simulator = at.params.load_simulator(at.item, at.project.root)
-    async with at.asking(loaded=simulator, seed=at.params.simulator(at.item).seed) as bench:
+    seed = at.params.simulator(at.item).seed
+    async with at.asking(loaded=simulator, seed=seed) as bench:
         count = at.params.room(RoutingParams).near_misses
-        seed = at.params.simulator(at.item).seed
         written = near_misses(at.item, sources, bench.gateway, bench.runs, seed, count)
         misses = await bench.waiting.unless(written)
         asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
