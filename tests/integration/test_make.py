@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,8 @@ def test_a_venv_of_another_python_is_cleared_and_that_of_the_same_is_kept(folder
     assert "-m venv --clear .venv" in made(folder, "-n", "setup", f"PYTHON={newer}").stdout
     (folder / ".venv/.installed-3.12.1").touch()
     assert "venv" not in made(folder, "-n", "setup", f"PYTHON={newer}").stdout
-    (folder / "pyproject.toml").touch()  # newer than what is installed: installed again, not anew
+    later = (folder / ".venv/.installed-3.12.1").stat().st_mtime + 10
+    os.utime(folder / "pyproject.toml", (later, later))  # installed again, not anew
     assert "-m venv  .venv" in made(folder, "-n", "setup", f"PYTHON={newer}").stdout
 
 
