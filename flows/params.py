@@ -139,10 +139,13 @@ class Params(ParamsSection):
         return source
 
     def with_registered(self, name: str) -> Params:
-        """The same, with a simulator that is installed as a domain of its name where none is."""
+        """The same, with an installed simulator or a ``module:Class`` as a domain of its name.
+
+        Where a domain has that name already, it is that domain.
+        """
         from simulators.registry import names
 
-        if name in self.simulators or name not in names():
+        if name in self.simulators or not (":" in name or name in names()):
             return self
         known = {**self.simulators, name: SimulatorChoice(name=name)}
         return self.model_copy(update={"simulators": known})

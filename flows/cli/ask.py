@@ -14,6 +14,7 @@ from flows.cli.output import (
     Json,
     KeyEnv,
     json_object,
+    look_here,
     print_json,
     show,
 )
@@ -191,6 +192,7 @@ def simulate(
     from flows.params import open_project
 
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
+    look_here(domain)
     project, params = open_project()
     params = params.with_registered(domain)
     simulator = params.load_simulator(domain, project.root)
@@ -202,6 +204,7 @@ def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models are shown."""
     from flows.params import open_project
 
+    look_here(domain)
     project, params = open_project()
     params = params.with_registered(domain)
     typer.echo(params.load_simulator(domain, project.root).handbook())

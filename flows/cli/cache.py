@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 cache_app = typer.Typer(no_args_is_help=True, help="The call cache: what was paid for.")
 
 CacheFile = Annotated[Path, typer.Argument(help="A Parquet file.")]
+CacheFiles = Annotated[list[Path], typer.Argument(help="Parquet files.")]
 Place = Annotated[
     str, typer.Argument(help="A folder (from where you are), diskcache:DIR or redis://HOST:PORT/DB")
 ]
@@ -83,12 +84,12 @@ def cache_export(file: CacheFile, as_json: Json = False) -> None:
 
 
 @cache_app.command("import")
-def cache_import(file: CacheFile, as_json: Json = False) -> None:
-    """Read calls from a Parquet file; a row that does not match its key is refused."""
+def cache_import(files: CacheFiles, as_json: Json = False) -> None:
+    """Read calls from Parquet files; a row that does not match its key is refused."""
     from simulrag.calls import import_cache
     from simulrag.errors import InputError
 
-    report = import_cache(_cache(), file)
+    report = import_cache(_cache(), *files)
     said = f"{report.imported} imported, {report.present} were there"
     show(as_json, report.model_dump(mode="json"), said)
     if report.refused:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +33,7 @@ Limit = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Which ones --limit draws: for a seed always the same.")]
 DomainArgument = Annotated[
-    str, typer.Argument(help="A domain of params.yaml, or a simulator that is installed.")
+    str, typer.Argument(help="A domain of params.yaml, an installed simulator, or module:Class.")
 ]
 
 
@@ -61,3 +63,9 @@ def json_object(text: str, what: str, example: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"no JSON object in {what}: {form}")
     return value
+
+
+def look_here(simulator: str) -> None:
+    """Of a ``module:Class``: what is not installed is looked for in this folder."""
+    if ":" in simulator:
+        sys.path.insert(0, str(Path.cwd()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import resources
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.output import json_object
+from flows.cli.output import json_object, look_here
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -90,8 +89,7 @@ def check(
     from simulators.conformance import check as check_simulator
     from simulrag.errors import InputError
 
-    if ":" in name:
-        sys.path.insert(0, str(Path.cwd()))  # what is not installed is looked for here
+    look_here(name)
     name, own = _of_domain(name)
     given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
     try:

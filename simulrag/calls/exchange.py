@@ -80,13 +80,18 @@ def export_calls(
     return _write(calls, path)
 
 
-def import_cache(place: CachePlace, path: Path) -> ImportReport:
-    """Take over the calls of an export that a cache does not hold yet.
+def import_cache(place: CachePlace, *paths: Path) -> ImportReport:
+    """Take over the calls of exports that a cache does not hold yet.
 
     Raises InputError for a file that is not an export, EnvironmentFault for an unwritable cache.
     """
     with closing(open_store(place)) as store:
-        return import_calls(store, path)
+        reports = [import_calls(store, path) for path in paths]
+    return ImportReport(
+        imported=sum(one.imported for one in reports),
+        present=sum(one.present for one in reports),
+        refused=tuple(line for one in reports for line in one.refused),
+    )
 
 
 def import_calls(store: Store, path: Path) -> ImportReport:

@@ -14,7 +14,14 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    UndefinedError,
+)
 
 from simulrag import registry
 from simulrag.errors import EnvironmentFault, InputError
@@ -70,13 +77,24 @@ class Prompts:
                 )
 
     def render(self, task: str, **values: object) -> tuple[Message, ...]:
-        """The messages of a task's prompt. Raises InputError where there is none."""
+        """The messages of a task's prompt.
+
+        Raises InputError where there is none, and for one that is no template of these values.
+        """
         try:
             text = self._environment.get_template(f"{task}{_SUFFIX}").render(**values)
         except TemplateNotFound as error:
             raise InputError(
                 f"no prompt '{error.name}' in {' or '.join(map(str, self._places))}; there are: "
                 f"{', '.join(self.tasks())}"
+            ) from None
+        except TemplateSyntaxError as error:
+            place = error.filename or f"{task}{_SUFFIX}"
+            raise InputError(f"{place}, line {error.lineno}: {error.message}") from None
+        except UndefinedError as error:
+            raise InputError(
+                f"the prompt {task}{_SUFFIX}: {error.message}; it is given: "
+                f"{', '.join(sorted(values))}"
             ) from None
         text = re.sub(r"\n{3,}", "\n\n", text)
         if SEPARATOR not in text:

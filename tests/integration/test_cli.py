@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from simulrag.records import Question
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.traffic import question, traffic
 from simulrag.testing.wires import Body, schema_name
-from tests.integration.projects import copy_finished, copy_project, simulrag
+from tests.integration.projects import ROOT, copy_finished, copy_project, simulrag
 from tests.integration.terminal import Terminal
 
 OTHER = "What happens to idling when the corridor is closed to lorries at night?"
@@ -97,6 +98,17 @@ def test_simulate_prints_text_or_json(terminal: Terminal) -> None:
     assert done["call"]["arguments"]["speed_factor"] == 0.8
     assert done["from_cache"] is True
     assert runs(terminal) == 1
+
+
+def test_a_simulator_of_this_folder_is_named_by_its_class(terminal: Terminal) -> None:
+    shutil.copy(ROOT / "examples/tank.py", terminal.project / "tank_of_mine.py")
+    assert terminal.passes("handbook", "tank_of_mine:Tank").startswith("# A tank")
+    call = ("simulate", "tank_of_mine:Tank", "drain", '{"height_m": 1, "hole_cm2": 10}')
+    assert "drain through 10.0 cm2 in 7.5 minutes" in terminal.passes(*call)
+    assert json.loads(terminal.passes(*call, "--json"))["from_cache"] is True
+    said = terminal("handbook", "tank_of_mine:Tub")
+    assert said.code == 1
+    assert "tank_of_mine:Tub" in said.err
 
 
 def test_handbook_and_params(terminal: Terminal) -> None:

@@ -143,7 +143,8 @@ async def test_an_import_never_overwrites_and_refresh_imports_nothing(tmp_path: 
 async def test_the_whole_cache_moves(tmp_path: Path) -> None:
     await fill(tmp_path / "a", list(range(510)))
     assert export_cache(tmp_path / "a", tmp_path / "all.parquet") == 510
-    assert import_cache(tmp_path / "b", tmp_path / "all.parquet").imported == 510
+    twice = (tmp_path / "all.parquet",) * 2
+    assert import_cache(tmp_path / "b", *twice) == ImportReport(imported=510, present=510)
     assert export_cache(tmp_path / "b", tmp_path / "again.parquet") == 510
     assert (tmp_path / "all.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
     # A whole cache knows of no task.

@@ -87,6 +87,21 @@ def test_a_prompt_or_a_folder_that_is_not_there_is_named(folder: Path) -> None:
         Prompts(folder, "nobodys")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\n{{ claim }", r"mine/label\.md\.j2, line 2: unexpected '}'"),
+        ("{% include 'part' %}", r"no prompt 'part'"),
+        ("{{ clam }}", r"the prompt label\.md\.j2: 'clam' is undefined; it is given: claim, count"),
+        ("{{ claim.text }}", r"the prompt label\.md\.j2: .* has no attribute 'text'"),
+    ],
+)
+def test_a_slip_in_a_prompt_is_said_with_its_place(folder: Path, text: str, said: str) -> None:
+    (folder / "mine/label.md.j2").write_text(text)
+    with pytest.raises(InputError, match=said):
+        Prompts(folder, "mine").render("label", claim="C", count=1)
+
+
 def test_the_packaged_prompts_are_looked_at_here() -> None:
     assert {file.name.removesuffix(".md.j2") for file in FILES} <= set(packaged_prompts().tasks())
     assert len(FILES) > 20  # a folder without any would pass every test of one
