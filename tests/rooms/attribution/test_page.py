@@ -1,14 +1,23 @@
-"""What the report says of the evidence that claims stand on."""
+"""What the report says of the evidence that claims stand on, from the tables of both stages."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from simulrag.metrics.intervals import Estimate
+import pytest
+
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement, only, read_table, write_table
 from simulrag.report.blocks import Table
+from simulrag.rooms.attribution.measures import attribution_rows, planted_rows
 from simulrag.rooms.attribution.page import SECTION, Attributed
 from simulrag.rooms.attribution.planted import Planted, PlantedClaim
+from simulrag.rooms.attribution.records import Attribution, ClaimSupport, ItemValue
+from simulrag.rooms.attribution.sources import Shares, Support
 from tests.unit.report.made import run_of
+
+SETTINGS = MetricSettings(bootstrap=100)
 
 
 def planted(
@@ -19,23 +28,87 @@ def planted(
     )
 
 
+PLANTED = (
+    planted("q1", 1, PlantedClaim(text="a", none=0.2, all=0.8, left_out=(0.0, 0.6))),
+    planted("q2", 0, PlantedClaim(text="b", none=0.2, all=0.4, left_out=(0.0, 0.2))),
+    planted("q3", 0, failure="no reply"),
+)
+
+
+def claim(support: Support | None, *values: float | None, gain: float = 0.0) -> ClaimSupport:
+    return ClaimSupport(
+        claim_hash="0",
+        text="c",
+        support=support,
+        shares=None if support is None else Shares(simulator=gain, documents=0.0),
+        items=tuple(
+            ItemValue(item=f"urban.run#{at}", value=value, left_out=0.3 if value == 0.5 else None)
+            for at, value in enumerate(values)
+        ),
+    )
+
+
+FOUND = (
+    Attribution(
+        question_id="q1",
+        domain="urban",
+        estimator="shapley",
+        chances="stated",
+        claims=(claim("simulator", 0.5, 0.0, gain=0.5), claim("neither", None)),
+    ),
+    Attribution(
+        question_id="q2",
+        domain="urban",
+        estimator="shapley",
+        chances="stated",
+        claims=(claim("simulator", 0.1, gain=0.4), claim(None)),
+    ),
+)
+
+
+def test_the_rows_are_means_of_claims_with_how_many_there_were(tmp_path: Path) -> None:
+    rows = attribution_rows(FOUND, {"q1": "s1", "q2": "s2"}, 0.2, SETTINGS, "urban")
+    write_table(tmp_path / "urban.csv", rows)
+    table = read_table(tmp_path / "urban.csv")
+    assert only(table, metric="stands_on", level="simulator") == pytest.approx(2 / 3)
+    assert only(table, metric="stands_on", level="against") == 0
+    assert only(table, metric="gain", level="simulator") == pytest.approx(0.3)
+    assert only(table, metric="item_value", tool="urban.run") == pytest.approx(0.2)
+    assert only(table, metric="item_left_out") == pytest.approx(0.3)
+    assert only(table, metric="item_supports") == pytest.approx(1 / 3)
+    values = table.filter(metric="item_value")
+    assert (values["n"][0], values["coverage"][0]) == (3, 0.75)
+    gains = table.filter(metric="gain", level="simulator")
+    assert gains["lower_95"][0] < 0.3 < gains["upper_95"][0]
+
+
+def test_of_no_claim_the_rows_say_so() -> None:
+    for row in (*attribution_rows((), {}, 0.2, SETTINGS, "urban"), *planted_rows((), SETTINGS, "")):
+        assert (row.value, row.n, row.reason) == (None, 0, "no claim has it")
+
+
 def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> None:
     held = Attributed(
-        estimator="rerun",
+        estimator="shapley",
         chances="verdicts",
         threshold=0.2,
         sources=("urban", "library"),
         questions=4,
         failed=1,
         claims={"simulator": (6, 4, 1), "against": (3, 0, 0), None: (1, 0, 0)},
-        shares={"simulator": Estimate(0.25, -0.1, 0.5), "documents": Estimate(None, reason="no")},
-        items={"urban.run": (0.5, 0.0, None)},
-        left_out={"urban.run": (0.4, 0.0)},
-        planted=(
-            planted("q1", 1, PlantedClaim(text="a", none=0.2, all=0.8, left_out=(0.0, 0.6))),
-            planted("q2", 0, PlantedClaim(text="b", none=0.2, all=0.4, left_out=(0.0, 0.2))),
-            planted("q3", 0, failure="no reply"),
+        measured=(
+            Measurement(
+                family="attribution",
+                domain="urban",
+                metric="gain",
+                level="simulator",
+                value=0.25,
+                lower_95=-0.1,
+                upper_95=0.5,
+            ),
+            *attribution_rows(FOUND[:1], {"q1": "s"}, 0.2, SETTINGS, "urban"),
         ),
+        planted=tuple(planted_rows(PLANTED, SETTINGS, "urban")),
     )
     run = replace(run_of(), rooms={"attribution": {"urban": held}})
     classes, items, shares = (one for one in SECTION.blocks(run) if isinstance(one, Table))
@@ -46,7 +119,13 @@ def test_what_claims_stand_on_is_counted_and_beside_it_how_many_are_true() -> No
     assert rows["both"][0] == "0"
     assert "1 of 4 questions failed" in classes.notes[0]
     assert "the simulator adds +0.25 [-0.10, +0.50] on average" in classes.notes[1]
-    assert items.rows == (("urban.run", "+0.250", "+0.200", "50.0 %", "2", "1"),)
-    assert shares.rows == (("2", "+0.40", "+0.30", "+0.10", "50.0 %"),)
-    assert shares.notes[0].endswith("1 of 3 questions failed.")
+    assert items.rows == (("urban.run", "+0.250", "+0.300", "50.0 %", "2"),)
+    assert shares.rows[0][0] == "2"
+    assert [cell.partition(" ")[0] for cell in shares.rows[0][1:]] == [
+        "+0.40",
+        "+0.30",
+        "+0.10",
+        "50.0",
+    ]
+    assert shares.notes[0].endswith("Of the questions 66.7 % could be asked.")
     assert list(SECTION.blocks(run_of())) == []

@@ -12,9 +12,11 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.watch.artifacts import titled_table
+from simulrag.metrics.table import write_table
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.records import Answer
 from simulrag.rooms.attribution.attribute import attribute
+from simulrag.rooms.attribution.measures import attribution_rows, table_of
 from simulrag.rooms.attribution.records import Attribution, file_of
 from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.rooms.attribution.sources import Support
@@ -27,11 +29,15 @@ async def make(at: At) -> Outcome:
     questions = read_questions(at.benchmark)
     answers = answered_questions(record_lines(path, Answer), path, questions)
     complete = [one for one in answers if one.answer.failure is None]
-    complete = complete[: at.params.room(AttributionParams).questions]
+    settings = at.params.room(AttributionParams)
+    complete = complete[: settings.questions]
     at.tracker.expect(len(complete))
     async with at.asking(*at.chosen()) as bench:
         found = await at.over("attribution", complete, partial(work, params=at.params), bench)
         write_records(file_of(at.place, at.item), found)
+    scenarios = {one.question.question_id: one.question.scenario_id for one in complete}
+    rows = attribution_rows(found, scenarios, settings.threshold, at.params.metrics, at.item)
+    write_table(table_of(at.place, at.item), rows)
     failures = [one.failure for one in found]
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
@@ -71,17 +77,18 @@ STAGE = Stage(
     make=make,
     over="attribution.domains",
     role="answer",
-    sections=("simulators.{item}", "attribution"),
+    sections=("simulators.{item}", "attribution", "metrics"),
     reads=(out(Results.simulator), out(Results.benchmark), out(Results.answers)),
     code=(
         "simulrag/rooms/attribution",
         "simulrag/method",
+        "simulrag/metrics",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         "simulators/base.py",
         "simulators/shapes.py",
     ),
-    makes=(out(file_of),),
+    makes=(out(file_of), out(table_of)),
     takes=("benchmark", "out"),
     failed=failed,
 )

@@ -10,8 +10,10 @@ from flows.project import Results, out
 from flows.running.bench import Bench
 from flows.running.runner import At
 from flows.watch.artifacts import titled_table
+from simulrag.metrics.table import write_table
 from simulrag.questions.published import read_questions
 from simulrag.records import Question
+from simulrag.rooms.attribution.measures import planted_rows, planted_table
 from simulrag.rooms.attribution.planted import Planted, plantable, planted
 from simulrag.rooms.attribution.records import planted_file
 from simulrag.rooms.attribution.settings import AttributionParams
@@ -32,6 +34,8 @@ async def make(at: At) -> Outcome:
     async with at.asking(here=True) as bench:
         found = await at.over("planted", chosen, work, bench)
         write_records(planted_file(at.place, at.item), found)
+    rows = planted_rows(found, at.params.metrics, at.item)
+    write_table(planted_table(at.place, at.item), rows)
     largest = [each for one in found for each in one.largest]
     table = titled_table(
         f"planted {at.item}",
@@ -57,15 +61,16 @@ STAGE = Stage(
     make=make,
     over="attribution.domains",
     role="answer",
-    sections=("attribution",),
+    sections=("attribution", "metrics"),
     reads=(out(Results.benchmark),),
     code=(
         "simulrag/rooms/attribution",
         "simulrag/method",
+        "simulrag/metrics",
         "simulrag/questions/published.py",
         "simulrag/records.py",
     ),
-    makes=(out(planted_file),),
+    makes=(out(planted_file), out(planted_table)),
     takes=("benchmark", "out"),
     failed=failed,
 )
