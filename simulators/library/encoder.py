@@ -21,7 +21,7 @@ WIDTH = 384
 _BATCH = 64
 # The model knows positions up to 512; at its usual 256 half of a passage would be left out.
 _WORD_PIECES = 512
-_INSTALL = "pip install 'simulrag[library-dense]'"
+_INSTALL = "pip install 'simulrag[library-dense]' (250 MB)"
 
 
 class Encoder:

@@ -38,7 +38,7 @@ _OTHER_DATA = (
     "of roberta-large, phrase similarity of USE/4 and factual accuracy of a GPT-4 judge; their "
     "BLEU is of characters."
 )
-READS = ("data/forms",)
+READS = ("data/forms", "data/metrics")
 KNOWN = 0.95
 """The share right without evidence from which questions tell nothing of a model."""
 BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01))

@@ -38,7 +38,7 @@ def scores(place: Results, source: str) -> Path:
 
 
 def metrics(place: Results, source: str) -> Path:
-    return _made(place, source, "metrics.csv")
+    return place.metrics / f"forms-{source}.csv"
 
 
 def _made(place: Results, source: str, name: str) -> Path:

@@ -27,12 +27,12 @@ ABOUT = (
     "docs/trust-which-number.md says which of them to trust for what."
 )
 DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evidence_used")
-READS = ("data/score",)
+READS = ("data/metrics",)
 
 
 def table_of(place: Results, domain: str) -> Path:
     """The measures of a domain's answers, by method."""
-    return place.data / "score" / f"{domain}.csv"
+    return place.metrics / f"score-{domain}.csv"
 
 
 def read(outs: Outs) -> dict[str, list[Measurement]] | None:

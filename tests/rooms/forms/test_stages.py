@@ -93,7 +93,7 @@ def test_four_conditions_to_tables_and_a_report(
     assert typed("stage", "forms_metrics", "--domain", "urban") == 0
     scores = read_records(project / "data/forms/urban/scores.jsonl", FormScore)
     assert all(one.values["label_mass"] == 1 for one in scores if one.form == "freeform")
-    table = read_table(project / "data/forms/urban/metrics.csv")
+    table = read_table(project / "data/metrics/forms-urban.csv")
     assert set(select(table, family="forms")["method"]) == set(CONDITIONS)
     assert "fa[stub]" in set(table["metric"])
     (why,) = set(select(table, metric="ps[all-MiniLM-L6-v2]", family="forms")["reason"])
@@ -105,11 +105,11 @@ def test_four_conditions_to_tables_and_a_report(
     files = {path.name for path in (project / "data/report/tables").glob("urban-forms-*.csv")}
     assert files >= {"urban-forms-choice.csv", "urban-forms-examples.csv"}
     asked = len(server.requests)
-    before = (project / "data/forms/urban/metrics.csv").read_bytes()
+    before = (project / "data/metrics/forms-urban.csv").read_bytes()
     for stage in ("forms_answer", "forms_metrics"):
         assert typed("stage", stage, "--domain", "urban") == 0
     assert len(server.requests) == asked
-    assert (project / "data/forms/urban/metrics.csv").read_bytes() == before
+    assert (project / "data/metrics/forms-urban.csv").read_bytes() == before
 
 
 def test_by_batch_files(
@@ -165,7 +165,7 @@ def test_an_evaluator_without_log_probabilities(
     free = [one.values for one in scores if one.form == "freeform"]
     assert free
     assert all(one["fa"] == (one["p_supports"] if one.get("number", 1) else 0) for one in free)
-    assert "fa[stub, stated]" in set(read_table(project / "data/forms/urban/metrics.csv")["metric"])
+    assert "fa[stub, stated]" in set(read_table(project / "data/metrics/forms-urban.csv")["metric"])
     lines = (project / "data/forms/urban/answers.jsonl").read_text().splitlines()
     other = json.dumps({**json.loads(lines[0]), "question_id": "z"})
     (project / "data/forms/urban/answers.jsonl").write_text(other + "\n")
