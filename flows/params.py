@@ -81,9 +81,10 @@ class Params(ParamsSection):
                 raise ValueError(f"domain '{domain}' has no entry under simulators{hint}")
         if len(set(self.domains)) != len(self.domains):
             raise ValueError("domains are named twice")
-        for name, part in self:
-            if isinstance(part, RoomSection) and (wrong := part.misfit(self.domains)):
-                raise ValueError(f"{name}.{wrong}")
+        rooms = ((name, part) for name, part in self if isinstance(part, RoomSection))
+        wrong = [f"{name}.{told}" for name, room in rooms if (told := room.misfit(self.domains))]
+        if wrong:
+            raise ValueError("; ".join(wrong))
         return self
 
     @model_validator(mode="after")

@@ -41,9 +41,10 @@ class RoomSection(ParamsSection):
         others = [name for name in getattr(self, "domains", ()) if name not in domains]
         if not others:
             return None
+        are, them = ("is", "it") if len(others) == 1 else ("are", "them")
         return (
-            f"domains: '{others[0]}' is not among the domains that run: {', '.join(domains)}; take "
-            "it out there too, or run it"
+            f"domains: {', '.join(map(repr, others))} {are} not among the domains that run: "
+            f"{', '.join(domains)}; take {them} out there too, or run {them}"
         )
 
 

@@ -91,7 +91,7 @@ class AnswerNow(Answer):
         stored = sum(self.stored_calls.values())
         return (
             f"{calls} model calls ({stored} of them stored) and {self.simulator_runs} simulator "
-            f"runs, from {len(self.claims)} claims"
+            f"run{'s' * (self.simulator_runs != 1)}, from {len(self.claims)} claims"
         )
 
 

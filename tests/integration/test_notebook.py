@@ -28,7 +28,7 @@ def test_its_answers_show_themselves(finished: Path, tmp_path: Path) -> None:
     first = (project / "data" / "answers" / "urban.jsonl").read_text("utf-8").splitlines()[0]
     statements = Answer.model_validate_json(first).final.statements
     assert recorded.count("<li>") == len(statements) > 0
-    assert "By 13 model calls (0 of them stored) and 1 simulator runs" in made
+    assert "By 13 model calls (0 of them stored) and 1 simulator run," in made
 
 
 def shown(cell: dict[str, object]) -> str:

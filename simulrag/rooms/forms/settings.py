@@ -86,10 +86,11 @@ class FormsParams(RoomSection):
 
     def misfit(self, domains: Sequence[str]) -> str | None:
         """A source that is neither a domain nor documents, in words."""
-        for name in self.sources:
-            if name not in {*domains, *self.documents}:
-                return f"sources: '{name}' is neither a domain that runs nor under forms.documents"
-        return None
+        others = [name for name in self.sources if name not in {*domains, *self.documents}]
+        if not others:
+            return None
+        named = ", ".join(map(repr, others))
+        return f"sources: {named}: neither a domain that runs nor under forms.documents"
 
 
 SECTION = FormsParams
