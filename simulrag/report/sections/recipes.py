@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, OURS
 from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
 from simulrag.report.blocks import (
     DASH,
     Block,
-    Figure,
     Table,
     Text,
     best,
     count,
     interval,
     number,
-    percent,
     why,
 )
-from simulrag.report.chart import (
-    BLUE,
-    GREEN,
-    GREY,
-    OCHRE,
-    RED,
-    Axis,
-    Look,
-    Point,
-    Series,
-    lines,
-    side_by_side,
-)
+from simulrag.report.recipe_figures import axes, price, quality
 from simulrag.report.run import DomainTable, ReportedRun
 
 PRINCIPAL = ("checked", "corrected", "simulated")
 """Standings that a simulator run stands behind."""
-_COLORS = {
-    CLOSED_BOOK: GREY.color,
-    FINAL["input_rag"]: BLUE.color,
-    FINAL["output_rag"]: OCHRE.color,
-    SIMULRAG: RED.color,
-    RECONCILED: GREEN.color,
-    COMPLETED: GREEN.color,
-}
-_MARKERS = ("square", "triangle", "diamond", "circle")
 _QUALITY_COLUMNS = {6: "informativeness", 7: "factuality", 8: "completeness", 9: "contradictions"}
-_EMPTY = "no final answer could be measured"
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
@@ -60,11 +35,11 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     own, published = run.own_and_published
     own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
     found = {domain.name: domain.recipes(run.settings.undecided) for domain in own}
-    calls, share, true_claims = _axes([one for recipes in found.values() for one in recipes])
+    calls, share, true_claims = axes([one for recipes in found.values() for one in recipes])
     for domain in own:
-        yield _quality(domain, to_choose_from(found[domain.name]), share, true_claims)
+        yield quality(domain, to_choose_from(found[domain.name]), share, true_claims)
     for domain in own:
-        yield _price(domain, found[domain.name], calls, share)
+        yield price(domain, found[domain.name], calls, share)
     yield from (Text(line, "finding", "What it means") for line in _meaning(own, found))
     if own:
         yield _table(run, own, "recipes", "price and quality", every=False, fold="")
@@ -321,80 +296,3 @@ def _cheapest(recipes: Sequence[Recipe]) -> Recipe | None:
 def _range(shares: Sequence[float]) -> str:
     low, high = (round(100 * end) for end in (min(shares), max(shares)))
     return f"{high} %" if low == high else f"{low} to {high} %"
-
-
-def _axes(recipes: Sequence[Recipe]) -> tuple[Axis, Axis, Axis]:
-    """Calls, share true and true claims, of all domains, so that their figures compare."""
-    shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
-    lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
-    calls = [calls for one in recipes if (calls := one.value("calls")) is not None]
-    least = min((low for low in lowest if low is not None), default=0.0)
-    claims = [one.found["informativeness"] for one in recipes if "informativeness" in one.found]
-    most = max((row.upper_95 or row.value or 0.0 for row in claims), default=1.0)
-    return (
-        Axis("model calls a question", ends=(0, 1.06 * max(calls, default=1))),
-        Axis("share true", ends=(max(0.0, math.floor(10 * least) / 10 - 0.02), 1.02)),
-        Axis("true claims", ends=(0, most or 1.0)),
-    )
-
-
-def _quality(
-    domain: DomainTable, recipes: Sequence[Recipe], share_axis: Axis, claims_axis: Axis
-) -> Figure:
-    rows, said = [], []
-    for one in recipes:
-        shown: list[tuple[Point, str] | None] = []
-        for metric, places, what in (
-            ("factuality", 2, "of its claims true"),
-            ("informativeness", 1, "true claims a question"),
-        ):
-            row = one.found.get(metric)
-            if row is None or row.value is None:
-                shown.append(None)
-                continue
-            words = f"{one.name}: {interval(row, places=places)} {what}"
-            said.append(words)
-            point = Point(row.value, 0, words, row.lower_95, row.upper_95)
-            shown.append((point, f"{row.value:.{places}f}"))
-        rows.append((one.name, Look(_COLORS[one.method], "circle"), shown))
-    return Figure(
-        name=f"{domain.name}-quality",
-        kind="quality",
-        caption=f"{domain.title}: the share of what is said that is true, and how much is true. "
-        "Bars: 95 % intervals.",
-        text=f"Share true and true claims, {domain.name}. {'; '.join(said) or 'Undefined'}.",
-        svg=side_by_side(rows, (share_axis, claims_axis)),
-        domain=domain.name,
-    )
-
-
-def _price(
-    domain: DomainTable, recipes: Sequence[Recipe], calls_axis: Axis, share_axis: Axis
-) -> Figure:
-    series, said = [], []
-    seen: dict[str, int] = {}
-    for recipe in recipes:
-        if recipe.twin:
-            continue
-        share, calls = recipe.found.get("factuality"), recipe.value("calls")
-        if share is None or share.value is None or calls is None:
-            continue
-        words = (
-            f"{recipe.name}: {calls:.1f} calls a question, {percent(share.value)} of its claims "
-            f"true, {interval(recipe.found.get('informativeness'), places=1)} true claims"
-        )
-        said.append(words)
-        place = seen.setdefault(_COLORS[recipe.method], 0)
-        seen[_COLORS[recipe.method]] += 1
-        look = Look(_COLORS[recipe.method], _MARKERS[place % len(_MARKERS)], None)
-        point = Point(calls, share.value, words, share.lower_95, share.upper_95)
-        series.append(Series(recipe.name, [point], look))
-    return Figure(
-        name=f"{domain.name}-recipes",
-        kind="recipes",
-        caption=f"{domain.title}: share of true claims against model calls a question. "
-        "Bars: 95 % intervals.",
-        text=f"Share of true claims by calls, {domain.name}. {'; '.join(said) or 'Undefined'}.",
-        svg=lines(series, calls_axis, share_axis, _EMPTY),
-        domain=domain.name,
-    )
