@@ -169,7 +169,9 @@ def announce(
     In mode deferred a run sends nothing: `simulrag batch submit` asks for the budget. Raises
     BudgetMissing where the plan holds paid calls and no limit is set.
     """
-    if params.operations.mode == "deferred" or all(model.replay for _, model in params.llm):
+    if params.operations.mode == "deferred" or all(
+        model.replay for model in params.models().values()
+    ):
         return None
     say("counting the calls to be made: some four questions a second")
     try:
@@ -290,7 +292,7 @@ def _costs(settings: ModelSettings) -> bool:
 def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:
     pending = {task.model for task in tasks if task.calls and task.usd}
     found: dict[str, str] = {}
-    for settings in (params.llm.benchmark, params.llm.answer, params.llm.judge):
+    for settings in params.models().values():
         price, model = prices.find(settings.full_name), named(settings)
         if price is not None and model in pending:
             found[model] = price.as_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,19 @@ def test_without_a_budget_the_plan_is_printed_and_the_run_refused(
     announce(project, load_params(project.params))
     project.params.write_text(text)
     assert capsys.readouterr().out == ""
+
+
+def test_a_model_that_writes_a_domain_s_questions_alone_is_planned_and_dated(
+    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(project.root, folder, symlinks=True)
+    (folder / "params.yaml").write_bytes(PARAMS.read_bytes())
+    assert announce(Project(folder), load_params(folder / "params.yaml")) is None
+    change_params(folder, **{"simulators.urban.benchmark_model": PAID})
+    with pytest.raises(BudgetMissing):
+        announce(Project(folder), load_params(folder / "params.yaml"))
+    assert "prices: openai:gpt-5-mini as of" in capsys.readouterr().out
 
 
 def test_the_parameters_of_a_next_recording(
