@@ -146,5 +146,5 @@ def test_what_cannot_be_is_one_line(
 def test_a_source_that_nobody_knows_is_named(project: Path) -> None:
     text = (project / "params.yaml").read_text().replace("sources: []", "sources: [ubran]")
     (project / "params.yaml").write_text(text)
-    with pytest.raises(InputError, match="'ubran' is neither a domain"):
+    with pytest.raises(InputError, match="'ubran': neither a domain"):
         load_params(project / "params.yaml")
