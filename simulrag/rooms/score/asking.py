@@ -17,7 +17,7 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
-from simulrag.rooms.score.records import Asked, DetailMark, Given, Votes
+from simulrag.rooms.score.records import Again, Asked, DetailMark, Given, Votes
 from simulrag.rooms.score.settings import ScoreParams
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
@@ -154,21 +154,22 @@ class _OneAnswer:
         """What the answers say, where a variant of the question was answered too."""
         given, ask = self.given, self.panel.ask
 
-        async def read(answer: str | None, runs: Sequence[Evidence]) -> Any:
-            said = claims
-            if answer is not None:
-                said = await decompose_final(given.question, answer, ask)
+        async def read(question: str, said: Sequence[str], runs: Sequence[Evidence]) -> Any:
             listed = readable_runs(runs, self.panel.tools)
-            return await read_claims(given.question, said, listed, ask, claims_per_call=self.size)
+            return await read_claims(question, said, listed, ask, claims_per_call=self.size)
+
+        async def again(one: Again) -> Any:
+            said = await decompose_final(one.question, one.answer, ask)
+            return await read(one.question, said, one.evidence)
 
         variants = {"paraphrase": given.paraphrased, "perturbation": given.perturbed}
         work = {
-            name: read(one.answer, one.evidence)
+            name: again(one)
             for name, one in variants.items()
             if one is not None and one.failure is None
         }
         if work:
-            work["answer"] = read(None, given.runs)
+            work["answer"] = read(given.question, claims, given.runs)
         tried = (self.tried(f"reading {name}", one, None) for name, one in work.items())
         found = zip(work, await together(tried), strict=True)
         return {name: said for name, said in found if said is not None}

@@ -141,6 +141,17 @@ async def test_variants_are_taken_apart_and_read() -> None:
     assert list(lost.reasons) == ["reading paraphrase"]
 
 
+async def test_a_variant_is_taken_apart_and_read_by_its_own_question() -> None:
+    again = Again(question="And when in spring?", answer="After 3 weeks.")
+    model = ScriptedModel(by_task=replies())
+    given = GIVEN.model_copy(update={"perturbed": again})
+    await ask_about(given, FACTS, Panel(model, [], {"t": TOOL}), SETTINGS, forced=False)
+    by_task = [(one["task"], one["question"]) for one in model.asked if "question" in one]
+    assert ("evaluation_decompose", again.question) in by_task
+    read = {question for task, question in by_task if task == "read_claims"}
+    assert read == {GIVEN.question, again.question}
+
+
 async def test_dependence_leaves_each_fact_out() -> None:
     found = await asked(settings=SETTINGS.model_copy(update={"dependence": True}))
     assert found.verdicts == (("aligned",) * 2, ("indeterminate",) * 2, ("aligned",) * 2)
