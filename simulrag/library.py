@@ -233,7 +233,9 @@ def _on_stderr() -> Iterator[Callable[[Progress], None]]:
     """A line that moves on a terminal; elsewhere, as in a notebook, a line a step."""
     from rich.console import Console
 
-    console = Console(stderr=True, force_jupyter=False, highlight=False)
+    # A notebook's stream calls itself a terminal, and shows what moves a terminal's cursor.
+    still = False if Console().is_jupyter else None
+    console = Console(stderr=True, force_jupyter=False, force_terminal=still, highlight=False)
     last = ""
     with console.status("asking") as status:
 

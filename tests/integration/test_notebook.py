@@ -29,6 +29,14 @@ def test_its_answers_show_themselves(finished: Path, tmp_path: Path) -> None:
     statements = Answer.model_validate_json(first).final.statements
     assert recorded.count("<li>") == len(statements) > 0
     assert "By 13 model calls (0 of them stored) and 1 simulator run," in made
+    told = "".join(
+        output["text"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "stream"
+    )
+    assert told.endswith("final reconciled: replies 13 (0 stored before), simulator runs 1\n")
+    assert "\x1b" not in told
 
 
 def shown(cell: dict[str, object]) -> str:
