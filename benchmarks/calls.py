@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.stub_runs import PER_CLAIM, TOGETHER, answer, method
+from benchmarks.stub_runs import ONE_BY_ONE, PER_CLAIM, answer, method
 from simulators.registry import load
 from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Message
@@ -25,16 +25,17 @@ QUESTIONS = 20
 LATENCY_S = 0.15
 """For one question: long beside the time in which calls that wait for nobody set out."""
 
-WHOLE: dict[str, object] = {"verify": "selected", "final_budgets_percent": (100.0,)}
-
 VARIANTS: Mapping[str, MethodSettings] = {
     "": method(verify="selected"),
-    "_decomposed_together": method(**WHOLE, claims_per_call=TOGETHER),
-    "_boundary_by_verdicts": method(**WHOLE, boundary="verdicts"),
-    "_both": method(**WHOLE, boundary="verdicts", claims_per_call=TOGETHER),
+    "_boundary_by_verdicts": method(
+        verify="selected", final_budgets_percent=(100.0,), boundary="verdicts"
+    ),
+    "_one_by_one": method(verify="selected", claims_per_call=ONE_BY_ONE),
+    "_tree_merging": method(verify="selected", claims_per_call=ONE_BY_ONE, merging="tree"),
     "_paper": method(verify="selected", method="paper"),
-    "_paper_tree_merging": method(verify="selected", method="paper", merging="tree"),
-    "_tree_merging": method(verify="selected", merging="tree"),
+    "_paper_tree_merging": method(
+        verify="selected", method="paper", claims_per_call=ONE_BY_ONE, merging="tree"
+    ),
     "_verify_all": method(verify="all"),
     "_per_claim": method(verify="selected", claims_per_call=PER_CLAIM),
     "_per_claim_verify_all": method(verify="all", claims_per_call=PER_CLAIM),

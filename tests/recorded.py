@@ -80,12 +80,13 @@ class Recorded(StoredCalls):
 class Replayed:
     """What the stages' own code made of ``data/recorded``, from an empty cache.
 
-    ``gates``: by stage and domain or source (``answer-urban``) what each model was asked; ``used``:
-    the keys of the calls that were used; ``results``: the outs; ``place``: the call cache.
+    ``gates``: of stage and domain or source (``answer-urban``) what a model was asked, a line each
+    model; ``used``: the keys of the calls that were used; ``results``: the outs; ``place``: the
+    call cache.
     """
 
     params: Params
-    gates: dict[str, Rehearsal]
+    gates: list[tuple[str, Rehearsal]]
     used: dict[str, str]
     results: Results
     place: Path
@@ -103,11 +104,11 @@ def replay(
 ) -> Replayed:
     """The stages of a project over recorded calls; ``changes`` are of its parameters."""
     params = load_params(project.params).model_copy(update=changes)
-    gates: dict[str, Rehearsal] = {}
+    gates: list[tuple[str, Rehearsal]] = []
 
     async def rehearsed() -> None:
         async for at in rehearse(project, params, cache, root / "made"):
-            gates.update((at.name, gate) for gate in at.gates)
+            gates.extend((at.name, gate) for gate in at.gates)
 
     with Recorded(root / "calls", files) as cache:
         asyncio.run(rehearsed())

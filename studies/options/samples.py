@@ -31,8 +31,8 @@ from simulrag.metrics.stated import stated
 from simulrag.records import VOTES, Answer, Line, Selection, Subject
 from studies.options.compare import OWN
 
-CALLS = 6
-"""For tools, joint merging, boundary, verdicts, readings and the final text; two more a sample."""
+CALLS = 7
+"""For tools, decomposition, merging, boundary, verdicts, readings and the text; one a sample."""
 COUNTS = ("true", "false", "stated", "asked", "checked", "unchecked")
 Ratio = Callable[[Mapping[str, Floats]], tuple[Floats, Floats]]
 FIGURES: Mapping[str, Ratio] = {
@@ -176,7 +176,7 @@ def rows(
         questions = int(sum(mask.sum() for mask in masks))
         for size, figures in resampled.items():
             row: dict[str, object] = {"questions_that": group, "samples": size, "n": questions}
-            row["calls"] = CALLS + 2 * size
+            row["calls"] = CALLS + size
             for figure, values in figures.items():
                 less = estimate(values - resampled[most][figure], questions, "undefined")
                 row |= {

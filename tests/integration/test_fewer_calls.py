@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.calls import longest_chain
-from benchmarks.stub_runs import PER_CLAIM, TOGETHER, answer, method
+from benchmarks.stub_runs import ONE_BY_ONE, PER_CLAIM, answer, method
 from simulrag.records import Answer
 from simulrag.testing import LoopbackServer, traffic
 
@@ -36,15 +36,15 @@ async def test_the_same_answers_from_a_third_of_the_calls(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, 17),
-        ({"claims_per_call": TOGETHER}, 13),
-        ({"claims_per_call": TOGETHER, "boundary": "verdicts"}, 12),
+        ({"claims_per_call": ONE_BY_ONE}, 17),
+        ({}, 13),
+        ({"boundary": "verdicts"}, 12),
     ],
 )
 async def test_each_option_asks_less(
     tmp_path: Path, changes: dict[str, Any], expected: int
 ) -> None:
-    """The recorded run takes each sample apart by itself; the default takes all in one call."""
+    """One decomposition for all samples, as by default, and no boundary where verdicts tell it."""
     whole = {"verify": "selected", "final_budgets_percent": (100.0,), **changes}
     answered, calls = await answers(tmp_path, **whole)
     assert calls == expected

@@ -62,7 +62,8 @@ def test_the_first_level_is_known_and_later_ones_are_estimated(plan: Plan) -> No
     known = {task: row.known for task, row in answer.items() if row.known}
     assert known == {"tool_calls": QUESTIONS, "closed_book": QUESTIONS * SAMPLES}
     assert all(answer[task].calls == count for task, count in known.items())
-    assert answer["decompose"].calls == QUESTIONS * SAMPLES * 3  # and both RAG baselines' texts
+    assert answer["decompose"].calls == QUESTIONS * SAMPLES * 2  # the texts of both RAG baselines
+    assert answer["decompose_batch"].calls == QUESTIONS
     # At both budgets, three others at m, SimulRAG at m = 1 at both budgets.
     assert answer["final"].calls == QUESTIONS * 7
     # A prompt that is known is counted, not assumed: the handbook makes tool calls the longest.
@@ -143,11 +144,11 @@ def test_a_model_that_writes_a_domain_s_questions_alone_is_planned_and_dated(
     assert "prices: openai:gpt-5-mini as of" in capsys.readouterr().out
 
 
-def test_the_parameters_of_a_next_recording(
+def test_other_parameters_are_planned_without_being_the_project_s(
     project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One claim a call: many more calls for stated confidence and labels."""
-    following = tmp_path / "params.next.yaml"
+    following = tmp_path / "params.other.yaml"
     (tmp_path / "params.yaml").write_bytes(project.params.read_bytes())
     changes: dict[str, Any] = {
         "answer.claims_per_call": {"boundary": 40, "verify": 20, "verbalized": 1},

@@ -15,7 +15,7 @@ from simulrag import registry
 from tests.integration.projects import ROOT, SIMULRAG, environment_of
 
 pytestmark = pytest.mark.slow
-PARAMS = ("params.yaml", "params.next.yaml", "tests/params.yaml")
+PARAMS = ("params.yaml", "tests/params.yaml")
 MODULE = (sys.executable, "-m")
 CHECKED = (
     (*SIMULRAG, "docs", "dvc"),

@@ -20,9 +20,9 @@ def test_recorded_claims_are_compared_by_what_is_stored(tmp_path: Path) -> None:
         simulrag(project, "stage", stage, "--domain", "climate", check=True)
     done = simulrag(project, "verdicts", "compare", check=True)
     page = (project / "verdicts.md").read_text()
-    assert "climate: 401 claims" in done.stdout
-    assert "| model | 401 of 401 | 56 | 147 | 198 | 0 | — |" in page
-    assert "| point | 401 of 401 | 22 | 129 | 250 | 0 | 13.5 % |" in page
-    assert "| number | 143 | 140 | 140 | 136 | 136 | 0 | 0 |" in page
+    assert "climate: 408 claims" in done.stdout
+    assert "| model | 408 of 408 | 57 | 147 | 204 | 0 | — |" in page
+    assert "| point | 408 of 408 | 20 | 134 | 254 | 0 | 12.7 % |" in page
+    assert "| number | 140 | 137 | 137 | 136 | 136 | 0 | 0 |" in page
     assert "| The location is at sea. | class | aligned | contradicted | sea | true |" in page
     assert "By range: 40 of 40 are as expected" in page

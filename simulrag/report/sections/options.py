@@ -25,9 +25,10 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         return
     if (compared := run.options.get("options")) is not None:
         yield Text(
-            "Each option less the default, over the same questions of the recorded run, with its "
-            "95 % interval over the same resamples. An option becomes the default where the lower "
-            "ends of the first three stay above -0.05 and it finds at least 95 % of the claims."
+            "Each option less a run that takes every sample apart by itself, over the same "
+            "questions and sampled answers, with its 95 % interval over the same resamples. An "
+            "option becomes the default where the lower ends of the first three stay above -0.05 "
+            "and it finds at least 95 % of the claims."
         )
         yield _compared(compared)
     if (samples := run.options.get("options-samples")) is not None:
@@ -54,7 +55,7 @@ def _compared(frame: pl.DataFrame) -> Table:
             )
         )
     columns = ("Option", "Calls", *BOUNDED.values(), *FURTHER.values(), "Claims found", "Fails in")
-    return Table("options", "Options less the default", columns, tuple(rows), headers=1)
+    return Table("options", "Options less the run of 17 calls", columns, tuple(rows), headers=1)
 
 
 def _samples(frame: pl.DataFrame) -> Table:
