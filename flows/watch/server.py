@@ -102,6 +102,7 @@ def start(root: Path, port: int) -> str:
             stderr=log,
             start_new_session=True,
         )
+    sys.stderr.write(f"starting Prefect's server on port {port}; it may take half a minute\n")
     url = f"http://127.0.0.1:{port}/api"
     state = {"url": url, "pid": process.pid, "root": str(root)}
     (home / "server.json").write_text(json.dumps(state))
