@@ -35,21 +35,18 @@ READS = ("data/routing",)
 class RoutingScores:
     """Where questions were sent.
 
-    ``accuracy``: by the names of ``KINDS`` the share sent right, and ``counts`` of how many; own
-    questions are right at their own source, all others at none. ``confusion``: by (right, sent) the
-    number of questions. ``failed`` ones count nowhere. ``near``: the near misses, to look at.
+    By the names of ``KINDS``, ``accuracy``: the share sent right; ``counts``: of how many;
+    ``wrong``: how many were sent wrongly. Own questions are right at their own source, all others
+    at none. ``confusion``: by (right, sent) the number of questions. ``failed`` ones count nowhere.
+    ``near``: the near misses, to look at.
     """
 
     accuracy: dict[str, Estimate]
     counts: dict[str, int]
+    wrong: dict[str, int]
     confusion: dict[tuple[str, str], int]
     failed: int
     near: tuple[Routed, ...] = ()
-
-    def wrong(self, kind: str) -> int:
-        """How many questions of a kind were sent wrongly."""
-        share = self.accuracy[kind].value
-        return 0 if share is None else round((1 - share) * self.counts[kind])
 
 
 def routing_scores(
@@ -58,7 +55,7 @@ def routing_scores(
     """Scores with 95 % intervals; questions of one scenario are drawn together."""
     every = list(found)
     sent = [(one, one.route.chosen) for one in every if one.route is not None]
-    accuracy, counts = {}, {}
+    accuracy, counts, wrong = {}, {}, {}
     for kind in KINDS:
         chosen = [(one, to) for one, to in sent if kind in ("all", one.kind)]
         accuracy[kind] = mean_estimate(
@@ -70,10 +67,11 @@ def routing_scores(
             undefined="no such question",
         )
         counts[kind] = len(chosen)
+        wrong[kind] = sum(one.right != to for one, to in chosen)
     confusion = Counter((one.right or NONE, to or NONE) for one, to in sent)
     near = tuple(one for one, _ in sent if one.proof)
     failed = len(every) - len(sent)
-    return RoutingScores(accuracy, counts, dict(sorted(confusion.items())), failed, near)
+    return RoutingScores(accuracy, counts, wrong, dict(sorted(confusion.items())), failed, near)
 
 
 def read(outs: Outs) -> RoutingScores | None:
@@ -102,7 +100,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         caption="How often a question is sent to the right source",
         columns=("Questions", "Sent right", "Sent wrongly", "Count"),
         rows=tuple(
-            (words, interval(row), str(found.wrong(kind)), count(row.n))
+            (words, interval(row), str(found.wrong[kind]), count(row.n))
             for kind, (words, row) in zip(KINDS, rows, strict=True)
         ),
         headers=1,

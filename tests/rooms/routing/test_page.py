@@ -43,7 +43,7 @@ def test_scores_by_hand() -> None:
         "not_returned": None,
     }
     assert scores.counts == {"all": 5, "own": 3, "none": 2, "out_of_range": 0, "not_returned": 0}
-    assert [scores.wrong(kind) for kind in ("all", "own", "none", "out_of_range")] == [3, 2, 1, 0]
+    assert [scores.wrong[kind] for kind in ("all", "own", "none", "out_of_range")] == [3, 2, 1, 0]
     assert scores.confusion[("climate", "none")] == scores.confusion[("urban", "climate")] == 1
     assert scores.failed == 1
     low, high = scores.accuracy["all"].lower_95, scores.accuracy["all"].upper_95
@@ -79,6 +79,7 @@ def test_what_was_sent_where_is_counted() -> None:
             "not_returned": Estimate(1.0, 1.0, 1.0),
         },
         counts={"all": 4, "own": 2, "none": 2, "out_of_range": 0, "not_returned": 1},
+        wrong={"all": 1, "own": 0, "none": 1, "out_of_range": 0, "not_returned": 0},
         confusion={("none", "none"): 1, ("none", "urban"): 1, ("urban", "urban"): 2},
         failed=1,
     )
