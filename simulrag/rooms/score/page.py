@@ -9,7 +9,16 @@ from flows.outs import Outs
 from flows.project import Results
 from simulrag.metrics.methods import CLOSED_BOOK, OURS
 from simulrag.metrics.table import Measurement, read_table
-from simulrag.report.blocks import Block, Figure, ReportSection, Table, Text, interval, percent
+from simulrag.report.blocks import (
+    Block,
+    Figure,
+    ReportSection,
+    Table,
+    Text,
+    count,
+    interval,
+    percent,
+)
 from simulrag.report.build import dot_figure
 from simulrag.report.chart import BLUE, GREY, RED
 from simulrag.report.run import DomainTable, ReportedRun
@@ -80,23 +89,25 @@ def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
 def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
     """A row a measure, a column a method; coverage is of the answers that it was asked of."""
     lines = list(dict.fromkeys((row.method, row.samples) for row in rows))
-    cells, notes = [], []
+    cells = []
+    lacking: dict[str, list[str]] = {}
     for name, measure in MEASURES.items():
         found = {(row.method, row.samples): row for row in rows if row.metric == name}
         if found:
             places = 4 if "forcing" in measure.needs else 3 if measure.needs else 1
             shown = [interval(found.get(line), places=places) for line in lines]
             shares = dict.fromkeys(percent(row.coverage) for row in found.values())
-            cells.append((measure.title, *shown, ", ".join(shares)))
-            reasons = dict.fromkeys(row.reason for row in found.values() if row.reason)
-            notes += [f"{measure.title}: {reason}." for reason in reasons]
+            numbers = dict.fromkeys(count(row.n) for row in found.values())
+            cells.append((measure.title, *shown, ", ".join(numbers), ", ".join(shares)))
+            for reason in dict.fromkeys(row.reason for row in found.values() if row.reason):
+                lacking.setdefault(reason, []).append(measure.title)
     return Table(
         name="score",
         caption=f"{domain}: scores without a reference, means of answers",
-        columns=("Measure", *(f"{method}, m = {m}" for method, m in lines), "Coverage"),
+        columns=("Measure", *(f"{method}, m = {m}" for method, m in lines), "Answers", "Coverage"),
         rows=tuple(cells),
         headers=1,
-        notes=tuple(notes),
+        notes=tuple(f"{'; '.join(titles)}: {reason}." for reason, titles in lacking.items()),
         domain=domain,
     )
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.method.reading import ClaimReading
 from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement
 from simulrag.records import Evidence
 from simulrag.rooms.score.measures import MEASURES
+from simulrag.rooms.score.page import score_table
 from simulrag.rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
 from simulrag.rooms.score.records import Again, Asked, Given
 from simulrag.rooms.score.scored import facts_of, measured, score_rows
@@ -212,3 +215,20 @@ def test_ratings_come_back_and_are_held_against_scores() -> None:
 def test_a_bad_export_is_named(content: bytes, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_ratings(content, "e.json")
+
+
+def test_a_table_says_on_how_many_answers_a_measure_rests_and_once_what_is_lacking() -> None:
+    place = Measurement(family="score", domain="urban", method="Closed book", samples=5)
+    lacking = replace(place, n=0, coverage=0.0, reason="no weights")
+    rows = [
+        replace(place, metric="moved", value=0.5, n=2, coverage=1.0),
+        replace(place, metric="moved", method="SimulRAG", n=0, coverage=0.0, reason="no variant"),
+        replace(lacking, metric="relevance"),
+        replace(lacking, metric="detrimental"),
+    ]
+    table = score_table("urban", rows)
+    assert ("Moved as simulated", "0.500", "—", "2, 0", "100.0 %, 0.0 %") in table.rows
+    assert table.notes == (
+        "Relevance; Sentences that take from the fit: no weights.",
+        "Moved as simulated: no variant.",
+    )
