@@ -69,7 +69,7 @@ def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
     """A picture a leading measure: a row a method."""
     looks = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
     for name in DRAWN:
-        found = [row for row in rows if row.metric == name]
+        found = [row for row in rows if row.metric == name and not row.baseline]
         title = MEASURES[name].title
         if any(row.value is not None for row in found):
             yield dot_figure(
@@ -87,15 +87,22 @@ def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
 
 
 def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
-    """A row a measure, a column a method; coverage is of the answers that it was asked of."""
+    """A row a measure, a column a method, and one a method for its difference to closed book.
+
+    Coverage is of the answers that a measure was asked of.
+    """
     lines = list(dict.fromkeys((row.method, row.samples) for row in rows))
+    compared = list(dict.fromkeys((row.method, row.samples) for row in rows if row.baseline))
     cells = []
     lacking: dict[str, list[str]] = {}
     for name, measure in MEASURES.items():
-        found = {(row.method, row.samples): row for row in rows if row.metric == name}
+        own = [row for row in rows if row.metric == name]
+        found = {(row.method, row.samples): row for row in own if not row.baseline}
+        less = {(row.method, row.samples): row for row in own if row.baseline}
         if found:
             places = 4 if "forcing" in measure.needs else 3 if measure.needs else 1
             shown = [interval(found.get(line), places=places) for line in lines]
+            shown += [interval(less.get(line), places=places, signed=True) for line in compared]
             shares = dict.fromkeys(percent(row.coverage) for row in found.values())
             numbers = dict.fromkeys(count(row.n) for row in found.values())
             cells.append((measure.title, *shown, ", ".join(numbers), ", ".join(shares)))
@@ -104,12 +111,22 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
     return Table(
         name="score",
         caption=f"{domain}: scores without a reference, means of answers",
-        columns=("Measure", *(f"{method}, m = {m}" for method, m in lines), "Answers", "Coverage"),
+        columns=(
+            "Measure",
+            *(f"{method}, m = {m}" for method, m in lines),
+            *(_difference(method, len(compared)) for method, _ in compared),
+            "Answers",
+            "Coverage",
+        ),
         rows=tuple(cells),
         headers=1,
         notes=tuple(f"{'; '.join(titles)}: {reason}." for reason, titles in lacking.items()),
         domain=domain,
     )
+
+
+def _difference(method: str, columns: int) -> str:
+    return "Difference" if columns == 1 else f"{method} less {CLOSED_BOOK.lower()}"
 
 
 SECTION = ReportSection("score", "Scores without a reference", blocks, after="documents")

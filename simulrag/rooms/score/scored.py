@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from simulrag.errors import EnvironmentFault, ModelError
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
-from simulrag.metrics.methods import FINAL
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Evidence
@@ -132,34 +133,55 @@ def score_rows(
     """Every measure of every method: its mean over the answers that have it, one row each.
 
     ``coverage``: the share that it is defined for, of the answers that it was asked of. Intervals
-    draw scenarios.
+    draw scenarios. After them, with ``baseline``, what each method has more than closed book, over
+    the questions where both have a value.
     """
     order = {name: place for place, name in enumerate(FINAL.values())}
     lines = sorted({_line(one) for one in found}, key=lambda line: (order.get(line[0], 99), line))
     for name in MEASURES:
         asked = [one for one in found if name in one.values]
+        by_line = {line: [one for one in asked if _line(one) == line] for line in lines}
         scenarios = {scenario: i for i, scenario in enumerate(dict.fromkeys(map(_scenario, asked)))}
         weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
-        for line in lines:
-            own = [one for one in asked if _line(one) == line]
-            if not own:
-                continue
-            values = [one.values[name] for one in own]
-            known = np.array([value is not None for value in values], dtype=float)
-            place = np.array([scenarios[_scenario(one)] for one in own])
-            top = np.array([value or 0.0 for value in values])
-            reasons = dict.fromkeys(one.reasons[name] for one in own if name in one.reasons)
-            draws = ratio(top, known, place, weights)
-            row = Measurement(
-                family="score",
-                domain=domain,
-                metric=name,
-                method=line[0],
-                samples=line[1],
-                n=int(known.sum()),
-                coverage=float(known.mean()),
-            )
-            yield filled(row, estimate(draws, len(scenarios), "; ".join(reasons) or "no answer"))
+        closed = {_question(one): one.values[name] for one in asked if _line(one)[0] == CLOSED_BOOK}
+        place = Measurement(family="score", domain=domain, metric=name)
+        for baseline in ("", CLOSED_BOOK):
+            for line, own in by_line.items():
+                valued = [(one, one.values[name]) for one in own]
+                if baseline:
+                    valued = [
+                        (one, _less(value, closed[_question(one)]))
+                        for one, value in valued
+                        if _question(one) in closed
+                    ]
+                if not valued or line[0] == baseline:
+                    continue
+                known = np.array([value is not None for _, value in valued], dtype=float)
+                draws = ratio(
+                    np.array([value or 0.0 for _, value in valued]),
+                    known,
+                    np.array([scenarios[_scenario(one)] for one, _ in valued]),
+                    weights,
+                )
+                whys = [one.reasons[name] for one, _ in valued if name in one.reasons]
+                row = replace(
+                    place,
+                    method=line[0],
+                    samples=line[1],
+                    baseline=baseline,
+                    n=int(known.sum()),
+                    coverage=float(known.mean()),
+                )
+                why = "; ".join(dict.fromkeys(whys)) or "no answer"
+                yield filled(row, estimate(draws, len(scenarios), why))
+
+
+def _less(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other
+
+
+def _question(asked: Asked) -> tuple[str, str]:
+    return asked.given.scenario_id, asked.given.question_id or asked.given.question
 
 
 def _line(asked: Asked) -> tuple[str, int]:

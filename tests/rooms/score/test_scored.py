@@ -147,7 +147,11 @@ def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> N
         ("SimulRAG", 2, pytest.approx(2 / 3)),
         ("Closed book", 1, 1.0),
         ("mine", 1, 1.0),
+        ("SimulRAG", 1, 1.0),
+        ("mine", 1, 1.0),
     ]
+    more = [(row.baseline, row.value) for row in rows[3:]]
+    assert more == [("Closed book", pytest.approx(0.2)), ("Closed book", pytest.approx(-0.1))]
     assert rows[0].value == pytest.approx(0.6)
     assert rows[0].lower_95 is not None
     assert 0.4 <= rows[0].lower_95 < 0.6
@@ -223,11 +227,13 @@ def test_a_table_says_on_how_many_answers_a_measure_rests_and_once_what_is_lacki
     rows = [
         replace(place, metric="moved", value=0.5, n=2, coverage=1.0),
         replace(place, metric="moved", method="SimulRAG", n=0, coverage=0.0, reason="no variant"),
+        replace(place, metric="moved", method="SimulRAG", baseline="Closed book", value=0.25),
         replace(lacking, metric="relevance"),
         replace(lacking, metric="detrimental"),
     ]
     table = score_table("urban", rows)
-    assert ("Moved as simulated", "0.500", "—", "2, 0", "100.0 %, 0.0 %") in table.rows
+    assert table.columns[3] == "Difference"
+    assert ("Moved as simulated", "0.500", "—", "+0.250", "2, 0", "100.0 %, 0.0 %") in table.rows
     assert table.notes == (
         "Relevance; Sentences that take from the fit: no weights.",
         "Moved as simulated: no variant.",
