@@ -57,3 +57,12 @@ MEASURES: dict[str, Measure] = {
     "grade_level": Measure("Grade level", _OTHER_LANGUAGE),
 }
 """By name, in the order of the tables."""
+
+_NO_VARIANT = "no question was varied (score.variants)"
+NOT_ASKED = {
+    "paraphrase": _NO_VARIANT,
+    "perturbation": _NO_VARIANT,
+    "forcing": "no model that gives probabilities of words is named (score.confidence)",
+    "dependence": "verdicts without each piece of evidence are off (score.dependence)",
+}
+"""By the first of its needs, why a measure has no row."""

@@ -22,7 +22,7 @@ from simulrag.report.blocks import (
 from simulrag.report.build import dot_figure
 from simulrag.report.chart import BLUE, GREY, RED
 from simulrag.report.run import DomainTable, ReportedRun
-from simulrag.rooms.score.measures import MEASURES
+from simulrag.rooms.score.measures import MEASURES, NOT_ASKED
 from simulrag.rooms.score.settings import ScoreParams
 
 ABOUT = (
@@ -108,6 +108,8 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
             cells.append((measure.title, *shown, ", ".join(numbers), ", ".join(shares)))
             for reason in dict.fromkeys(row.reason for row in found.values() if row.reason):
                 lacking.setdefault(reason, []).append(measure.title)
+        elif measure.needs and (off := NOT_ASKED.get(measure.needs[0])):
+            lacking.setdefault(off, []).append(measure.title)
     return Table(
         name="score",
         caption=f"{domain}: scores without a reference, means of answers",

@@ -236,5 +236,10 @@ def test_a_table_says_on_how_many_answers_a_measure_rests_and_once_what_is_lacki
     assert ("Moved as simulated", "0.500", "—", "+0.250", "2, 0", "100.0 %, 0.0 %") in table.rows
     assert table.notes == (
         "Relevance; Sentences that take from the fit: no weights.",
+        "Same tool calls, reworded; Same claims, reworded; Similarity, reworded; "
+        "Similarity, other scenario: no question was varied (score.variants).",
         "Moved as simulated: no variant.",
+        "Context use; Context use, relative; Gain of all evidence: "
+        "no model that gives probabilities of words is named (score.confidence).",
+        "Evidence dependence: verdicts without each piece of evidence are off (score.dependence).",
     )
