@@ -142,6 +142,8 @@ class At:
         done: raises CallsPending. On Dask chunks go out side by side.
         """
         there = bench.workers
+        items = list(items)
+        self.tracker.expect(len(items))
         parts = chunks(what, items, self.params.operations.chunk)
         found: list[Result] = []
         if there is None:

@@ -24,7 +24,6 @@ async def make(at: At) -> Outcome:
     questions = read_questions(at.benchmark)
     answers = list(answered_questions(record_lines(path, Answer), path, questions))
     pairs = [pair for pair in answers if pair.answer.failure is None]
-    at.tracker.expect(len(pairs))
     async with at.asking() as bench:
         made = await at.over("label", pairs, partial(_label, settings=at.params.label), bench)
         finals = [final for of_answer, _ in made for final in of_answer]

@@ -38,9 +38,9 @@ class Tracker:
         self.progress.step = name
         return await work()
 
-    def expect(self, total: int) -> None:
-        """Say how many units of work are to come: a question in a step is one."""
-        self.progress.total += total
+    def expect(self, more: int) -> None:
+        """Say that so many units of work, or more, are still to come: a question in a step is one."""
+        self.progress.total = max(self.progress.total, self.progress.done + more)
 
     def advance(self) -> None:
         """Say that one of them is done."""

@@ -19,6 +19,7 @@ from flows.watch.progress import (
     planned_calls,
     shown,
 )
+from flows.watch.tracking import Tracker
 
 
 def running(**given: int) -> Progress:
@@ -120,3 +121,15 @@ def test_what_was_planned_reaches_the_stages_and_no_further() -> None:
         assert planned_calls("answer@urban") == (180, 1000)
         assert planned_calls("label@urban") == (0, 0)
     assert planned_calls("answer@urban") == (0, 0)
+
+
+def test_what_is_expected_covers_each_pass_and_counts_none_twice() -> None:
+    tracker = Tracker()
+    tracker.expect(4)  # both passes, said ahead
+    for _ in range(2):
+        tracker.expect(2)
+        tracker.advance()
+        tracker.advance()
+    assert (tracker.progress.done, tracker.progress.total) == (4, 4)
+    tracker.expect(3)  # one that nobody could say ahead
+    assert tracker.progress.total == 7

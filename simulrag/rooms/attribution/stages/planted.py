@@ -29,7 +29,6 @@ async def make(at: At) -> Outcome:
     settings = at.params.room(AttributionParams)
     questions = plantable(read_questions(at.benchmark))
     chosen = questions[max(0, len(questions) - settings.planted) :]
-    at.tracker.expect(len(chosen))
     work = partial(_work, others=questions, seed=settings.seed)
     async with at.asking(here=True) as bench:
         found = await at.over("planted", chosen, work, bench)

@@ -39,7 +39,6 @@ async def make(at: At) -> Outcome:
             f"{at.item}` first"
         )
     asked = tasks(questions, simulators)
-    at.tracker.expect(len(asked))
     async with at.asking(here=True) as bench:
         runs = {name: bench.simulate(one) for name, one in simulators.items()}
         answer = partial(work, params=at.params, source=at.item, runs=runs)

@@ -39,7 +39,6 @@ async def make(at: At) -> Outcome:
     pairs = [(questions[one.question_id], one) for one in answers]
     judged = {i: pair for i, pair in enumerate(pairs) if to_judge(pair)}
     encoder = _encoder(at.params)
-    at.tracker.expect(len(judged))
     async with at.asking(here=True) as bench:
         ask = partial(work, params=at.params)
         found = await at.over("judge", judged.values(), ask, bench)

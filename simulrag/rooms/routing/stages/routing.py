@@ -34,7 +34,6 @@ async def make(at: At) -> Outcome:
         written = near_misses(at.item, sources, bench.gateway, bench.runs, seed, count)
         misses = await bench.waiting.unless(written)
         asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
-        at.tracker.expect(len(asked))
         found = await at.over("routing", asked, partial(_work, sources=sources), bench)
         write_records(file_of(at.place, at.item), found)
         text = json.dumps(sent(found), indent=2) + "\n"

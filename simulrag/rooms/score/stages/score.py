@@ -52,12 +52,10 @@ async def make(at: At) -> Outcome:
     ):
         at.bench = bench
         varied = pairs[: score.variants]
-        at.tracker.expect(len(varied))
         vary = partial(_vary, templates=templates, seed=score.seed)
         # What waits for a batch keeps nothing from being asked that does not need it.
         variants = await bench.waiting.unless(at.over("vary", varied, vary, bench)) or []
         asked = [(pair, one) for pair, two in zip(varied, variants, strict=False) for one in two]
-        at.tracker.expect(len(asked))
         answers_at = beside(at, bench, "answers", "answer", simulator=simulator, seed=seed)
         async with answers_at as answering:
             answer = at.over("answer", asked, partial(_answer, params=params), answering)
@@ -68,7 +66,6 @@ async def make(at: At) -> Outcome:
             for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
             if not score.methods or given.method in score.methods
         ]
-        at.tracker.expect(len(items))
         found = await at.over("score", items, desk.score, bench)
         write_records(file_of(place, item), found)
     rows = list(score_rows(found, params.metrics, item))
