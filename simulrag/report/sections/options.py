@@ -54,8 +54,10 @@ def _compared(frame: pl.DataFrame) -> Table:
                 ", ".join(BOUNDED.get(one, one) for one in failed) or "none",
             )
         )
+    asked = frame.filter(pl.col("figure") == "calls_100")["default"][0]
+    caption = f"Options less the run of {asked:.0f} calls"
     columns = ("Option", "Calls", *BOUNDED.values(), *FURTHER.values(), "Claims found", "Fails in")
-    return Table("options", "Options less the run of 17 calls", columns, tuple(rows), headers=1)
+    return Table("options", caption, columns, tuple(rows), headers=1)
 
 
 def _samples(frame: pl.DataFrame) -> Table:

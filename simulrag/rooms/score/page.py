@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flows.outs import Outs
@@ -91,14 +91,14 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
 
     Coverage is of the answers that a measure was asked of.
     """
-    lines = list(dict.fromkeys((row.method, row.samples) for row in rows))
-    compared = list(dict.fromkeys((row.method, row.samples) for row in rows if row.baseline))
+    means = [row for row in rows if not row.baseline]
+    differences = [row for row in rows if row.baseline]
+    lines, compared = list(_by_line(means)), list(_by_line(differences))
     cells = []
     lacking: dict[str, list[str]] = {}
     for name, measure in MEASURES.items():
-        own = [row for row in rows if row.metric == name]
-        found = {(row.method, row.samples): row for row in own if not row.baseline}
-        less = {(row.method, row.samples): row for row in own if row.baseline}
+        found = _by_line(row for row in means if row.metric == name)
+        less = _by_line(row for row in differences if row.metric == name)
         if found:
             places = 4 if "forcing" in measure.needs else 3 if measure.needs else 1
             shown = [interval(found.get(line), places=places) for line in lines]
@@ -125,6 +125,10 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
         notes=tuple(f"{'; '.join(titles)}: {reason}." for reason, titles in lacking.items()),
         domain=domain,
     )
+
+
+def _by_line(rows: Iterable[Measurement]) -> dict[tuple[str, int | None], Measurement]:
+    return {(row.method, row.samples): row for row in rows}
 
 
 def _difference(method: str, columns: int) -> str:

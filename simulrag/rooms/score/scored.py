@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from simulrag.errors import EnvironmentFault, ModelError
-from simulrag.metrics.intervals import estimate, ratio, scenario_weights
+from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights
 from simulrag.metrics.methods import CLOSED_BOOK, FINAL
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
@@ -139,41 +139,43 @@ def score_rows(
     order = {name: place for place, name in enumerate(FINAL.values())}
     lines = sorted({_line(one) for one in found}, key=lambda line: (order.get(line[0], 99), line))
     for name in MEASURES:
-        asked = [one for one in found if name in one.values]
-        by_line = {line: [one for one in asked if _line(one) == line] for line in lines}
-        scenarios = {scenario: i for i, scenario in enumerate(dict.fromkeys(map(_scenario, asked)))}
+        asked = [(one, one.values[name]) for one in found if name in one.values]
+        by_line = {line: [each for each in asked if _line(each[0]) == line] for line in lines}
+        closed = {_question(one): value for one, value in asked if _line(one)[0] == CLOSED_BOOK}
+        less = {
+            line: [
+                (one, _less(value, closed[_question(one)]))
+                for one, value in valued
+                if _question(one) in closed
+            ]
+            for line, valued in by_line.items()
+            if line[0] != CLOSED_BOOK
+        }
+        names = dict.fromkeys(_scenario(one) for one, _ in asked)
+        scenarios = {scenario: place for place, scenario in enumerate(names)}
         weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
-        closed = {_question(one): one.values[name] for one in asked if _line(one)[0] == CLOSED_BOOK}
-        place = Measurement(family="score", domain=domain, metric=name)
-        for baseline in ("", CLOSED_BOOK):
-            for line, own in by_line.items():
-                valued = [(one, one.values[name]) for one in own]
-                if baseline:
-                    valued = [
-                        (one, _less(value, closed[_question(one)]))
-                        for one, value in valued
-                        if _question(one) in closed
-                    ]
-                if not valued or line[0] == baseline:
-                    continue
-                known = np.array([value is not None for _, value in valued], dtype=float)
-                draws = ratio(
-                    np.array([value or 0.0 for _, value in valued]),
-                    known,
-                    np.array([scenarios[_scenario(one)] for one, _ in valued]),
-                    weights,
-                )
-                whys = [one.reasons[name] for one, _ in valued if name in one.reasons]
-                row = replace(
-                    place,
-                    method=line[0],
-                    samples=line[1],
-                    baseline=baseline,
-                    n=int(known.sum()),
-                    coverage=float(known.mean()),
-                )
-                why = "; ".join(dict.fromkeys(whys)) or "no answer"
-                yield filled(row, estimate(draws, len(scenarios), why))
+        row = Measurement(family="score", domain=domain, metric=name)
+        for baseline, values in (("", by_line), (CLOSED_BOOK, less)):
+            for (method, samples), valued in values.items():
+                if valued:
+                    own = replace(row, method=method, samples=samples, baseline=baseline)
+                    yield _mean(own, valued, scenarios, weights)
+
+
+def _mean(
+    row: Measurement,
+    valued: Sequence[tuple[Asked, float | None]],
+    scenarios: Mapping[str, int],
+    weights: Floats,
+) -> Measurement:
+    """The row with the mean of the values that are there; ``weights`` as ``scenario_weights``."""
+    known = np.array([value is not None for _, value in valued], dtype=float)
+    place = np.array([scenarios[_scenario(one)] for one, _ in valued])
+    draws = ratio(np.array([value or 0.0 for _, value in valued]), known, place, weights)
+    reasons = (one.reasons[row.metric] for one, _ in valued if row.metric in one.reasons)
+    reason = "; ".join(dict.fromkeys(reasons)) or "no answer"
+    counted = replace(row, n=int(known.sum()), coverage=float(known.mean()))
+    return filled(counted, estimate(draws, len(scenarios), reason))
 
 
 def _less(value: float | None, other: float | None) -> float | None:
