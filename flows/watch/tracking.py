@@ -39,7 +39,10 @@ class Tracker:
         return await work()
 
     def expect(self, more: int) -> None:
-        """Say that so many units of work, or more, are still to come: a question in a step is one."""
+        """Say that so many units of work are still to come, at least: one is a question in a step.
+
+        A stage of several passes may say all of them ahead; none is counted twice.
+        """
         self.progress.total = max(self.progress.total, self.progress.done + more)
 
     def advance(self) -> None:
