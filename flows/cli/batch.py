@@ -86,7 +86,9 @@ def batch_status(as_json: Json = False) -> None:
 def batch_import(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files of results, or of lines custom_id, text, model; none: ask."),
+        typer.Argument(
+            help="Files of results, or of lines custom_id, text, model, context; none: ask."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -54,13 +54,14 @@ def asked_for(question_id: str) -> Iterator[None]:
 class CallResult:
     """What a call returned. ``usage``: the provider's counts (tokens).
 
-    ``service``: how it was bought, see StoredCall. ``latency_s``: seconds that it took by itself,
+    ``context`` and ``service``: see StoredCall. ``latency_s``: seconds that it took by itself,
     without a wait for its turn; None: as long as was waited for it.
     """
 
     response: JsonValue
     usage: dict[str, int] = field(default_factory=dict)
     model_version: str = ""
+    context: str = ""
     service: str = ""
     latency_s: float | None = None
 

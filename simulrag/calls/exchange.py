@@ -1,10 +1,11 @@
 """Exports: the calls of a stage as a Parquet file that another clone can start from.
 
 A file holds one call a row, sorted by key, in the columns key, kind, request, response, usage,
-model_version, task and questions; request, response and usage are canonical JSON text. The last two
-are in no key: the task is "" for simulator runs, ``questions`` holds the identifiers of those that
-the call was asked for, sorted, a space between them; both are "" where a whole cache is exported,
-and files without them are imported all the same. Times, latencies and prices are left out, so that
+model_version, context, task and questions; request, response and usage are canonical JSON text. The
+last three are in no key: ``context`` names who wrote a reply that came by a file (null: not told),
+the task is "" for simulator runs, ``questions`` holds the identifiers of those that the call was
+asked for, sorted, a space between them; both are "" where a whole cache is exported. Files without
+these columns are imported all the same. Times, latencies and prices are left out, so that
 the same calls give the same bytes on every machine. Both directions go part by part: what is held
 at a time does not grow with the file.
 """
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from simulrag.calls.store import Store
 
 COLUMNS = ("key", "kind", "request", "response", "usage", "model_version")
-TOLD = ("task", "questions")
+TOLD = ("context", "task", "questions")
 """What an export tells further of a call."""
 ROWS_PER_TRANSACTION = 512
 ROWS_PER_GROUP = 1024
@@ -191,9 +192,10 @@ def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
     return count
 
 
-def _line(call: StoredCall, task: str, questions: str) -> tuple[str, ...]:
+def _line(call: StoredCall, task: str, questions: str) -> tuple[str | None, ...]:
     parts = (encoded(part) for part in (call.request, call.response, call.usage))
-    return call.key, call.kind, *parts, call.model_version, task, questions
+    context = call.context or None
+    return call.key, call.kind, *parts, call.model_version, context, task, questions
 
 
 def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
@@ -210,8 +212,9 @@ def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
             raise InputError(
                 f"{path} is not an export of calls: it lacks the text columns {', '.join(wrong)}"
             )
+        columns = [*COLUMNS, *(name for name in ("context",) if name in schema)]
         at = 0
-        while (group := scan.select(COLUMNS).slice(at, ROWS_PER_GROUP).collect()).height:
+        while (group := scan.select(columns).slice(at, ROWS_PER_GROUP).collect()).height:
             for part in group.iter_slices(ROWS_PER_TRANSACTION):
                 yield part.to_dicts()
             at += ROWS_PER_GROUP
@@ -237,4 +240,5 @@ def _checked(line: Mapping[str, Any]) -> str:
     except ValidationError:
         raise ValueError("its usage is not an object of counts of calls and tokens") from None
     more = {"response": response, "usage": usage, "model_version": line["model_version"]}
+    more["context"] = line.get("context") or ""
     return row_text(line["key"], line["kind"], line["request"], **more)

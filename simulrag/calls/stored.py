@@ -18,7 +18,8 @@ CALL, STAGE, SPENT = "call/", "stage/", "spent/"  # what the names of rows begin
 class StoredCall(Record):
     """One call that was made, and what came back.
 
-    ``usage`` counts what the provider counted (tokens). ``service`` is "batch" where the provider
+    ``usage`` counts what the provider counted (tokens). ``context``: which one of several writers
+    a reply from a file is by, "" where nobody said. ``service`` is "batch" where the provider
     took its batch price, "" otherwise. ``latency_s``, ``time`` (UTC, ISO 8601) and ``service``
     belong to this machine: exports leave them out. ``paid`` is in rows of earlier versions.
     """
@@ -30,6 +31,7 @@ class StoredCall(Record):
     response: Annotated[JsonValue, SkipValidation]
     usage: dict[str, int] = Field(default_factory=dict)
     model_version: str = ""
+    context: str = ""
     service: str = ""
     latency_s: float = 0.0
     time: str = ""

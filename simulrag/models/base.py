@@ -97,7 +97,7 @@ class ProviderReply:
     """What a provider returned for one call, not yet validated.
 
     ``service`` names another price than the usual one: "batch", which costs half. ``seconds``: how
-    long the provider took; 0 where nobody waited for it.
+    long the provider took; 0 where nobody waited for it. ``context``: who wrote a reply of a file.
     """
 
     text: str
@@ -106,6 +106,7 @@ class ProviderReply:
     service: str = ""
     first_tokens: FirstTokens = ()
     seconds: float = 0.0
+    context: str = ""
 
 
 class Asker(Protocol):

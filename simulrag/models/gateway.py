@@ -219,6 +219,7 @@ class Gateway:
                 response=response_of(request, text, reply.first_tokens),
                 usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
                 model_version=reply.model_version,
+                context=reply.context,
                 service=services.pop() if len(services) == 1 else "",
                 latency_s=sum(reply.seconds for reply in replies),
             )

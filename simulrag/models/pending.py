@@ -61,6 +61,7 @@ class BatchReply(Record):
     model_version: str = ""
     service: str = BATCH
     first_tokens: FirstTokens = ()
+    context: str = ""
     failure: str | None = None
     failure_kind: Literal["refused", "truncated"] = "refused"
 
@@ -250,4 +251,4 @@ class PendingCalls:
             )
         usage = reply.usage.model_copy(update={"calls": 1})
         known = (reply.model_version, reply.service, reply.first_tokens)
-        return ProviderReply(reply.text, usage, *known)
+        return ProviderReply(reply.text, usage, *known, context=reply.context)

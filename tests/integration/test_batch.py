@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from simulrag.calls import CallCache
+from simulrag.calls import CallCache, export_cache, import_cache
 from simulrag.calls.inspection import read_calls
 from simulrag.errors import (
     BudgetMissing,
@@ -275,6 +276,28 @@ async def test_a_file_written_by_hand(tmp_path: Path, wire: str) -> None:
     assert sorted(item for item in found if isinstance(item, float)) == [0.25, 0.75]
     assert {row.service for row in work.rows()} == {"file"}
     assert read_files(work.store, [file]).answered == 0
+
+
+async def test_who_wrote_a_reply_comes_with_it_and_stays_through_exports(
+    tmp_path: Path, wire: str
+) -> None:
+    work = stage(tmp_path, None, wire)
+    await work.ask("a", "b", "c")
+    ids = [call.id for call in work.store.calls()]
+    told: list[dict[str, Any]] = [{"context": "writer-7"}, {"context": None}, {}]
+    file = tmp_path / "replies.jsonl"
+    text = '{"probability": 0.25}'
+    lines = ({"custom_id": one, "text": text, **more} for one, more in zip(ids, told, strict=True))
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_files(work.store, [file]).answered == 3
+    await work.ask("a", "b", "c")
+    assert sorted(row.context for row in work.rows()) == ["", "", "writer-7"]
+    one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
+    assert export_cache(work.folder, one) == 3
+    assert sorted(pl.read_parquet(one)["context"].to_list(), key=str) == [None, None, "writer-7"]
+    import_cache(tmp_path / "other", one)
+    export_cache(tmp_path / "other", two)
+    assert one.read_bytes() == two.read_bytes()
 
 
 async def test_an_altered_request_is_refused(tmp_path: Path, wire: str) -> None:

@@ -108,6 +108,7 @@ def _matched(
     kept = {
         "text": without_key(reply.text, key),
         "model_version": without_key(reply.model_version, key),
+        "context": without_key(reply.context, key),
     }
     if reply.failure is not None:
         kept["failure"] = without_key(reply.failure, key)
@@ -157,6 +158,7 @@ def _written(content: dict[str, Any]) -> BatchReply:
         text=text,
         usage=usage,
         model_version=str(content.get("model", "")),
+        context=str(content.get("context") or ""),
         service=FILE,
     )
 
