@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.stub_runs import ONE_BY_ONE, PER_CLAIM, answer, method
+from benchmarks.stub_runs import PER_CLAIM, answer, method
 from simulators.registry import load
 from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Message
@@ -26,19 +26,10 @@ LATENCY_S = 0.15
 """For one question: long beside the time in which calls that wait for nobody set out."""
 
 VARIANTS: Mapping[str, MethodSettings] = {
-    "": method(verify="selected"),
-    "_boundary_by_verdicts": method(
-        verify="selected", final_budgets_percent=(100.0,), boundary="verdicts"
-    ),
-    "_one_by_one": method(verify="selected", claims_per_call=ONE_BY_ONE),
-    "_tree_merging": method(verify="selected", claims_per_call=ONE_BY_ONE, merging="tree"),
-    "_paper": method(verify="selected", method="paper"),
-    "_paper_tree_merging": method(
-        verify="selected", method="paper", claims_per_call=ONE_BY_ONE, merging="tree"
-    ),
-    "_verify_all": method(verify="all"),
-    "_per_claim": method(verify="selected", claims_per_call=PER_CLAIM),
-    "_per_claim_verify_all": method(verify="all", claims_per_call=PER_CLAIM),
+    "": method(),
+    "_paper": method(method="paper", verify="selected"),
+    "_paper_verify_all": method(method="paper", verify="all"),
+    "_paper_per_claim": method(method="paper", verify="selected", claims_per_call=PER_CLAIM),
 }
 
 
@@ -63,7 +54,8 @@ def calls() -> Iterator[Figure]:
         n = len(answers)
         sent = tokens(message.content for messages, _ in watch.sent for message in messages)
         schemas = tokens(json.dumps(schema) for _, schema in watch.sent if schema is not None)
-        yield f"claims_per_question{suffix}", sum(len(a.claims) for a in answers) / n, "claims", n
+        claims = sum(len(a.claims or (a.audit.claims if a.audit else ())) for a in answers)
+        yield f"claims_per_question{suffix}", claims / n, "claims", n
         yield f"calls_per_question{suffix}", len(watch.sent) / n, "calls", n
         yield f"input_tokens_per_question{suffix}", sent / n, "o200k tokens", n
         yield f"schema_tokens_per_question{suffix}", schemas / n, "o200k tokens", n

@@ -32,7 +32,6 @@ from simulrag.records import Answer, Question
 from simulrag.testing.traffic import question
 
 ROOT = Path(__file__).resolve().parents[1]
-ONE_BY_ONE = ClaimsPerCall(decompose=1)
 PER_CLAIM = ClaimsPerCall(decompose=1, boundary=1, verify=1, verbalized=1)
 IN_FLIGHT = 64
 CHUNK = 50
@@ -80,12 +79,9 @@ def method(**changes: object) -> MethodSettings:
         "samples": 5,
         "final_budgets_percent": (25.0,),
         "verbalized": False,
-        "baselines": False,
+        "beside": (),
     }
-    given = stated.model_dump() | fixed | changes
-    if given["method"] == "paper":
-        del given["verify_by"]  # its own
-    return MethodSettings.model_validate(given)
+    return MethodSettings.model_validate(stated.model_dump() | fixed | changes)
 
 
 async def answer(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from flows.files import record_lines
 from flows.params import Params
@@ -15,11 +15,15 @@ from flows.project import Project
 from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError
-from simulrag.library import ask_for, succeeded
+from simulrag.library import ask_for, succeeded, text_of
+from simulrag.method.settings import Method
 from simulrag.method.simulation import NoSource, Simulations
 from simulrag.models.settings import ModelSettings
 from simulrag.questions.published import read_questions
-from simulrag.records import Answer, Evidence, Question
+from simulrag.records import DECIDED, Answer, Evidence, FinalMethod, Question
+
+if TYPE_CHECKING:
+    from flows.running.bench import Bench
 
 _ID = re.compile(r"\w+(-\w+)+")
 """Words joined by hyphens, as ids are; a question has blanks."""
@@ -85,32 +89,40 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
 
 
-def answer_by(
-    answer: Answer, method: Literal["paper", "reconciled"] | None, budget_percent: float | None
-) -> Answer | None:
+_LINES: Mapping[Method, tuple[FinalMethod, ...]] = {
+    "grounded": ("grounded",),
+    "paper": ("simulrag",),
+    "reconciled": ("reconciled_complete", "reconciled"),
+}
+
+
+def answer_by(answer: Answer, method: Method | None, budget_percent: float | None) -> Answer | None:
     """The answer with the final text of a method and budget, by default its own; None: not there.
 
-    At the largest budget of the method where none is given.
+    At the largest budget of the method, and from the most samples, where none is given.
     """
     if method is None and budget_percent is None:
         return answer
-    own = answer.final.line
-    published = own.method == "simulrag" if method is None else method == "paper"
-    names = ("simulrag",) if published else ("reconciled_complete", "reconciled")
+    own = answer.final.line.method
+    by_line = {line: name for name, lines in _LINES.items() for line in lines}
+    chosen = by_line[own] if method is None else method
     fitting = [
         final
-        for name in names
         for final in answer.finals
-        if final.line.method == name
-        and final.line.samples == own.samples
+        if final.line.method in _LINES[chosen]
         and final.failure is None
         and budget_percent in (None, final.line.budget_percent)
     ]
     if not fitting:
         return None
-    final = max(fitting, key=lambda one: one.line.size)
-    subjects = () if published else answer.subjects
-    return answer.model_copy(update={"final": final, "subjects": subjects})
+    final = max(fitting, key=lambda one: (one.line.method == own, one.line.size))
+    changes: dict[str, object] = {"final": final}
+    if chosen == "paper":
+        decided = (answer.claims[at].verdict for at in final.selected)
+        verified = any(one is not None and one.status in DECIDED for one in decided)
+        first_look = None if answer.retrieval is None else answer.first_look
+        changes |= {"subjects": (), "audit": None, "verified": verified, "retrieval": first_look}
+    return answer.model_copy(update=changes)
 
 
 def answer_anew(
@@ -119,39 +131,71 @@ def answer_anew(
     text: str,
     domain: str | None,
     budget_percent: float | None = None,
-    samples: int | Literal["auto"] | None = None,
+    samples: int | None = None,
 ) -> tuple[Answer, str]:
     """Answer one question by itself, with words on the calls that were stored.
 
-    Verified is what the budget buys, or all within reach. ``samples``: how many answers are drawn;
-    "auto": one, and as many as the settings say where something within reach stays unchecked: the
-    first is one of them. Without a domain nothing is run: the
-    answer is closed-book and unverified.
+    Of the published method ``budget_percent`` says what is verified, by default all within reach,
+    and ``samples`` how many answers are drawn. Without a domain nothing is run: the answer is
+    closed-book and unverified.
     """
     # Late: a stored answer is shown without loading the method.
-    from flows.running.bench import open_bench
     from simulrag.method.algorithm import answer_question
 
     simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
     method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
-    counts = (1, method.samples) if samples == "auto" else (samples or method.samples,)
-    ways = [method.model_copy(update={"samples": count}) for count in counts]
+    method = method.model_copy(update={"samples": samples or method.samples})
     seed = 0 if domain is None else params.simulator(domain).seed
 
-    async def answer() -> tuple[Answer, dict[str, int]]:
-        async with open_bench(
-            project, params, "ask", "answer", simulator=simulator, seed=seed
-        ) as bench:
-            # The others are for comparisons, and some need what the base install has not.
-            use = replace(bench.instruments, centralities=(method.centrality,))
-            for settings in ways:
-                answered = await answer_question(question, use, settings)
-                if all(one.standing != "unchecked" for one in answered.final.statements):
-                    break
-            return answered, bench.cache.stored_days
+    async def answered(bench: Bench) -> Answer:
+        # The others are for comparisons, and some need what the base install has not.
+        use = replace(bench.instruments, centralities=(method.centrality,))
+        return await answer_question(question, use, method)
 
-    result, days = asyncio.run(answer())
+    return _made(project, params, simulator, seed, "ask", answered)
+
+
+def check_anew(
+    project: Project, params: Params, text: str, question: str, domain: str, *, mend: bool
+) -> tuple[Answer, str]:
+    """A text checked by runs made for its claims, with words on who checked it.
+
+    Raises InputError as ``check_given`` does, and for a text or a question that is empty.
+    """
+    from simulrag.method.given_text import check_given
+
+    simulator = params.load_simulator(domain, project.root)
+    asked, given = ask_for(question).model_copy(update={"domain": domain}), text_of(text)
+
+    async def checked(bench: Bench) -> Answer:
+        return await check_given(given, asked, bench.instruments, params.answer, mend=mend)
+
+    seed = params.simulator(domain).seed
+    answer, stored = _made(project, params, simulator, seed, "check", checked)
+    model = params.model("answer")
+    by = "by recorded replies of" if model.replay else "now by"
+    return answer, f"checked {by} {model.provider}: {model.model}{stored}"
+
+
+def _made(
+    project: Project,
+    params: Params,
+    simulator: Simulator,
+    seed: int,
+    name: str,
+    work: Callable[[Bench], Awaitable[Answer]],
+) -> tuple[Answer, str]:
+    """What the work made, with words on the calls that were stored."""
+    from flows.running.bench import open_bench
+
+    async def made() -> tuple[Answer, dict[str, int]]:
+        async with open_bench(
+            project, params, name, "answer", simulator=simulator, seed=seed
+        ) as bench:
+            return await work(bench), bench.cache.stored_days
+
+    result, days = asyncio.run(made())
     if simulator.oracle and result.failure is not None and result.failure.step == "retrieve":
         raise InputError(result.failure.reason)
     return succeeded(result), stored_words(days)

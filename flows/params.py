@@ -288,6 +288,7 @@ def _problem(item: Any) -> str:
 
 
 RENAMED = {
+    "answer.baselines": "name what to compare with, answer.beside: [paper, rag], or []",
     "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",
     "operations.retry": "give the number of retries, operations.retries: 5",
 }

@@ -98,7 +98,7 @@ class LabelParams(ParamsSection):
         description="claims of one question in one labelling call; 1: each",
     )
     subjects: bool = Field(
-        default=True,
+        default=False,
         description="ask what each final answer's claims are about, to count its contradictions",
     )
 

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulators.base import Simulator
     from simulators.registry import load as load_simulator
-    from simulrag.library import AnswerNow, Model, Progress, aanswer, answer
+    from simulrag.library import (
+        AnswerNow,
+        Checked,
+        Model,
+        Progress,
+        aanswer,
+        acheck,
+        answer,
+        check,
+    )
     from simulrag.method.settings import MethodSettings
     from simulrag.models.settings import BudgetLimits as Budget
     from simulrag.records import Answer, Claim, Question
@@ -27,6 +36,7 @@ __all__ = [
     "Answer",
     "AnswerNow",
     "Budget",
+    "Checked",
     "Claim",
     "MethodSettings",
     "Model",
@@ -34,7 +44,9 @@ __all__ = [
     "Question",
     "Simulator",
     "aanswer",
+    "acheck",
     "answer",
+    "check",
     "load_simulator",
 ]
 
@@ -42,6 +54,7 @@ _HOMES = {
     "Answer": ("simulrag.records", "Answer"),
     "AnswerNow": ("simulrag.library", "AnswerNow"),
     "Budget": ("simulrag.models.settings", "BudgetLimits"),
+    "Checked": ("simulrag.library", "Checked"),
     "Claim": ("simulrag.records", "Claim"),
     "MethodSettings": ("simulrag.method.settings", "MethodSettings"),
     "Model": ("simulrag.library", "Model"),
@@ -49,7 +62,9 @@ _HOMES = {
     "Question": ("simulrag.records", "Question"),
     "Simulator": ("simulators.base", "Simulator"),
     "aanswer": ("simulrag.library", "aanswer"),
+    "acheck": ("simulrag.library", "acheck"),
     "answer": ("simulrag.library", "answer"),
+    "check": ("simulrag.library", "check"),
     "load_simulator": ("simulators.registry", "load"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -29,12 +29,14 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.models.specification import model_settings
-from simulrag.records import Answer, Question
-from simulrag.shown import as_html, claims_frame
+from simulrag.records import Answer, MissingPoint, Question, Statement
+from simulrag.shown import as_html, claims_frame, counted, is_marked, left_out
 from simulrag.task import Task
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from simulrag.method.steps import Instruments
 
 Value = TypeVar("Value")
 
@@ -89,10 +91,31 @@ class AnswerNow(Answer):
     def _took(self) -> str:
         calls = sum(one.calls for one in self.usage.values())
         stored = sum(self.stored_calls.values())
+        said = self.final.statements
+        told = f"from {len(self.claims)} claims"
+        if is_marked(self):
+            told = f"{len(said)} statements: {counted(said)}" if said else "no statement checked"
         return (
             f"{calls} model calls ({stored} of them stored) and {self.simulator_runs} simulator "
-            f"run{'s' * (self.simulator_runs != 1)}, from {len(self.claims)} claims"
+            f"run{'s' * (self.simulator_runs != 1)}, {told}"
         )
+
+
+class Checked(AnswerNow):
+    """A text that was checked; mended, where that was asked for."""
+
+    def _repr_html_(self) -> str:
+        return as_html(self, f"By {self._took()}.", given=True)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What it says, in its order, and what stands behind each."""
+        return self.final.statements
+
+    @property
+    def missing(self) -> tuple[MissingPoint, ...]:
+        """What the question asks, the runs tell and the text lacks."""
+        return left_out(self)
 
 
 class Progress(NamedTuple):
@@ -166,13 +189,105 @@ async def aanswer(
 ) -> AnswerNow:
     """``answer`` for code that runs in an event loop."""
     # Late: networkx and numpy take longer to import than all else.
-    from simulrag.method.algorithm import Instruments, answer_question
+    from simulrag.method.algorithm import answer_question
 
     _check(question, simulator, model, budget, method, cache, seed, progress)
+    settings = (method or MethodSettings()).for_one_question()
     asked = ask_for(question)
+
+    async def answered(use: Instruments) -> Answer:
+        return await answer_question(asked, use, settings)
+
+    made, stored = await _made(
+        answered, simulator, model, simulator_settings, budget, cache, seed, progress, settings
+    )
+    return AnswerNow(**made, stored_calls=stored)
+
+
+def check(
+    text: str,
+    question: str,
+    *,
+    simulator: str | Simulator,
+    model: str | Model,
+    simulator_settings: Mapping[str, Any] | None = None,
+    mend: bool = False,
+    budget: BudgetLimits | None = None,
+    cache: str | Path | None = None,
+    seed: int = 0,
+    progress: bool | Callable[[Progress], None] = False,
+) -> Checked:
+    """Check a text, whoever wrote it, claim by claim against runs that are made for its claims.
+
+    ``question``: what the text answers, or the situation that it speaks of; without it nobody knows
+    which runs its claims are about. ``mend``: with what is wrong put right and what is missing
+    added. All else, and what it raises, as ``answer``.
+
+    The result holds ``text``, ``statements`` (each with its place in the text, its standing and its
+    runs), ``missing`` (what the question asks, the runs tell and the text lacks), ``evidence``,
+    ``usage`` and ``stored_calls``; a notebook shows it. Without ``evidence`` no run would decide
+    any of its claims.
+    """
+    return _run(
+        acheck(
+            text,
+            question,
+            simulator=simulator,
+            model=model,
+            simulator_settings=simulator_settings,
+            mend=mend,
+            budget=budget,
+            cache=cache,
+            seed=seed,
+            progress=progress,
+        )
+    )
+
+
+async def acheck(
+    text: str,
+    question: str,
+    *,
+    simulator: str | Simulator,
+    model: str | Model,
+    simulator_settings: Mapping[str, Any] | None = None,
+    mend: bool = False,
+    budget: BudgetLimits | None = None,
+    cache: str | Path | None = None,
+    seed: int = 0,
+    progress: bool | Callable[[Progress], None] = False,
+) -> Checked:
+    """``check`` for code that runs in an event loop."""
+    from simulrag.method.given_text import check_given
+
+    _check(question, simulator, model, budget, None, cache, seed, progress)
+    asked, given, settings = ask_for(question), text_of(text), MethodSettings()
+
+    async def checked(use: Instruments) -> Answer:
+        return await check_given(given, asked, use, settings, mend=mend)
+
+    made, stored = await _made(
+        checked, simulator, model, simulator_settings, budget, cache, seed, progress, settings
+    )
+    return Checked(**made, stored_calls=stored)
+
+
+async def _made(
+    work: Callable[[Instruments], Awaitable[Answer]],
+    simulator: str | Simulator,
+    model: str | Model,
+    simulator_settings: Mapping[str, Any] | None,
+    budget: BudgetLimits | None,
+    cache: str | Path | None,
+    seed: int,
+    progress: bool | Callable[[Progress], None],
+    settings: MethodSettings,
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """What the work made with model, simulator and cache, and how many calls were stored."""
+    from simulrag.method.algorithm import Instruments
+
     chosen = Model(model) if isinstance(model, str) else model
     source = load(simulator, simulator_settings) if isinstance(simulator, str) else simulator
-    settings = (method or MethodSettings()).for_one_question()
     place = default_cache() if cache is None else parse_place(str(cache))
     with CallCache(place, stage="library") as calls:
         provider = make_provider(chosen.settings)
@@ -193,8 +308,7 @@ async def aanswer(
             with shown as tell:
                 watched = _Watched(gateway, calls, simulations, tell) if tell else gateway
                 use = Instruments(watched, simulations, seed, (settings.centrality,))
-                answered = succeeded(await answer_question(asked, use, settings))
-            return AnswerNow(**dict(answered), stored_calls=calls.stored_days)
+                return dict(succeeded(await work(use))), calls.stored_days
         finally:
             await gateway.close()
 
@@ -306,19 +420,31 @@ def _check(
 
 def ask_for(text: str) -> Question:
     """A question that stands by itself. Raises InputError for an empty one."""
-    if not text.strip():
-        raise InputError("the question is empty; give it in quotes")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise InputError("the question is not UTF-8 text")
+    asked = text_of(text, "the question", "give it in quotes")
     return Question(
-        question_id="ask", domain="ask", text=text.strip(), reference_answer="", scenario_id="ask"
+        question_id="ask", domain="ask", text=asked, reference_answer="", scenario_id="ask"
     )
 
 
+def text_of(text: object, what: str = "the text to check", instead: str = "give one") -> str:
+    """The text without white space around it. Raises InputError for an empty one."""
+    if not isinstance(text, str):
+        raise InputError(f"{what} is of type {type(text).__name__}; give a text")
+    if not text.strip():
+        raise InputError(f"{what} is empty; {instead}")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InputError(f"{what} is not UTF-8 text")
+    return text.strip()
+
+
 def succeeded(answered: Answer) -> Answer:
-    """The answer, or a ModelError with the step and the reason where it failed."""
+    """The answer, or a ModelError with the step and the reason where it failed.
+
+    A text that was written before, and stands unchecked, is told.
+    """
     if answered.failure is not None:
-        raise ModelError(f"step {answered.failure.step}: {answered.failure.reason}")
+        kept = f". What was written stands unchecked: {answered.text}" if answered.text else ""
+        raise ModelError(f"step {answered.failure.step}: {answered.failure.reason}{kept}")
     return answered
 
 

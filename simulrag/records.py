@@ -19,10 +19,29 @@ Centrality = Literal[
     "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
 ]
 FinalMethod = Literal[
-    "simulrag", "reconciled", "reconciled_complete", "input_rag", "output_rag", "closed_book"
+    "grounded",
+    "simulrag",
+    "reconciled",
+    "reconciled_complete",
+    "rag_looks",
+    "input_rag",
+    "output_rag",
+    "closed_book",
 ]
 RetrievalStatus = Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
-Standing = Literal["checked", "corrected", "simulated", "unchecked", "outside"]
+AuditStatus = Literal["supported", "wrong", "open", "judgement"]
+Standing = Literal[
+    "checked",
+    "corrected",
+    "added",
+    "judgement",
+    "beyond",
+    "not_run",
+    "wrong",
+    "simulated",
+    "unchecked",
+    "outside",
+]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
@@ -215,13 +234,21 @@ class Retrieval(Record):
 
     ``status``: "retrieved"; "oracle" (a benchmark's own evidence of the question); "by_question"
     (found by the question's words, no model asked); "not_applicable" (the model found no tool that
-    applies: the answer stays closed-book and unverified); "failed".
+    applies: the answer stays closed-book and unverified); "failed". ``looks``: how many runs there
+    were after each look that the model planned; runs that claims were found open for come after
+    them. Empty where nothing was planned and nothing run further.
     """
 
     status: RetrievalStatus
     evidence: tuple[Evidence, ...] = ()
     attempts: int = 0
     problems: tuple[str, ...] = ()
+    looks: tuple[int, ...] = ()
+
+    @property
+    def first_look(self) -> Retrieval:
+        """What was there after the first look."""
+        return self.model_copy(update={"evidence": self.evidence[: next(iter(self.looks), None)]})
 
     @property
     def context(self) -> str:
@@ -255,6 +282,42 @@ class Line(Record):
         return self.samples, self.budget_percent or 0.0, self.kappa or 0.0
 
 
+class AuditedClaim(Record):
+    """A claim that the audit found in a text.
+
+    ``quote``: the text's words that make it. ``runs``: what decides it, indices of the evidence.
+    ``correction``: what the runs say, of a wrong one. ``runnable``: a tool could decide it, of an
+    open one.
+    """
+
+    quote: str
+    claim: str
+    status: AuditStatus
+    runs: tuple[int, ...] = ()
+    correction: str = ""
+    runnable: bool = False
+
+
+class MissingPoint(Record):
+    """What a question asks for, runs (indices of the evidence) tell and a text lacks."""
+
+    text: str
+    runs: tuple[int, ...]
+
+
+class Audit(Record):
+    """A text, every claim of it held against the evidence, and what it lacks.
+
+    ``claims`` as they stand after a second look. ``problems``: further looks and mending that came
+    to nothing, in words.
+    """
+
+    text: str
+    claims: tuple[AuditedClaim, ...] = ()
+    missing: tuple[MissingPoint, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
 class Selection(Record):
     """What a line's budget buys in one question.
 
@@ -274,16 +337,29 @@ class Selection(Record):
 
 
 class Statement(Record):
-    """One thing that a reconciled answer says, and how far it was checked.
+    """One thing that an answer says, and what stands behind it.
 
-    ``standing``: checked or corrected by the simulator, simulated (no answer had claimed it),
-    unchecked, or outside the simulator's reach. ``claim``: its index; None where the evidence says
+    ``standing``: checked or corrected by runs; added, since the question asks for it and the text
+    lacked it; wrong by the runs and left in the text; a judgement, which no run decides; not_run
+    (a run could decide it); beyond the simulator. ``start`` and ``end``: its place in the final
+    text, in characters; None: it has none. ``runs``: what decided it, indices of
+    ``Answer.evidence``. ``quote``: the words that say it. ``before``: what a corrected one said;
+    ``correction``: what the runs say of a wrong one.
+
+    Of a reconciled answer: checked, corrected, simulated (no answer had claimed it), unchecked, or
+    outside the simulator's reach. ``claim``: its index; None where the evidence says
     it and no claim did. ``others``: what other answers said in its place, where nothing settled it;
     of a checked statement, what the evidence finds true as well.
     """
 
     text: str
     standing: Standing
+    start: int | None = None
+    end: int | None = None
+    runs: tuple[int, ...] = ()
+    quote: str = ""
+    before: str | None = None
+    correction: str | None = None
     claim: int | None = None
     subject: int | None = None
     others: tuple[str, ...] = ()
@@ -309,7 +385,8 @@ class FinalText(Record):
 class Answer(Record):
     """Everything that was done for one question, kept so that a reader can see why.
 
-    ``final`` is the answer, at the largest of the budgets; its text is empty until it is written.
+    ``final`` is the answer, at the largest of the budgets where there are some; its text is empty
+    until it is written. ``audit`` is what the grounded method found in the text that it began from.
     ``usage`` counts the calls used, whether paid for now or before, by task name. ``baselines``:
     final answers to compare with, SimulRAG's at the smaller budgets among them. ``failure`` None:
     complete.
@@ -322,6 +399,7 @@ class Answer(Record):
     answer_claims: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Claim, ...] = ()
     subjects: tuple[Subject, ...] = ()
+    audit: Audit | None = None
     final: FinalText = Field(
         default_factory=lambda: FinalText(line=Line(method="simulrag", samples=1))
     )
@@ -360,6 +438,12 @@ class Answer(Record):
     def context(self) -> str:
         """Their text, empty where there are none."""
         return self.retrieval.context if self.retrieval is not None else ""
+
+    @property
+    def first_look(self) -> Retrieval:
+        """The evidence of the first look, which published methods see."""
+        found = self.retrieval or Retrieval(status="not_applicable")
+        return found.first_look
 
 
 class Label(Record):

@@ -1,27 +1,171 @@
-"""An answer as a notebook shows it, and its claims as a frame."""
+"""How an answer is shown wherever it is: its words and signs, as a notebook has it, as a frame."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, Template
 
 from simulators.extras import missing
 from simulrag.errors import EnvironmentFault
-from simulrag.records import Answer, Standing
+from simulrag.marks import stretches
+from simulrag.records import Answer, MissingPoint, Standing, Statement, claim_hash
 
 if TYPE_CHECKING:
     import polars as pl
 
-STANDINGS: dict[Standing, tuple[str, str]] = {
-    "checked": ("checked", "green"),
-    "corrected": ("corrected", "green"),
-    "simulated": ("from the simulator", "green"),
-    "unchecked": ("not checked", "yellow"),
-    "outside": ("outside the simulator's reach", "yellow"),
+
+class Shown(NamedTuple):
+    """How a standing reads: words, a sign that needs no colour, a colour.
+
+    ``by``: what leads from the words to the runs that decided it; empty: no run does.
+    """
+
+    words: str
+    sign: str
+    colour: str
+    by: str = ""
+
+
+STANDINGS: dict[Standing, Shown] = {
+    "checked": Shown("checked", "✓", "green", "by"),
+    "corrected": Shown("corrected", "✎", "green", "by"),
+    "added": Shown("added", "⊕", "green", "from"),
+    "wrong": Shown("wrong", "✗", "red", "by"),
+    "not_run": Shown("not run: a further run could decide it", "?", "yellow"),
+    "judgement": Shown("a judgement: no run decides it", "◇", "dim"),
+    "beyond": Shown("beyond the simulator", "∅", "dim"),
+    "simulated": Shown("from the simulator", "⊕", "green"),
+    "unchecked": Shown("not checked", "?", "yellow"),
+    "outside": Shown("outside the simulator's reach", "∅", "yellow"),
 }
-"""How a statement's standing reads, and its colour."""
+"""Every standing as readers see it. A colour is a style of the terminal, and one of COLOURS."""
+COLOURS = {"green": "#1a7f37", "yellow": "#9a6700", "red": "#cf222e", "dim": "#6a737d"}
+"""On a page's white, and legible on black."""
+NO_PLACE = "Said as well, in words that are not found in the text"
+"""What stands above such statements."""
+LEFT_OUT = "The runs say as well"
+"""And above what the text lacks."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The sign that stands behind a quote: a standing, and the runs (indices) that decided it."""
+
+    standing: Standing
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Words of an answer with their weakest standing (None: nothing was said of them).
+
+    ``words``: in words what stands behind them, a line a statement. ``runs``: indices of what
+    decided them. ``endings``: the signs of the quotes that end with it.
+    """
+
+    text: str
+    standing: Standing | None
+    words: str
+    runs: tuple[int, ...]
+    endings: tuple[Ending, ...]
+
+
+def is_marked(answer: Answer) -> bool:
+    """Whether its statements have places in its text: those of the grounded recipe."""
+    return answer.final.line.method == "grounded"
+
+
+def pieces(text: str, statements: Sequence[Statement]) -> list[Piece]:
+    """The whole text in order, cut and marked as readers see it."""
+    found, end = [], 0
+    for one in stretches(text, statements):
+        end += len(one.text)
+        over = [statements[at] for at in one.statements]
+        words = dict.fromkeys(f"{STANDINGS[item.standing].sign} {told(item)}" for item in over)
+        endings = _endings([item for item in over if item.end == end])
+        found.append(Piece(one.text, one.standing, "\n".join(words), _runs(over), endings))
+    return found
+
+
+def _endings(statements: Sequence[Statement]) -> tuple[Ending, ...]:
+    standings = dict.fromkeys(item.standing for item in statements)
+    return tuple(
+        Ending(standing, _runs(item for item in statements if item.standing == standing))
+        for standing in standings
+    )
+
+
+def _runs(statements: Iterable[Statement]) -> tuple[int, ...]:
+    return tuple(sorted({run for item in statements for run in item.runs}))
+
+
+def told(item: Statement) -> str:
+    """What stands behind a statement, in words: "corrected by run 1 (said: It falls.)"."""
+    words, _, _, by = STANDINGS[item.standing]
+    if by and item.runs:
+        words += f" {by} {run_words(item.runs)}"
+    if item.before:
+        words += f" (said: {item.before})"
+    if item.correction:
+        words += f": {'it says' if len(item.runs) == 1 else 'they say'} {item.correction}"
+    return words
+
+
+def run_words(runs: Sequence[int]) -> str:
+    """Runs by their numbers, counted from 1: "run 2", "runs 1 and 3", "runs 1, 2 and 3"."""
+    *most, last = (str(run + 1) for run in runs)
+    return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
+
+
+def legend(statements: Sequence[Statement]) -> list[tuple[Standing, str]]:
+    """The standings that occur, in the order of STANDINGS, each with what its sign means."""
+    there = {item.standing for item in statements}
+    return [
+        (standing, f"{one.words} {one.by} a run" if one.by else one.words)
+        for standing, one in STANDINGS.items()
+        if standing in there
+    ]
+
+
+def counted(statements: Sequence[Statement]) -> str:
+    """How many statements have which standing: "3 checked, 1 not run"."""
+    counts = Counter(item.standing for item in statements)
+    return ", ".join(
+        f"{counts[standing]} {standing.replace('_', ' ')}"
+        for standing in STANDINGS
+        if standing in counts
+    )
+
+
+def unverified(answer: Answer, *, given: bool = False) -> str:
+    """What is said where no run stands behind an answer, or decides a text ``given``; else ""."""
+    if given and not answer.evidence:
+        return "Nothing was run: no run would decide a claim of this text."
+    if given:
+        decided = any(item.runs for item in answer.final.statements)
+        return "" if decided else "The runs decide nothing that this text says."
+    if answer.verified:
+        return ""
+    why = "no claim was verified" if answer.evidence else "no tool applies and nothing was run"
+    return f"Unverified: {why}."
+
+
+def without_place(answer: Answer) -> list[Statement]:
+    """The statements that no words of the text can be marked for."""
+    return [item for item in answer.final.statements if item.start is None]
+
+
+def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
+    """What the question asks, the runs give and the text still lacks."""
+    audit, final = answer.audit, answer.final
+    if audit is None or not is_marked(answer) or audit.text != final.text:
+        return ()
+    return () if any(item.standing == "added" for item in final.statements) else audit.missing
 
 
 def claim_rows(answer: Answer) -> list[dict[str, Any]]:
@@ -71,17 +215,28 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
     return pl.DataFrame(claim_rows(answer), schema)
 
 
-def as_html(answer: Answer, about: str) -> str:
-    """The text, each statement with its standing, the claims and the evidence, as HTML.
+def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
+    """The text with its marks, what has no place in it, the claims and the evidence, as HTML.
 
-    ``about``: a line on what it took.
+    ``about``: a line on what it took. ``given``: a text of somebody's.
     """
+    statements = answer.final.statements
     return _template().render(
         answer=answer,
         about=about,
-        rows=claim_rows(answer),
+        pieces=pieces(answer.text, statements),
+        legend=legend(statements) if is_marked(answer) else [],
+        unverified=unverified(answer, given=given),
+        without_place=without_place(answer),
+        left_out=left_out(answer),
+        rows=[] if is_marked(answer) else claim_rows(answer),
         standings=STANDINGS,
-        colours={"green": "#1a7f37", "yellow": "#9a6700"},
+        colours=COLOURS,
+        titles=(NO_PLACE, LEFT_OUT),
+        told=told,
+        run_words=run_words,
+        # A notebook holds several answers, whose runs are not the same.
+        key=claim_hash(f"{answer.question_id} {answer.text}")[:8],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +11,19 @@ from rich.text import Text
 
 from simulrag.metrics.methods import name_of
 from simulrag.records import VOTES, Answer, Claim, Line, Statement, Subject
-from simulrag.shown import STANDINGS
+from simulrag.shown import (
+    LEFT_OUT,
+    NO_PLACE,
+    STANDINGS,
+    is_marked,
+    left_out,
+    legend,
+    pieces,
+    run_words,
+    told,
+    unverified,
+    without_place,
+)
 
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:
@@ -37,36 +50,80 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
             }
             for i, claim in enumerate(answer.claims)
         ],
-        "evidence": [
-            item.model_dump(mode="json")
-            for item in (answer.retrieval.evidence if answer.retrieval else ())
-        ],
+        "audit": None if answer.audit is None else answer.audit.model_dump(mode="json"),
+        "evidence": [item.model_dump(mode="json") for item in answer.evidence],
         "usage": {task: usage.model_dump() for task, usage in answer.usage.items()},
     }
 
 
-def show_answer(question: str, answer: Answer, source: str, centrality: str) -> None:
-    """The answer and why each claim is in it, for people.
+def show_answer(
+    question: str, answer: Answer, source: str, centrality: str, *, given: bool = False
+) -> None:
+    """The answer, then why each part of it is there, for people. ``given``: a text of somebody's.
 
-    Where the claims were grouped: each subject with what stands of it, and what was said.
+    A grounded one with a sign behind each quote, what the signs mean, and in words what is not
+    simply checked. Where claims were grouped: each subject with what stands of it, and what was
+    said.
     """
     console = Console(highlight=False)
-    console.print(Text(f"\n{question}\n", style="bold"))
-    console.print(Text(answer.text))
-    console.print(Text(f"\n{source[:1].upper()}{source[1:]}.", style="dim"))
-    console.print(Text(f"{line_words(answer.final.line)}.", style="dim"))
-    if not answer.verified:
-        applies = answer.retrieval is not None and answer.retrieval.evidence
-        why = "no claim was verified" if applies else "no tool applies and nothing was run"
-        console.print(Text(f"\nUnverified: {why}.", style="yellow"))
+    console.print()
+    console.print(_marked(answer))
+    if words := unverified(answer, given=given):
+        console.print(Text(f"\n{words}", style="yellow"))
+    if is_marked(answer):
+        _show_statements(console, answer)
+    console.print(Text(f"\n{question}", style="dim"))
+    console.print(Text(f"{source[:1].upper()}{source[1:]}.", style="dim"))
+    if not given:
+        console.print(Text(f"{line_words(answer.final.line)}.", style="dim"))
     if answer.subjects:
         _show_subjects(console, answer)
-    else:
+    elif not is_marked(answer):
         _show_claims(console, answer, centrality)
-    for item in answer.retrieval.evidence if answer.retrieval else ():
+    for number, item in enumerate(answer.evidence, start=1):
         call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
-        console.print(Text.assemble(("\nEvidence ", "bold"), call))
+        console.print(Text.assemble((f"\nRun {number}: ", "bold"), call))
         console.print(Text(item.text))
+
+
+def _marked(answer: Answer) -> Text:
+    text = Text()
+    for piece in pieces(answer.text, answer.final.statements):
+        colour = STANDINGS[piece.standing].colour if piece.standing else ""
+        text.append(piece.text, f"underline {colour}" if colour else None)
+        for end in piece.endings:
+            _, sign, colour, _ = STANDINGS[end.standing]
+            text.append(f" {sign}{','.join(str(run + 1) for run in end.runs)}", f"bold {colour}")
+    return text
+
+
+def _show_statements(console: Console, answer: Answer) -> None:
+    """What the signs mean, and in words what they do not say in full."""
+    statements = answer.final.statements
+    meanings = [f"{STANDINGS[standing].sign} {words}" for standing, words in legend(statements)]
+    if meanings:
+        numbered = "; ✓2: checked by run 2" if any(item.runs for item in statements) else ""
+        console.print(Text(f"\n{' · '.join(meanings)}{numbered}", style="dim"))
+    apart = without_place(answer)
+    _show_list(console, NO_PLACE, [_told(item) for item in apart])
+    there = [item for item in statements if item not in apart and item.standing != "checked"]
+    _show_list(console, "In the text, and not simply checked", [_told(item) for item in there])
+    points = [Text(f"{point.text} ({run_words(point.runs)})") for point in left_out(answer)]
+    _show_list(console, LEFT_OUT, points)
+    for problem in answer.audit.problems if answer.audit else ():
+        console.print(Text(f"\nProblem: {problem}", style="dim"))
+
+
+def _show_list(console: Console, title: str, items: Sequence[Text]) -> None:
+    if items:
+        console.print(Text(f"\n{title}:", style="bold"))
+    for number, item in enumerate(items, start=1):
+        console.print(Text.assemble(f"  {number}. ", item))
+
+
+def _told(item: Statement) -> Text:
+    _, sign, colour, _ = STANDINGS[item.standing]
+    return Text.assemble(f"{item.text}  ", (f"[{sign} {told(item)}]", colour))
 
 
 def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
@@ -117,7 +174,7 @@ def _checks(answer: Answer, subject: Subject) -> str:
 
 def _stands(item: Statement, answer: Answer) -> Text:
     """A statement with its standing; of one that an answer said, its share of the votes too."""
-    words, colour = STANDINGS[item.standing]
+    words, _, colour, _ = STANDINGS[item.standing]
     votes = ""
     if item.claim is not None and item.standing != "corrected":
         votes = _votes(answer.claims[item.claim])
@@ -136,5 +193,7 @@ def _votes(claim: Claim) -> str:
 
 def line_words(line: Line) -> str:
     """What kind of answer it is: "SimulRAG reconciled, at 100 % of the claims, m = 5"."""
+    if line.method == "grounded":
+        return name_of(line)
     share = "" if line.budget_percent is None else f", at {line.budget_percent:g} % of the claims"
     return f"{name_of(line)}{share}, m = {line.samples} sampled answers"

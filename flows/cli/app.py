@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flows.cli import ask, imports, mcp, run, schedule, settings, verdicts
+from flows.cli import ask, check, imports, mcp, run, schedule, settings, verdicts
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
@@ -73,6 +73,11 @@ app.command(
     epilog='Example: simulrag ask "The city lowers the speed limit by 30 percent. How does the '
     'average travel time change?" --domain urban --model openai:gpt-5-mini',
 )(ask.ask)
+app.command(
+    rich_help_panel=ASK,
+    epilog='Example: simulrag check draft.txt --domain urban --question "The city lowers the speed '
+    'limit by 30 percent. How does the mean travel time change?"',
+)(check.check)
 app.command(rich_help_panel=ASK)(ask.questions)
 app.command(
     rich_help_panel=ASK,

@@ -47,8 +47,11 @@ def ask(
     key_env: KeyEnv = None,
     free: Free = False,
     method: Annotated[
-        Literal["paper", "reconciled"] | None,
-        typer.Option(help="How: as published, or one voice a subject (default: params.yaml's)."),
+        Literal["grounded", "paper"] | None,
+        typer.Option(
+            help="How: an answer from the evidence, checked, or as published (default: "
+            "params.yaml's)."
+        ),
     ] = None,
     budget: Annotated[
         float | None,
@@ -56,15 +59,16 @@ def ask(
             min=0,
             max=100,
             metavar="PERCENT",
-            help="Share of the claims that may be verified (default: all within reach).",
+            help="Of paper: share of the claims that may be verified (default: all in reach).",
         ),
     ] = None,
     samples: Annotated[
-        str | None,
+        int | None,
         typer.Option(
-            metavar="NUMBER|auto",
-            help="With --model, answers to draw (default: params.yaml's); auto: one, and all of "
-            "them where something in reach stays unchecked.",
+            min=1,
+            max=100,
+            metavar="NUMBER",
+            help="Of paper with --model: answers to draw (default: params.yaml's).",
         ),
     ] = None,
     why: Annotated[
@@ -87,7 +91,6 @@ def ask(
         raise InputError("the question is empty; give it in quotes")
     if model is None and (endpoint or key_env or free):
         raise InputError("--endpoint, --key-env and --free are of the model: name one by --model")
-    drawn = _samples(samples, model)
     chosen = None if model is None else model_settings(model, endpoint, key_env=key_env, free=free)
     explain = offered("why", "--why") if why else None
     project, params = open_project()
@@ -96,6 +99,7 @@ def ask(
         domain = None
     if domain is not None:
         params.simulator(domain)  # a wrong name is the user's to see
+    _check_of_paper(method or params.answer.method, budget, samples, model)
     if method is not None:
         params = params.model_copy(update={"answer": params.answer.by(method)})
     known = find_question(project, params, question, domain)
@@ -113,7 +117,7 @@ def ask(
             source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
         else:
             domain = domain or (known.domain if known else "")
-        answer, stored_calls = answer_anew(project, params, text, domain, budget, drawn)
+        answer, stored_calls = answer_anew(project, params, text, domain, budget, samples)
         source += stored_calls
     found = explain(project, params, text, answer) if explain else None
     if as_json:
@@ -125,17 +129,16 @@ def ask(
         found.show()
 
 
-def _samples(given: str | None, model: str | None) -> int | Literal["auto"] | None:
-    """What --samples says. Raises InputError for what is neither a number from 1 nor auto."""
+def _check_of_paper(
+    method: str, budget: float | None, samples: int | None, model: str | None
+) -> None:
+    """Raise InputError where --budget and --samples say nothing."""
     from simulrag.errors import InputError
 
-    if model is None and given is not None:
+    if method == "grounded" and (budget, samples) != (None, None):
+        raise InputError("--budget and --samples are of the published method: add --method paper")
+    if model is None and samples is not None:
         raise InputError("--samples is of an answer anew: name its model by --model")
-    if given is None or given == "auto":
-        return "auto" if given else None
-    if not given.isdecimal() or int(given) < 1:
-        raise InputError(f"--samples {given!r} is neither a number from 1 nor auto")
-    return int(given)
 
 
 def offered(name: str, option: str) -> Callable[..., Any]:

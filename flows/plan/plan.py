@@ -66,15 +66,17 @@ class Plan(Record):
 
     ``seconds``: by stage, how long its calls will take, so many ``at_a_time`` and in chains that
     wait for one another; ``measured``: how many stored calls tell the pace of each of the models
-    that are to be asked; 0: it is assumed. ``uncounted``: tasks after which nothing could be
-    counted, with the reason. ``prices_as_of``: the month or day of each price that was used, by
-    model.
+    that are to be asked; 0: it is assumed. ``alone``: the calls that would be left with nothing to
+    compare with (``answer.beside: []``); None where that changes nothing. ``uncounted``: tasks
+    after which nothing could be counted, with the reason. ``prices_as_of``: the month or day of
+    each price that was used, by model.
     """
 
     tasks: tuple[TaskPlan, ...]
     seconds: dict[str, float]
     at_a_time: int
     measured: dict[str, int]
+    alone: int | None = None
     uncounted: dict[str, str]
     paid_calls: int
     usd: float
@@ -105,6 +107,18 @@ def make_plan(
     Or of a run over imported ``questions``, whose outs lie in ``outs``.
     """
     params = params or load_params(project.params)
+    plan = _plan(project, params, questions, outs)
+    pending = any(task.calls and task.stage.startswith("answer@") for task in plan.tasks)
+    if not (pending and params.answer.beside):
+        return plan
+    answer = params.answer.model_copy(update={"beside": ()})
+    alone = _plan(project, params.model_copy(update={"answer": answer}), questions, outs)
+    return plan.model_copy(update={"alone": sum(task.calls for task in alone.tasks)})
+
+
+def _plan(
+    project: Project, params: Params, questions: Imported | None, outs: Results | None
+) -> Plan:
     prices = read_prices(project.prices)
     with (
         StoredCalls(params.operations.place(project.root), stage=None, mode="replay") as cache,
@@ -312,6 +326,11 @@ def plan_text(plan: Plan) -> str:
 def total_lines(plan: Plan) -> Iterator[str]:
     """The total, the time and the budget, and what is to be known of them."""
     yield f"all: {_sum_text(plan.tasks)}"
+    if plan.alone is not None:
+        yield (
+            f"answer.beside: [] leaves {plan.alone:,} of these calls: three for an answer that "
+            "needs no second look and no mending, and its labels"
+        )
     yield from (f"no price of {model}: add it to prices.yaml" for model in plan.unpriced)
     for model in sorted({task.model for task in plan.tasks if task.replayed and task.calls}):
         yield (

@@ -85,7 +85,7 @@ async def open_bench(
     seed: int = 0,
     export: Path | None = None,
 ) -> AsyncIterator[Bench]:
-    """Open the cache, the model and the simulator; with ``export``, import its calls first.
+    """Open the cache, the model and the simulator; what is recorded and ``export`` come in first.
 
     In mode deferred, calls that are not stored wait for a batch; the body ends with
     ``bench.waiting.check()``. On the way out, also after an error, the calls of a stage that ended
@@ -98,9 +98,9 @@ async def open_bench(
     pending: PendingCalls | None = None
     try:
         settings = located(project, params.model(role))
+        if settings.replay:
+            _import(cache, project.recorded / f"{stage}.parquet")
         if export is not None:
-            if settings.replay:
-                _import(cache, project.recorded / f"{stage}.parquet")
             _import(cache, export)
         provider = make_provider(settings)
         budget = open_budget(

@@ -113,6 +113,7 @@ STAGE = Stage(
     reads=(out(Results.simulator), out(Results.benchmark)),
     code=(
         "simulrag/method",
+        "simulrag/marks.py",
         "simulrag/questions/published.py",
         "simulrag/records.py",
         "simulators/base.py",

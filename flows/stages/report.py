@@ -88,7 +88,6 @@ def write(
         published=_published(project.published),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in files},
-        options=_options(place.metrics),
         people={name: _by_people(settled, questions[name], labels[name]) for name in files},
     )
     write_report(place.report, run, _traced(place, questions, labels))
@@ -198,13 +197,6 @@ def _published(folder: Path) -> dict[int, pl.DataFrame]:
     return found
 
 
-def _options(folder: Path) -> dict[str, pl.DataFrame]:
-    """What is known of the method's options: tables that the recorded run brings."""
-    import polars as pl
-
-    return {path.stem: pl.read_csv(path) for path in sorted(folder.glob("options*.csv"))}
-
-
 STAGE = Stage(
     name="report",
     about="one page of all domains, and its tables and figures as files",
@@ -236,6 +228,8 @@ STAGE = Stage(
         "simulrag/judging",
         "simulrag/questions/published.py",
         "simulrag/records.py",
+        "simulrag/marks.py",
+        "simulrag/shown.py",
         *(f"simulrag/rooms/{room}" for room in registry.rooms()),
     ),
     makes=("data/report",),

@@ -1,4 +1,4 @@
-"""The method of params.yaml: ``answer.method`` names a recipe, ``paper`` or ``reconciled``.
+"""The method of params.yaml: ``answer.method`` names a recipe.
 
 The stage, ``simulrag ask`` and ``simulrag.answer`` call the same three functions of it.
 """
@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
-from simulrag.method import paper, reconciled
+from simulrag.method import grounded, paper, reconciled
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import Instruments
 from simulrag.records import Answer, Question, Selection
 
 __all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
 
-RECIPES: dict[str, ModuleType] = {"paper": paper, "reconciled": reconciled}
+RECIPES: dict[str, ModuleType] = {
+    "grounded": grounded,
+    "paper": paper,
+    "reconciled": reconciled,
+}
 
 
 async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:

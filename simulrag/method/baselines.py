@@ -1,8 +1,7 @@
 """Final answers by other ways than SimulRAG's, from the same question and the same evidence.
 
 Closed book answers without a simulator; input-layer RAG shows the simulator's text before the model
-answers; output-layer RAG shows it afterwards, to revise the answer. With m samples each takes its m
-texts apart, merges their claims and writes one answer from them, by the prompts that SimulRAG uses.
+answers; output-layer RAG shows it afterwards, to revise the answer.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ from functools import partial
 from simulrag.errors import ModelError
 from simulrag.method.answering import synthesize
 from simulrag.method.asking import together
-from simulrag.method.decomposition import decompose
-from simulrag.method.merging import merge_claims
 from simulrag.method.selection import Candidates, select_among
-from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, FinalMethod, FinalText, Line, Selection
 from simulrag.task import Task
@@ -26,7 +22,6 @@ INPUT_RAG = Task("input_rag", tokens=190)
 OUTPUT_RAG = Task("output_rag", tokens=240)
 
 Write = Callable[[Asker], Awaitable[str]]
-_Layer = Callable[[str, Answer, int, Asker], Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -51,39 +46,17 @@ async def final_texts(ways: Sequence[FinalWay], ask: Asker) -> tuple[FinalText, 
     return tuple(await together(_final_text(way, ask) for way in ways))
 
 
-def baseline_ways(question: str, answer: Answer, settings: MethodSettings) -> list[FinalWay]:
-    """Every baseline at m = 1 and, where there are more samples, at m.
+def baseline_ways(question: str, answer: Answer) -> list[FinalWay]:
+    """Every baseline, of one sample and by the evidence of the first look.
 
-    ``answer`` is complete up to verification; its closed-book samples, claims and evidence are used
-    again and only further calls are made. At m = 1 the closed book is the first sample itself.
+    ``answer`` has its closed-book samples and its evidence; only further calls are made. The
+    closed book is the first sample itself.
     """
-    samples = len(answer.closed_book)
-
-    async def several(layer: _Layer, ask: Asker) -> str:
-        """All samples of one way as one answer: their claims merged, then synthesised."""
-        texts = await together(layer(question, answer, at, ask) for at in range(samples))
-        limit = settings.max_claims
-        sets = await together(decompose(question, text, ask, limit=limit) for text in texts)
-        claims = await merge_claims(tuple(sets), ask)
-        return await synthesize(question, tuple(claim.text for claim in claims), ask)
-
-    async def closed_book(ask: Asker) -> str:
-        """All merged claims as they were before any verification."""
-        return await synthesize(question, tuple(claim.text for claim in answer.claims), ask)
-
-    ways: list[tuple[FinalMethod, int, Write]] = [
-        ("input_rag", 1, partial(_input_layer, question, answer, 0)),
-        ("output_rag", 1, partial(_output_layer, question, answer, 0)),
+    ways: list[tuple[FinalMethod, Write]] = [
+        ("input_rag", partial(input_layer, question, answer)),
+        ("output_rag", partial(_output_layer, question, answer)),
     ]
-    if samples > 1:
-        ways += [
-            ("closed_book", samples, closed_book),
-            ("input_rag", samples, partial(several, _input_layer)),
-            ("output_rag", samples, partial(several, _output_layer)),
-        ]
-    return [
-        by_text(FinalText(line=Line(method=method, samples=m)), write) for method, m, write in ways
-    ]
+    return [by_text(FinalText(line=Line(method=name, samples=1)), write) for name, write in ways]
 
 
 def first_sample_way(question: str, answer: Answer, choice: Selection) -> list[FinalWay]:
@@ -145,20 +118,22 @@ async def _final_text(way: FinalWay, ask: Asker) -> FinalText:
     return final.model_copy(update={"usage": dict(sorted(own.usage.items()))})
 
 
-async def _input_layer(question: str, answer: Answer, sample: int, ask: Asker) -> str:
+async def input_layer(question: str, answer: Answer, ask: Asker) -> str:
     """One answer with the evidence in sight; without evidence it is the closed-book one."""
-    if not answer.context:
-        return answer.closed_book[sample]
-    completion = await ask.ask(
-        INPUT_RAG, sample_index=sample, question=question, context=answer.context
-    )
+    context = answer.first_look.context
+    return await from_evidence(question, context, ask) if context else answer.closed_book[0]
+
+
+async def from_evidence(question: str, context: str, ask: Asker) -> str:
+    """An answer with the evidence in sight."""
+    completion = await ask.ask(INPUT_RAG, question=question, context=context)
     return completion.text.strip()
 
 
-async def _output_layer(question: str, answer: Answer, sample: int, ask: Asker) -> str:
+async def _output_layer(question: str, answer: Answer, ask: Asker) -> str:
     """A closed-book answer revised by the evidence; without evidence it stays as it is."""
-    text = answer.closed_book[sample]
-    if not answer.context:
+    text, context = answer.closed_book[0], answer.first_look.context
+    if not context:
         return text
-    completion = await ask.ask(OUTPUT_RAG, question=question, answer=text, context=answer.context)
+    completion = await ask.ask(OUTPUT_RAG, question=question, answer=text, context=context)
     return completion.text.strip()

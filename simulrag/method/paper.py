@@ -39,10 +39,10 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     A failure of the model or the simulator is the answer's ``failure``. Raises CallsPending where
     calls wait for a batch, after all that needs no reply of theirs was asked.
     """
-    return await drafted(Work(question, use), settings, _claims)
+    return await drafted(Work(question, use), settings, find_claims)
 
 
-async def _claims(work: Work, settings: MethodSettings) -> None:
+async def find_claims(work: Work, settings: MethodSettings) -> None:
     """Samples, their claims, and what is known of each without the evidence."""
     sets = await sample(work, settings)
     merged = await merge(work, sets, settings)

@@ -72,7 +72,7 @@ async def _subjects(work: Work, merged: Merged) -> tuple[Subject, ...]:
 
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
     """A choice a budget for every draft, ascending; before them the paper's, to compare with."""
-    published = paper.columns(drafts, settings) if settings.baselines else []
+    published = paper.columns(drafts, settings) if "paper" in settings.beside else []
     by_budget = paper.with_twins([*published, *columns(drafts, settings)], settings)
     return list(zip(*by_budget, strict=True))
 
@@ -144,7 +144,7 @@ async def conclude(
         return begun
     if settings.complete:
         completed = paper.relined(choices[-1], method="reconciled_complete")
-        choices = [*(choices if settings.baselines else choices[:-1]), completed]
+        choices = [*(choices if settings.beside else choices[:-1]), completed]
     work = Work(question, use, begun)
     with work.ending():
         await write_finals(work, choices, settings, write)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, StrictBool
 
 from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
 from simulrag.errors import ReplyInvalid
@@ -31,7 +32,26 @@ class ToolCalls(Reply):
     calls: list[ProposedCall]
 
 
-def _example(prompted: Prompted) -> object:
+class Plan(Reply):
+    """Reply to ``plan`` and ``more_calls``.
+
+    ``calls``: empty where no tool applies, or nothing is lacking. ``more``: further calls depend on
+    what these show.
+    """
+
+    calls: list[ProposedCall]
+    more: StrictBool
+
+
+@dataclass(frozen=True)
+class Planning:
+    """How far a model looks for evidence: ``runs`` calls a look at most, ``looks`` at most."""
+
+    runs: int = 6
+    looks: int = 1
+
+
+def _example(prompted: Prompted) -> dict[str, object]:
     """The first call that the simulator names to try it with; of documents another query."""
     simulator: Simulator = prompted.values["simulator"]
     tool = next(iter(simulator.tools))
@@ -42,11 +62,17 @@ def _example(prompted: Prompted) -> object:
     return {"calls": [{"tool": tool, "arguments": arguments}]}
 
 
+def _plan(prompted: Prompted) -> object:
+    """The same, and enough with it."""
+    return {**_example(prompted), "more": False}
+
+
 TOOL_CALLS = Task("tool_calls", ToolCalls, tokens=60, stand_in=_example)
-MORE_CALLS = Task("more_calls", ToolCalls, tokens=60, stand_in=_example)
+PLAN = Task("plan", Plan, tokens=90, stand_in=_plan)
+MORE_CALLS = Task("more_calls", Plan, tokens=90, stand_in=_plan)
 SECOND_LOOK = Task("second_look", ToolCalls, tokens=60, stand_in=_example)
 MOST_RUNS = 2
-"""Of a second look."""
+"""Of a second look, unless it is told."""
 
 
 async def retrieve(
@@ -56,15 +82,19 @@ async def retrieve(
     *,
     max_attempts: int = 2,
     seed: int = 0,
+    planning: Planning | None = None,
 ) -> Retrieval:
     """Extract tool calls from the question, run them, and put the outputs into words.
 
     A call that the simulator refuses, or a run that fails, goes back to the model with the
-    reason, at most ``max_attempts`` attempts in all. Where documents are searched, each further
-    attempt is shown what the earlier ones found, until the model wants no more. A simulator that
-    only looks evidence up (``oracle``) is asked by the question itself and costs no model call, as
-    does one without tools. One that is asked by texts (``Consulted``) is asked by the question, or
-    by queries that a model writes for it, before the model proposes calls of its other tools.
+    reason, at most ``max_attempts`` attempts in all. With ``planning`` the model plans so many runs
+    a look and says whether it needs to see their outputs before it knows which others it needs;
+    while it does, and looks are left, it is shown what was found. They end where a look finds
+    nothing new or fails: what was found stays. Without ``planning`` there is one look, but where
+    documents are searched. A simulator that only looks evidence up (``oracle``) is asked by the
+    question itself and costs no model call, as does one without tools. One that is asked by texts
+    (``Consulted``) is asked by the question, or by queries that a model writes for it, before the
+    model proposes calls of its other tools.
     """
     simulator = simulations.simulator
     if not simulator.tools:
@@ -78,11 +108,12 @@ async def retrieve(
         asked = [call for text in texts for call in simulator.consult(text)]
         status: RetrievalStatus = "retrieved" if simulator.by_queries else "by_question"
         consulted = await _looked_up(asked, simulations, seed, status)
+    looking = _Looking(question, ask, simulations, max_attempts, seed, planning)
     if not asked:
-        return await _proposed(question, ask, simulations, max_attempts, seed)
+        return await looking.all_looks()
     if consulted.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
         return consulted
-    proposed = await _proposed(question, ask, simulations, max_attempts, seed, consulted.evidence)
+    proposed = await looking.all_looks(consulted.evidence)
     return consulted if proposed.status == "not_applicable" else proposed
 
 
@@ -94,8 +125,9 @@ async def second_look(
     simulations: Simulations,
     *,
     seed: int = 0,
+    most: int = MOST_RUNS,
 ) -> Retrieval:
-    """The evidence with the runs, ``MOST_RUNS`` at most, that would decide claims it left open.
+    """The evidence with the runs, ``most`` at most, that would decide claims it left open.
 
     A reply of no valid call, and a run that fails, leave it as it was and are told among its
     problems.
@@ -105,8 +137,7 @@ async def second_look(
         return first
 
     def check(reply: ToolCalls) -> None:
-        if len(reply.calls) > MOST_RUNS:
-            raise ValueError(f"{len(reply.calls)} calls where at most {MOST_RUNS} are allowed")
+        _within(reply.calls, most)
         try:
             for call in reply.calls:
                 validate_call(simulator, call.tool, call.arguments)
@@ -123,16 +154,12 @@ async def second_look(
             problems=[],
             evidence=[one.text for one in first.evidence],
             claims=list(claims),
-            most=MOST_RUNS,
+            most=most,
         )
     except ReplyInvalid as error:
         return first.model_copy(update={"problems": (*first.problems, str(error))})
     found, problems = await _run_all(completion.parsed.calls, simulations, seed)
-    evidence = list(first.evidence)
-    for one in found:
-        if one not in evidence:
-            evidence.append(one)
-    told = (*first.problems, *problems)
+    evidence, told = _with(list(first.evidence), found), (*first.problems, *problems)
     return first.model_copy(update={"evidence": tuple(evidence), "problems": told})
 
 
@@ -150,61 +177,102 @@ async def _looked_up(
     return Retrieval(status=status, evidence=tuple(evidence), attempts=1)
 
 
-async def _proposed(
-    question: str,
-    ask: Asker,
-    simulations: Simulations,
-    max_attempts: int,
-    seed: int,
-    before: Sequence[Evidence] = (),
-) -> Retrieval:
-    """Calls that a model proposes, from the handbook, beside the evidence that is there ``before``.
+@dataclass(frozen=True)
+class _Look:
+    """What one look came to. ``proposed``: calls that no problem was left with."""
 
-    Their failure is a failure, unless documents had been found until then.
-    """
-    simulator = simulations.simulator
-    searching = DOCUMENT_TOOL in simulator.tools and not before
-    problems: list[str] = []
-    shown: list[list[str]] = []
-    succeeded: list[ProposedCall] = []
-    collected = list(before)
-    for attempt in range(1, max_attempts + 1):
-        earlier: dict[str, Any] = (
-            {"evidence": [one.text for one in collected]} if searching and collected else {}
-        )
-        completion = await ask.ask(
-            MORE_CALLS if earlier else TOOL_CALLS,
-            # The same problems once more are another sample: one request has one stored reply.
-            sample_index=shown.count(problems),
-            handbook=simulator.handbook(),
-            simulator=simulator,
-            question=question,
-            problems=problems,
-            **earlier,
-        )
-        shown.append(problems)
-        proposed: list[ProposedCall] = []
-        for call in completion.parsed.calls:
-            if call not in (*succeeded, *proposed):
-                proposed.append(call)
-        if not proposed and not earlier:
-            return Retrieval(status="not_applicable", attempts=attempt, problems=tuple(problems))
-        evidence, problems = await _run_all(proposed, simulations, seed)
-        if not problems:
-            succeeded += proposed
-        if searching or not problems:
-            known = list(collected)
-            collected += [one for one in evidence if one not in known]
-        if not problems and (not searching or not proposed or attempt == max_attempts):
-            return Retrieval(status="retrieved", evidence=tuple(collected), attempts=attempt)
-    if searching and collected:
+    evidence: Sequence[Evidence]
+    attempts: int
+    problems: tuple[str, ...]
+    proposed: bool
+    more: bool
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """A question whose evidence a model proposes calls for, from the handbook."""
+
+    question: str
+    ask: Asker
+    simulations: Simulations
+    max_attempts: int
+    seed: int
+    planning: Planning | None
+
+    async def all_looks(self, before: Sequence[Evidence] = ()) -> Retrieval:
+        """The evidence with what was there ``before``; a first look that fails is a failure."""
+        searched = DOCUMENT_TOOL in self.simulations.simulator.tools and not before
+        planned = self.planning is not None
+        # Without a plan what is found in documents tells what to search for next.
+        looks = self.planning.looks if self.planning else self.max_attempts if searched else 1
+        look = await self._look(PLAN if planned else TOOL_CALLS, self.max_attempts)
+        if look.problems and not (searched and look.evidence):
+            return Retrieval(status="failed", attempts=look.attempts, problems=look.problems)
+        if not look.proposed and not look.evidence:
+            return Retrieval(status="not_applicable", attempts=look.attempts)
+        found = _with(list(before), look.evidence)
+        attempts, problems, counts = look.attempts, look.problems, [len(found)]
+        while len(counts) < looks and (look.more if planned else attempts < self.max_attempts):
+            left = self.max_attempts if planned else self.max_attempts - attempts
+            try:
+                look = await self._look(MORE_CALLS, left, found)
+            except ReplyInvalid as error:
+                attempts, problems = attempts + 1, (*problems, str(error))
+                break
+            attempts, problems = attempts + look.attempts, (*problems, *look.problems)
+            found = _with(found, look.evidence)
+            if len(found) == counts[-1]:
+                break
+            counts.append(len(found))
         return Retrieval(
             status="retrieved",
-            evidence=tuple(collected),
-            attempts=max_attempts,
-            problems=tuple(problems),
+            evidence=tuple(found),
+            attempts=attempts,
+            problems=problems,
+            looks=tuple(counts) if planned else (),
         )
-    return Retrieval(status="failed", attempts=max_attempts, problems=tuple(problems))
+
+    async def _look(self, task: Task, most: int, found: Sequence[Evidence] = ()) -> _Look:
+        """One look: its calls run; while they are refused or fail others, in ``most`` attempts."""
+        simulator, planning = self.simulations.simulator, self.planning
+        problems: list[str] = []
+        shown: list[list[str]] = []
+        evidence: list[Evidence] = []
+        while len(shown) < most:
+            completion = await self.ask.ask(
+                task,
+                # The same problems once more are another sample: one request has one stored reply.
+                sample_index=shown.count(problems),
+                check=None if planning is None else lambda r: _within(r.calls, planning.runs),
+                handbook=simulator.handbook(),
+                simulator=simulator,
+                question=self.question,
+                problems=problems,
+                most=None if planning is None else planning.runs,
+                **({"evidence": [one.text for one in found]} if found else {}),
+            )
+            shown.append(problems)
+            calls: list[ProposedCall] = []
+            for call in completion.parsed.calls:
+                if call not in calls:
+                    calls.append(call)
+            made, problems = await _run_all(calls, self.simulations, self.seed)
+            evidence = _with(evidence, made)
+            if not problems:
+                break
+        more = getattr(completion.parsed, "more", False)
+        return _Look(evidence, len(shown), tuple(problems), bool(calls), more)
+
+
+def _with(known: list[Evidence], new: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence with what of the new is not among it."""
+    return [*known, *(one for at, one in enumerate(new) if one not in (*known, *new[:at]))]
+
+
+def _within(calls: Sequence[ProposedCall], most: int) -> None:
+    """Raise ValueError for more calls than there may be."""
+    if len(calls) > most:
+        raise ValueError(f"{len(calls)} calls where at most {most} are allowed")
 
 
 async def _run_all(

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simulrag.records import Centrality
 
+Method = Literal["grounded", "paper", "reconciled"]
 Merging = Literal["joint", "tree"]
+Beside = Literal["paper", "rag"]
 
 
 class ClaimsPerCall(BaseModel):
@@ -17,10 +19,10 @@ class ClaimsPerCall(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     decompose: int = Field(
-        default=5,
+        default=1,
         ge=1,
         le=100,
-        description="sampled answers in one decomposition call (of baselines: each); 1: each",
+        description="sampled answers in one decomposition call; 1: each, as the authors do",
     )
     boundary: int = Field(
         default=40,
@@ -41,10 +43,26 @@ class MethodSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
-    method: Literal["paper", "reconciled"] = Field(
-        default="reconciled",
-        description="paper: as published; reconciled: claims grouped by what they are about, one "
-        "voice each",
+    method: Method = Field(
+        default="grounded",
+        description="grounded: an answer from the evidence, checked claim by claim; paper: as "
+        "published; reconciled: claims grouped by what they are about, one voice each",
+    )
+    beside: tuple[Beside, ...] = Field(
+        default=(),
+        strict=False,  # YAML has lists only
+        description="what to compare with. paper: the published method; rag: closed book, "
+        "input-layer and output-layer RAG, and RAG by several looks",
+    )
+    runs: int = Field(
+        default=6, ge=1, le=100, description="simulator runs that the model may plan in one look"
+    )
+    looks: int = Field(
+        default=4,
+        ge=1,
+        le=20,
+        description="looks at the simulator: while the model says that further runs depend on what "
+        "the last ones show, it plans on (grounded; the others have one look)",
     )
     samples: int = Field(
         default=5, ge=1, le=100, description="m, closed-book answers drawn for each question"
@@ -57,9 +75,9 @@ class MethodSettings(BaseModel):
         default="closeness", description="centrality that scores a claim's confidence"
     )
     merging: Merging = Field(
-        default="joint",
-        description="joint: all claim sets at once, with what they support and are about (of "
-        "baselines: the tree); tree: in pairs, as the authors do",
+        default="tree",
+        description="tree: in pairs, as the authors do; joint: all claim sets at once, with what "
+        "they support and are about",
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
     boundary: Literal["asked", "verdicts"] = Field(
@@ -73,7 +91,7 @@ class MethodSettings(BaseModel):
         description="verify every claim (experiments: budgets then cost no call) or the selected",
     )
     verify_by: Literal["model", "point", "range", "both"] = Field(
-        default_factory=lambda given: "model" if given["method"] == "paper" else "both",
+        default_factory=lambda given: "both" if given["method"] == "reconciled" else "model",
         description="model: verdicts as a model reads the evidence; point, range: it names the "
         "output that a claim is about, and arithmetic compares with its value, or its range; both "
         "(default of reconciled): as read, with the value of point behind what holds",
@@ -85,11 +103,6 @@ class MethodSettings(BaseModel):
     )
     verbalized: bool = Field(
         default=True, description="ask for the verbalized-confidence baseline too"
-    )
-    baselines: bool = Field(
-        default=True,
-        description="write answers to compare with: closed-book, input-layer and output-layer RAG, "
-        "and beside the reconciled ones the paper's",
     )
     final_budgets_percent: tuple[float, ...] = Field(
         default=(25, 100),
@@ -147,9 +160,9 @@ class MethodSettings(BaseModel):
     def asks_boundary(self) -> bool:
         """Whether something needs to know before verification what the simulator could check."""
         by_verdicts = map(self.bounded_by_verdicts, self.final_budgets_percent)
-        return self.baselines or not all(by_verdicts)
+        return "paper" in self.beside or not all(by_verdicts)
 
-    def by(self, method: Literal["paper", "reconciled"]) -> MethodSettings:
+    def by(self, method: Method) -> MethodSettings:
         """The same by another method, verified in its own way unless by arithmetic alone."""
         if method == self.method:
             return self
@@ -167,7 +180,7 @@ class MethodSettings(BaseModel):
                 "verify": "selected",
                 "pool": "question",
                 "verbalized": False,
-                "baselines": False,
+                "beside": (),
                 "final_budgets_percent": (budget_percent,),
                 "without_kappa": False,
                 "complete": self.method == "reconciled",

@@ -22,7 +22,7 @@ from simulrag.method.decomposition import decompose_all
 from simulrag.method.entailment import support_matrix
 from simulrag.method.joint import merge_jointly
 from simulrag.method.merging import Merged, Rows, merge_claims
-from simulrag.method.retrieval import retrieve, second_look
+from simulrag.method.retrieval import Planning, retrieve, second_look
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.verification import verify_claims
@@ -36,6 +36,7 @@ from simulrag.records import (
     Failure,
     FinalText,
     Question,
+    Retrieval,
     Selection,
     Verdict,
 )
@@ -109,8 +110,8 @@ async def drafted(
     return work.answer
 
 
-async def retrieve_evidence(work: Work, settings: MethodSettings) -> None:
-    """Step 1: the model plans tool calls, the simulator runs."""
+async def retrieve_evidence(work: Work, settings: MethodSettings, looks: int = 1) -> None:
+    """Step 1: the model plans tool calls, in so many looks at most, and the simulator runs."""
     with step("retrieve"):
         retrieval = await retrieve(
             work.text,
@@ -118,6 +119,7 @@ async def retrieve_evidence(work: Work, settings: MethodSettings) -> None:
             work.use.simulations,
             max_attempts=settings.max_attempts,
             seed=work.use.seed,
+            planning=Planning(settings.runs, looks),
         )
     work.note(retrieval=retrieval, simulator_runs=len(retrieval.evidence))
     if retrieval.status == "failed":
@@ -224,9 +226,10 @@ async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -
 
     With ``second_look``, what they leave open is verified once more where further runs are found.
     """
-    if not work.answer.context:
+    seen = work.answer.first_look
+    if not seen.context:
         return
-    await _judge(work, indices, settings)
+    await _judge(work, indices, settings, seen)
     if settings.second_look:
         await look_again(work, indices, settings)
     if not settings.asks_boundary:
@@ -260,7 +263,7 @@ async def look_again(work: Work, indices: Sequence[int], settings: MethodSetting
         looked = await second_look(work.text, texts, retrieval, work.ask, runs, seed=seed)
     work.note(retrieval=looked, simulator_runs=len(looked.evidence))
     if looked.evidence != retrieval.evidence:
-        await _judge(work, left, settings)
+        await _judge(work, left, settings, looked)
 
 
 def _is_open(claim: Claim) -> bool:
@@ -268,27 +271,31 @@ def _is_open(claim: Claim) -> bool:
     return undecided and claim.boundary is not False
 
 
-async def _judge(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
+async def _judge(
+    work: Work, indices: Sequence[int], settings: MethodSettings, seen: Retrieval
+) -> None:
     claims = list(work.answer.claims)
     with step("verify"):
-        verdicts = await _verdicts(work, [claims[i].text for i in indices], settings)
+        verdicts = await _verdicts(work, [claims[i].text for i in indices], settings, seen)
     for i, verdict in zip(indices, verdicts, strict=True):
         claims[i] = claims[i].model_copy(update={"verdict": verdict})
     work.note(claims=tuple(claims))
 
 
-async def _verdicts(work: Work, texts: Sequence[str], settings: MethodSettings) -> list[Verdict]:
+async def _verdicts(
+    work: Work, texts: Sequence[str], settings: MethodSettings, seen: Retrieval
+) -> list[Verdict]:
     """By reading, by arithmetic, or by both at once."""
     size, tools = settings.claims_per_call.verify, work.use.simulations.simulator.tools
 
     def by_reading() -> Awaitable[list[Verdict]]:
-        return verify_claims(work.text, texts, work.answer.context, work.ask, claims_per_call=size)
+        return verify_claims(work.text, texts, seen.context, work.ask, claims_per_call=size)
 
     def by_arithmetic(rule: Rule) -> Awaitable[list[Verdict]]:
         return check_claims(
             work.text,
             texts,
-            work.answer.evidence,
+            seen.evidence,
             tools,
             work.ask,
             by=rule,
@@ -296,7 +303,7 @@ async def _verdicts(work: Work, texts: Sequence[str], settings: MethodSettings) 
         )
 
     if settings.verify_by == "both":
-        if not has_readable_outputs(work.answer.evidence, tools):
+        if not has_readable_outputs(seen.evidence, tools):
             return await by_reading()
         read, compared = await both(by_reading(), by_arithmetic("point"))
         return [with_value(one, other) for one, other in zip(read, compared, strict=True)]
@@ -316,11 +323,18 @@ async def write_finals(
 
     Where only what is selected is verified, this is where it is.
     """
-    if settings.verify == "selected":
-        await verify(work, sorted({i for one in choices for i in one.selected}), settings)
-    beside = _beside(work, choices, settings, write)
+    await verify_selected(work, choices, settings)
+    beside = compared(work, choices[:-1], choices, settings, write)
     _, others = await both(_synthesise(work, choices[-1], settings, write), beside)
     work.note(baselines=others)
+
+
+async def verify_selected(
+    work: Work, choices: Sequence[Selection], settings: MethodSettings
+) -> None:
+    """Verdicts on what was chosen, where not every claim has one already."""
+    if settings.verify == "selected":
+        await verify(work, sorted({i for one in choices for i in one.selected}), settings)
 
 
 async def _synthesise(
@@ -336,16 +350,21 @@ async def _synthesise(
     )
 
 
-async def _beside(
-    work: Work, choices: Sequence[Selection], settings: MethodSettings, write: Write
+async def compared(
+    work: Work,
+    written: Sequence[Selection],
+    choices: Sequence[Selection],
+    settings: MethodSettings,
+    write: Write,
 ) -> tuple[FinalText, ...]:
-    """The choices before the last and, where asked for, answers of one sample and other methods.
+    """Answers to compare with: RAG's, of one sample by ``choices``, and of those to be ``written``.
 
     Their calls are counted in each text, not in the answer's own usage.
     """
     answer, ways = work.answer, list[FinalWay]()
-    if settings.baselines:
-        ways += baseline_ways(work.text, answer, settings)
+    if "rag" in settings.beside:
+        ways += baseline_ways(work.text, answer)
+    if settings.beside:
         published = [choice for choice in choices if choice.line.method == "simulrag"]
         kappa = max((choice.kappa for choice in published), default=0.0)
         ways += [
@@ -354,10 +373,10 @@ async def _beside(
             if choice.kappa == kappa  # at m = 1 it drops nothing
             for way in first_sample_way(work.text, answer, choice)
         ]
-    for choice in choices[-2::-1]:
+    for choice in reversed(written):
 
-        async def written(own: Asker, choice: Selection = choice) -> FinalText:
+        async def text_of(own: Asker, choice: Selection = choice) -> FinalText:
             return await write(work.text, answer, choice, settings, own)
 
-        ways.append(FinalWay(FinalText(line=choice.line, selected=choice.selected), written))
+        ways.append(FinalWay(FinalText(line=choice.line, selected=choice.selected), text_of))
     return await final_texts(ways, work.use.ask)

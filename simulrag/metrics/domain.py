@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
@@ -29,7 +29,15 @@ from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.stated import Asks, asks_of
 from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
-from simulrag.records import Answer, FinalClaims, FinalText, LabelValue, Line, Question
+from simulrag.records import (
+    Answer,
+    FinalClaims,
+    FinalText,
+    LabelValue,
+    Line,
+    Question,
+    claim_hash,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,6 +124,11 @@ class DomainData:
         return ClaimPool.of(self.claims, self.settings.centralities, question, self.scenario)
 
     @cached_property
+    def ranks_claims(self) -> bool:
+        """Whether there are claims of sampled answers; a grounded run may have none beside it."""
+        return self.own_line.method != "grounded" or not self.claims.is_empty()
+
+    @cached_property
     def coverage(self) -> float | None:
         """The mean over all questions of the share of its claims that count."""
         return self.pool.coverage([answer.failure is None for answer in self.answers])
@@ -161,8 +174,8 @@ class DomainData:
 
     @cached_property
     def own_line(self) -> Line:
-        """SimulRAG at its largest m and budget."""
-        ours = [line for line in self.final_counts if line.method == "simulrag"]
+        """The line that the run is about: grounded, else SimulRAG at its largest m and budget."""
+        ours = [line for line in self.final_counts if line.method in ("grounded", "simulrag")]
         ours = ours or [next(iter(counted.texts)) for counted in self.counted]
         return min(ours, key=_place, default=Line(method="simulrag", samples=1))
 
@@ -173,16 +186,16 @@ def _place(line: Line) -> tuple[float, ...]:
 
 
 def _final_texts(answer: Answer) -> dict[Line, FinalText]:
-    """A question's final answers by line: its own, one closed-book sample, the baselines.
+    """A question's final answers by line: its own, one closed-book sample if any, the baselines.
 
-    A failed one counts as the published method's at its m.
+    A failed one that is not grounded counts as the published method's at its m.
     """
     own = answer.final.line
-    if answer.failure is not None:
+    if answer.failure is not None and own.method != "grounded":
         own = Line(method="simulrag", samples=max(1, len(answer.closed_book)))
-    text = answer.closed_book[0] if answer.closed_book else ""
-    alone = FinalText(line=Line(method="closed_book", samples=1), text=text)
-    return {own: answer.final} | {one.line: one for one in (alone, *answer.baselines)}
+    line = Line(method="closed_book", samples=1)
+    alone = [FinalText(line=line, text=text) for text in answer.closed_book[:1]]
+    return {own: answer.final} | {one.line: one for one in (*alone, *answer.baselines)}
 
 
 def labels_by_question(labels: Iterable[LabelRow]) -> Mapping[str, LabelsOfQuestion]:
@@ -230,6 +243,7 @@ def domain_data(
     scenario_of = {name: one.scenario_id for name, one in asked.items()}
     kept: dict[str, Answer] = {}
     counted: dict[str, AnswerCounts] = {}
+    statements: dict[str, set[str]] = {}
     lines: dict[Line, Line] = {}  # one object a line, not one a question
 
     def read() -> Iterator[Answer]:
@@ -241,6 +255,7 @@ def domain_data(
                 lines.setdefault(line, line): text_counts(answer, text, of_question)
                 for line, text in _final_texts(answer).items()
             }
+            statements[name] = {claim_hash(one.text) for one in answer.final.statements}
             first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
             counted[name] = AnswerCounts(Spent.of(answer.usage), first, texts)
             kept[name] = _without_texts(answer)
@@ -250,9 +265,12 @@ def domain_data(
     for name in judge:
         _check_owner("labels", name, kept)
     complete = {name: answer.failure is None for name, answer in kept.items()}
-    final_claims = finals_frame(_once(finals, kept), complete, counted, scenario_of, labels, asks)
+    told = _once(finals, kept)
+    if not any(len(one.retrieval.looks) > 1 for one in kept.values() if one.retrieval):
+        told, counted = _without_looks(told, counted)
+    final_claims = finals_frame(told, complete, counted, scenario_of, labels, asks)
     of_answered = {name: labels.get(name, {}) for name in kept}
-    missing, unknown = _unmatched(claims, final_claims, of_answered)
+    missing, unknown = _unmatched(claims, final_claims, statements, of_answered)
     return DomainData(
         domain=domain,
         settings=settings,
@@ -272,8 +290,26 @@ def domain_data(
     )
 
 
+def _without_looks(
+    finals: Iterator[FinalClaims], counted: Mapping[str, AnswerCounts]
+) -> tuple[Iterator[FinalClaims], dict[str, AnswerCounts]]:
+    """Without RAG by several looks, where nobody looked twice: it is input-layer RAG."""
+
+    def stays(line: Line) -> bool:
+        return line.method != "rag_looks"
+
+    fewer = {
+        name: one._replace(texts={line: t for line, t in one.texts.items() if stays(line)})
+        for name, one in counted.items()
+    }
+    return (one for one in finals if stays(one.line)), fewer
+
+
 def _unmatched(
-    claims: pl.DataFrame, finals: pl.DataFrame, labels: Mapping[str, LabelsOfQuestion]
+    claims: pl.DataFrame,
+    finals: pl.DataFrame,
+    statements: Mapping[str, Set[str]],
+    labels: Mapping[str, LabelsOfQuestion],
 ) -> tuple[int, int]:
     """How many distinct claim texts have no label, and how many labels no such text."""
     import polars as pl
@@ -289,8 +325,9 @@ def _unmatched(
     labelled = texts.group_by("question_id", "text").agg(pl.col("label").all())
     missing = len(labelled) - int(labelled["label"].sum())
     named = labelled.select("question_id", "text").iter_rows()
-    known = sum(text in labels[name] for name, text in named)
-    return missing, sum(map(len, labels.values())) - known
+    known = {(name, text) for name, text in named if text in labels[name]}
+    known |= {(name, text) for name, of in statements.items() for text in of & labels[name].keys()}
+    return missing, sum(map(len, labels.values())) - len(known)
 
 
 _NO_TEXT = FinalText(line=Line(method="simulrag", samples=1))

@@ -56,19 +56,17 @@ def resamples_for(domains: int, alpha: float, least: int) -> int:
 
 
 def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
-    """UE+SBA at the headline budget, and SimulRAG's final answers.
+    """UE+SBA at the headline budget, where claims are ranked, and the final answers.
 
     ``stream`` tells the draws of two sides apart: with one name for both they would be paired.
     """
     settings = data.settings
     weights = data.resampled(resamples, stream)
-    (setting,) = (
-        one
-        for one in plans_of(data)[settings.centrality]
-        if (one.method, one.budget_percent) == (UE_SBA, settings.headline_budget)
-    )
     values: dict[str, Floats] = {}
-    if not setting.reason:
+    for setting in plans_of(data)[settings.centrality]:
+        headline = (setting.method, setting.budget_percent) == (UE_SBA, settings.headline_budget)
+        if not headline or setting.reason:
+            continue
         found = measure(ranked_claims(data, setting, settings.undecided), weights)
         values = {name: found[name] for name in CLAIM_LEVEL}
     finals = final_answer_values(data, weights, settings.undecided)

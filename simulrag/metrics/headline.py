@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.methods import FINAL, RECONCILED, SIMULRAG, UE_SBA, UNCERTAINTY
+from simulrag.metrics.methods import FINAL, GROUNDED, RECONCILED, SIMULRAG, UE_SBA, UNCERTAINTY
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 
@@ -18,8 +18,9 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
     """The leading variant of a domain's long table, UE+SBA at the middle budget.
 
     ``informativeness`` and ``factuality`` are SimulRAG's at its largest m and budget, and at its
-    smaller budgets with ``_at_25`` and the like, with kappa; ``factuality_reconciled`` is there
-    where that was run. The factuality of both RAG baselines at their largest m stands beside them.
+    smaller budgets with ``_at_25`` and the like, with kappa; those of ``grounded`` and
+    ``reconciled`` are there where these were run. The factuality of both RAG baselines stands
+    beside them.
     ``kappa`` is the conformal threshold, ``ece`` the expected calibration error, ``retrieval`` the
     share of questions that made the known calls (None where no tool is called), ``calls`` those a
     question.
@@ -57,6 +58,8 @@ def _final_answers(answers: pl.DataFrame) -> Headline:
     for method in ("input_rag", "output_rag"):
         lines = _largest_m(answers, FINAL[method], "factuality")
         found[f"factuality_{method}"] = lines[0][1] if lines else None
+    if grounded := _largest_m(answers, GROUNDED, "factuality"):
+        found["factuality_grounded"] = grounded[0][1]
     for place, (budget, value) in enumerate(_largest_m(answers, RECONCILED, "factuality")):
         end = f"_at_{budget:g}" if place else ""
         found[f"factuality_reconciled{end}"] = value

@@ -32,9 +32,11 @@ SELECTION: dict[str, SelectionMethod] = {
 """How each of them selects claims."""
 
 FINAL: dict[FinalMethod, str] = {
+    "grounded": "SimulRAG grounded",
     "simulrag": "SimulRAG",
     "reconciled": "SimulRAG reconciled",
     "reconciled_complete": "SimulRAG reconciled, completed",
+    "rag_looks": "RAG by looks",
     "output_rag": "Output-layer RAG",
     "input_rag": "Input-layer RAG",
     "closed_book": "Closed book",
@@ -45,8 +47,11 @@ METHOD = {name: method for method, name in FINAL.items()}
 SIMULRAG = FINAL["simulrag"]
 RECONCILED = FINAL["reconciled"]
 COMPLETED = FINAL["reconciled_complete"]
-OURS = (SIMULRAG, RECONCILED, COMPLETED)
-"""The published method, and those that build on it."""
+GROUNDED = FINAL["grounded"]
+SAMPLED = (SIMULRAG, RECONCILED, COMPLETED)
+"""Those that draw several answers and spend a budget: the published method and what follows it."""
+OURS = (GROUNDED, *SAMPLED)
+"""Those that say of what they state how far it was checked, and the published one."""
 CLOSED_BOOK = FINAL["closed_book"]
 
 

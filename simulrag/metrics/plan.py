@@ -59,7 +59,12 @@ def stated_scores(pool: ClaimPool) -> Floats:
 
 @lru_cache(maxsize=1)
 def plans_of(data: DomainData) -> Mapping[str, tuple[BudgetedMethod, ...]]:
-    """Every line of the table, by centrality and, where the answers voted, by votes."""
+    """Every line of the table, by centrality and, where the answers voted, by votes.
+
+    No line where no answer was sampled.
+    """
+    if not data.ranks_claims:
+        return dict.fromkeys(data.pool.confidence, ())
     shared: dict[tuple[str, int, int], NDArray[np.int32]] = {}
     return {
         centrality: tuple(_plan(data.pool, data.settings, centrality, shared))
@@ -165,6 +170,8 @@ def checked_sets(data: DomainData) -> tuple[Checked, ...]:
     """
     leading = data.settings.centrality
     plan = {(one.method, one.budget_percent): one for one in plans_of(data)[leading]}
+    if not plan:
+        return ()
     before = plan[NO_RAG, 0]
     stated = BudgetedMethod(
         VERBALIZED,

@@ -15,8 +15,9 @@ from simulrag.metrics.methods import (
     CLOSED_BOOK,
     COMPLETED,
     FINAL,
-    OURS,
+    GROUNDED,
     RECONCILED,
+    SAMPLED,
     SIMULRAG,
     name_of,
 )
@@ -28,9 +29,11 @@ SHORT = {
     CLOSED_BOOK: "closed book",
     FINAL["input_rag"]: "input RAG",
     FINAL["output_rag"]: "output RAG",
+    FINAL["rag_looks"]: "RAG by looks",
     SIMULRAG: "paper",
     RECONCILED: "reconciled",
     COMPLETED: "reconciled, completed",
+    GROUNDED: "grounded",
 }
 """A method's name where recipes stand side by side, in that order."""
 PRICE = {
@@ -49,10 +52,10 @@ QUALITY = {
     "undecided_claims": "undecided_claims",
     "factuality": "true_share",
     "completeness": "asked_values_stated",
-    "contradictions": "contradictions",
+    "words": "words",
 }
 """Of the family ``answers``, with intervals; all but the shares a question."""
-_POOLED = ("calls", "claims_sent", "informativeness", "false_claims", "contradictions")
+_POOLED = ("calls", "informativeness", "false_claims", "undecided_claims", "words")
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,12 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """Method and budget; m where it is not the usual one: ours samples, the others do not."""
+        """Method and budget; m where it is not the usual one: the paper samples, others do not."""
         budget, m = self.line.budget_percent, self.line.samples
         share = "" if budget is None else f" {budget:g} %"
         method, _, more = SHORT[self.method].partition(",")
         without = ", no kappa" if self.twin else ""
-        usual = (m > 1) == (self.method in OURS)
+        usual = (m > 1) == (self.method in SAMPLED)
         samples = "" if usual else f", m = {m}"
         return f"{method}{share}{',' if more else ''}{more}{without}{samples}"
 
@@ -135,7 +138,7 @@ def to_choose_from(recipes: Sequence[Recipe]) -> list[Recipe]:
         if not recipe.twin
         if (
             recipe.line.samples == most or recipe.line.budget_percent == largest
-            if recipe.method in OURS
+            if recipe.method in SAMPLED
             else recipe.line.samples == 1
         )
     ]

@@ -172,13 +172,14 @@
     }
     parts.push(...section("Question", make("p", "block", data.question)));
     parts.push(...section(
-      `Final answer${data.subjects.length ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
-      make("p", "block", data.final || "none"),
+      `Final answer${data.marked || data.subjects.length ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
+      ...(data.stretches.length ? marked(data) : [make("p", "block", data.final || "none")]),
     ));
     if (data.says.length) {
+      const line = data.marked ? stated : part;
       parts.push(...section(
         "What the answer says, and how far each part was checked",
-        make("ol", "says", ...data.says.map((item) => part(data, item))),
+        make("ol", "says", ...data.says.map((item) => line(data, item))),
       ));
     }
     parts.push(...section("Reference", make("p", "block", data.reference)));
@@ -186,10 +187,12 @@
     if (data.subjects.length) parts.push(...subjects(data));
     if (data.claims.length) parts.push(...graph(data));
     const claims = make("ol", "claims", ...data.claims.map(claim));
-    parts.push(...section(`Claims (${data.claims.length})`, data.claims.length ? claims : make("p", "small", "none")));
+    if (data.claims.length || !data.marked) {
+      parts.push(...section(`Claims (${data.claims.length})`, data.claims.length ? claims : make("p", "small", "none")));
+    }
     const sampled = make("details", "", make("summary", "", `Closed-book answers (${data.closed_book.length})`));
     data.closed_book.forEach((text) => sampled.append(make("p", "block", text)));
-    parts.push(sampled);
+    if (data.closed_book.length || !data.marked) parts.push(sampled);
     if (data.others.length) {
       const others = make("details", "", make("summary", "", `Other methods' answers (${data.others.length})`));
       data.others.forEach((other) => others.append(
@@ -215,6 +218,52 @@
     unchecked: "not checked",
     outside: "outside the simulator's reach",
   };
+
+  // The text with a sign behind each quote, what the signs mean, and what has no place in it.
+  function marked(data) {
+    const text = data.stretches.flatMap((item) => [stretch(item), ...item.endings.map((end) => sign(data, end))]);
+    const meanings = data.signs.map((one) =>
+      make("span", "stands-" + one.standing, make("b", "standing", one.sign), " " + one.meaning));
+    const apart = data.says.filter((item) => item.start === null);
+    return [
+      make("p", "block marked", ...text),
+      meanings.length ? make("p", "legend small", ...meanings.flatMap((item, at) => [at ? " · " : null, item])) : null,
+      ...under(data.titles.no_place, apart.map((item) => stated(data, item))),
+      ...under(data.titles.missing, data.missing.map((item) => make("li", "", item.text + " (", ...links(item.runs), ")"))),
+    ].filter(Boolean);
+  }
+
+  const under = (title, items) =>
+    items.length ? [make("p", "small", title + ":"), make("ul", "says", ...items)] : [];
+
+  function stretch(item) {
+    if (!item.standing) return item.text;
+    const node = item.runs.length ? jump(item.text, "run-" + (item.runs[0] + 1)) : make("span", "", item.text);
+    node.className = "stands-" + item.standing;
+    node.title = item.words;
+    return node;
+  }
+
+  const signOf = (data, standing) => data.signs.find((one) => one.standing === standing);
+
+  const sign = (data, end) => make(
+    "sup", "standing stands-" + end.standing, signOf(data, end.standing).sign,
+    ...end.runs.flatMap((run, place) => [place ? "," : null, jump(run + 1, "run-" + (run + 1))]),
+  );
+
+  const links = (runs) => runs.flatMap((run, place) => [place ? ", " : null, jump(`run ${run + 1}`, "run-" + (run + 1))]);
+
+  // A statement with what stands behind it: words, the runs, and what a wrong or corrected one said.
+  function stated(data, item) {
+    const { sign, words, by } = signOf(data, item.standing);
+    const behind = by && item.runs.length ? [` ${by} `, ...links(item.runs)] : [];
+    return make(
+      "li", "stands-" + item.standing,
+      make("p", "", item.text + " ", make("span", "standing", `${sign} ${words}`, ...behind)),
+      item.before ? make("p", "small", "It said: " + item.before) : null,
+      item.correction ? make("p", "small", "The evidence says: " + item.correction) : null,
+    );
+  }
 
   // One part of the answer; opened, it shows its claim, the rivals of that, the verdict and the run.
   function part(data, item) {
@@ -322,16 +371,25 @@
     return section(`Subjects (${data.subjects.length})`, ...entries, ...own);
   }
 
-  const runs = (data) => data.evidence.map((item) => make(
-    "div", "block", make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
-  ));
+  const run = (item, ...before) => make(
+    "div", "block", ...before, make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
+  );
+  const runs = (data) => data.evidence.map((item) => run(item));
+
+  // A run that the answer's marks lead to.
+  function numbered(item, place) {
+    const node = run(item, make("b", "", `Run ${place + 1}`), "\n");
+    node.id = "run-" + (place + 1);
+    node.tabIndex = -1;
+    return node;
+  }
 
   function evidence(data) {
     const problems = data.retrieval ? data.retrieval.problems : [];
     const status = data.retrieval ? data.retrieval.status.replace("_", " ") : "not reached";
     return [
       make("p", "small", "Retrieval: " + status),
-      ...runs(data),
+      ...(data.marked ? data.evidence.map(numbered) : runs(data)),
       ...problems.map((text) => make("p", "small is-error", text)),
     ];
   }

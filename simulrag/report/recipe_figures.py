@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, GROUNDED, RECONCILED, SIMULRAG
 from simulrag.metrics.recipes import Recipe
 from simulrag.report.blocks import Figure, interval, percent
 from simulrag.report.chart import (
@@ -27,7 +27,9 @@ _COLORS = {
     CLOSED_BOOK: GREY.color,
     FINAL["input_rag"]: BLUE.color,
     FINAL["output_rag"]: OCHRE.color,
+    FINAL["rag_looks"]: BLUE.color,
     SIMULRAG: RED.color,
+    GROUNDED: GREEN.color,
     RECONCILED: GREEN.color,
     COMPLETED: GREEN.color,
 }

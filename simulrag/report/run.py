@@ -158,7 +158,7 @@ class ReportedRun:
 
     ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room
     shows. ``credits``: by domain. ``min_coverage``: the share of answers with evidence below which
-    the page warns. ``options``: by file name, what is known of the method's options.
+    the page warns.
     """
 
     settings: MetricSettings
@@ -169,7 +169,6 @@ class ReportedRun:
     rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
     min_coverage: float = 1.0
-    options: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:

@@ -12,7 +12,7 @@ from simulrag.metrics.methods import NO_RAG, OURS
 from simulrag.metrics.recipes import QUALITY, pooled, to_choose_from
 from simulrag.report.blocks import DASH, interval, number
 from simulrag.report.run import DomainTable, ReportedRun
-from simulrag.report.sections.recipes import evidence_words, reliable_words
+from simulrag.report.sections.recipes import evidence_words, reliable_words, samples_words
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     "calls",
-    "sent",
     "true\nclaims",
     "share true\n[95 %]",
+    "unde-\ncided",
     "asked\nvalues",
-    "contra-\ndicted",
+    "words",
 )
 
 
@@ -70,11 +70,11 @@ def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
     for recipe in recipes if every else to_choose_from(recipes):
         cells = (
             number(recipe.value("calls"), 0),
-            number(recipe.value("claims_sent"), 1),
             number(recipe.value("informativeness"), 1),
             interval(recipe.found.get("factuality"), places=2),
+            number(recipe.value("undecided_claims"), 1),
             number(recipe.value("completeness"), 2),
-            number(recipe.value("contradictions"), 1),
+            number(recipe.value("words"), 0),
         )
         table.add_row(recipe.name, *cells, style="bold" if recipe.method in OURS else "")
     return table
@@ -90,11 +90,11 @@ def _of_published(run: ReportedRun, published: Sequence[DomainTable], every: boo
             table.add_row(
                 one.name,
                 number(values["calls"], 0),
-                number(values["claims_sent"], 1),
                 number(values["informativeness"], 1),
                 number(values["factuality"], 2),
+                number(values["undecided_claims"], 1),
                 DASH,
-                number(values["contradictions"], 1),
+                number(values["words"], 0),
             )
     return table
 
@@ -126,11 +126,11 @@ def _below(run: ReportedRun, domain: DomainTable) -> Iterator[str]:
 
 def _caption(run: ReportedRun, published: Sequence[DomainTable]) -> Iterator[str]:
     recipes = [one for domain in run.domains for one in domain.recipes(run.settings.undecided)]
-    most = max((one.line.samples for one in recipes), default=1)
-    yield f"m (sampled answers) is 1 for closed book and RAG, else {most}, where nothing is said."
-    yield "calls, sent (claims to verification), true claims, contradictions: a question."
+    if words := samples_words(recipes):
+        yield words
+    yield "calls, true claims, undecided (by the reference), words: a question."
     yield "asked values: the share of what was asked that the answer states."
-    yield f"undecided claims: {run.settings.undecided}"
+    yield f"undecided claims in share true: {run.settings.undecided}"
     if published:
         questions = sum(domain.count("questions") for domain in published)
         yield (

@@ -22,6 +22,7 @@ from simulrag.records import (
     Statement,
     claim_hash,
 )
+from simulrag.shown import LEFT_OUT, NO_PLACE, STANDINGS, is_marked, left_out, legend, pieces
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
     question, answer, final = one.question, one.answer, one.answer.final
     retrieval = answer.retrieval
     failure = answer.failure
+    marked = is_marked(answer)
     return {
         "id": question.question_id,
         "domain": question.domain,
@@ -67,7 +69,7 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         "failure": None if failure is None else {"step": failure.step, "reason": failure.reason},
         "retrieval": None
         if retrieval is None
-        else {"status": retrieval.status, "problems": list(retrieval.problems)},
+        else {"status": retrieval.status, "problems": _problems(answer)},
         "evidence": [
             {
                 "call": f"{item.simulator}.{item.call.tool}",
@@ -82,9 +84,16 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
             _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
         "subjects": [_subject(answer, at) for at in range(len(answer.subjects))],
-        "own": [_statement(item) for item in final.statements if item.subject is None],
+        "own": [
+            _statement(item) for item in final.statements if item.subject is None and not marked
+        ],
         "says": [_statement(item) for item in final.statements or _from_claims(answer)],
         "final": final.text,
+        "marked": marked,
+        "stretches": _stretches(final) if marked else [],
+        "signs": _signs(final) if marked else [],
+        "titles": {"no_place": NO_PLACE, "missing": LEFT_OUT},
+        "missing": [{"text": point.text, "runs": list(point.runs)} for point in left_out(answer)],
         "method": name_of(final.line),
         "budget": final.line.budget_percent,
         "others": [_other(text) for text in answer.baselines],
@@ -167,10 +176,40 @@ def _said(answer: Answer, index: int) -> dict[str, Any]:
     }
 
 
+def _problems(answer: Answer) -> list[str]:
+    """What retrieval, and what came after the audit, did in vain; each once."""
+    found = answer.retrieval.problems if answer.retrieval else ()
+    return list(dict.fromkeys((*found, *(answer.audit.problems if answer.audit else ()))))
+
+
+def _stretches(final: FinalText) -> list[dict[str, Any]]:
+    return [asdict(piece) for piece in pieces(final.text, final.statements)]
+
+
+def _signs(final: FinalText) -> list[dict[str, str]]:
+    """Of each standing that occurs its sign, its words, what leads to its runs, and its meaning."""
+    return [
+        {
+            "standing": standing,
+            "sign": STANDINGS[standing].sign,
+            "words": STANDINGS[standing].words,
+            "by": STANDINGS[standing].by,
+            "meaning": meaning,
+        }
+        for standing, meaning in legend(final.statements)
+    ]
+
+
 def _statement(item: Statement) -> dict[str, Any]:
     return {
         "text": item.text,
         "standing": item.standing,
+        "start": item.start,
+        "end": item.end,
+        "runs": list(item.runs),
+        "quote": item.quote,
+        "before": item.before,
+        "correction": item.correction,
         "others": list(item.others),
         "claim": item.claim,
         "subject": item.subject,

@@ -213,6 +213,46 @@ def _tool_calls(said: list[Message]) -> Any:
     return {"calls": [call] if known else []}
 
 
+def _plan(said: list[Message]) -> Any:
+    """The same, and enough with it."""
+    return {**_tool_calls(said), "more": False}
+
+
+def _audit(said: list[Message]) -> Any:
+    """A claim a sentence: supported, wrong or open, as the first run decides."""
+    evidence = part_of(said, "evidence")
+    sentences = [text for text in _SENTENCE.split(part_of(said, "answer")) if text]
+    return {
+        "claims": [_audited(text, _verdict(text, evidence)) for text in sentences],
+        "missing": [],
+    }
+
+
+def _audited(text: str, verdict: Mapping[str, Any]) -> Any:
+    decided, wrong = verdict["is_included"], verdict["should_update"]
+    return {
+        "quote": text,
+        "claim": text,
+        "status": ("wrong" if wrong else "supported") if decided else "open",
+        "runs": [1] if decided else [],
+        "correction": verdict["updated_claim"],
+        "runnable": False,
+    }
+
+
+def _mending(said: list[Message]) -> Any:
+    """Each wrong quote replaced by what is right, and what is missing at the end."""
+    text, places = part_of(said, "answer"), []
+    for number, quote, right, missing in _CHANGE.findall(part_of(said, "changes")):
+        says = right or missing
+        text = text.replace(quote, says) if quote else f"{text} {says}"
+        places.append({"change": int(number), "quote": says})
+    return {"text": text, "places": places}
+
+
+_CHANGE = re.compile(r'^(\d+)\. (?:wrong: "(.*)"; right: (.*)|missing: (.*))$', re.M)
+
+
 def _decomposition(said: list[Message]) -> Any:
     if section(said, "evidence") is not None:
         return _uncovered(said)
@@ -398,6 +438,9 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "BenchmarkQuestion": _question,
     "ReferenceClaims": _reference_claims,
     "ToolCalls": _tool_calls,
+    "Plan": _plan,
+    "AuditReply": _audit,
+    "Mending": _mending,
     "Queries": lambda _: {"queries": [" ".join(one.split()[-2:]) for one in SUBJECTS[2:7]]},
     "Decomposition": _decomposition,
     "DecompositionBatch": _decompositions,

@@ -108,7 +108,12 @@ def compare(
     ``kappa`` None: the default quantile, of closeness for the paper's rules and of votes for the
     others.
     """
-    settings = MethodSettings(final_budgets_percent=tuple(budgets), kappa=kappa)
+    settings = MethodSettings(
+        method="reconciled",
+        beside=("paper",),
+        final_budgets_percent=tuple(budgets),
+        kappa=kappa,
+    )
     choices = choose([one.answer for one in drafts], settings)
     found = []
     for at, budget in enumerate(budgets):

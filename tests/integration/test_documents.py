@@ -28,7 +28,8 @@ def calling(*calls: dict[str, Any]) -> Callable[[Body], str]:
     answer = traffic()
 
     def reply(body: Body) -> str:
-        return json.dumps({"calls": calls}) if schema_name(body) == "ToolCalls" else answer(body)
+        planned = {"calls": calls, "more": False}
+        return json.dumps(planned) if schema_name(body) == "Plan" else answer(body)
 
     return reply
 
@@ -66,7 +67,7 @@ def test_the_page_works_word_for_word(
     (evidence,) = answer["evidence"]
     assert evidence["simulator"] == "library"
     assert "Licence: Apache-2.0" in evidence["text"]
-    assert {claim["verdict"] for claim in answer["claims"]} - {None}
+    assert answer["statements"]
 
     run = ("run_scenario", json.dumps(RUN["arguments"]), "--json")
     assert json.loads(typed("simulate", "urban", *run))["from_cache"] is False

@@ -74,7 +74,7 @@ def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
 
 
 def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
-    changes = {"operations.concurrency": IN_FLIGHT, "answer.baselines": False}
+    changes = {"operations.concurrency": IN_FLIGHT, "answer.beside": []}
     with LoopbackServer(traffic(), latency_s=0.05) as server:
         project = copy_project(tmp_path / "project", **stub_roles(server.url), **changes)
         command = [*SIMULRAG, "run", "--benchmark", FOLDER, "--limit", "2"]

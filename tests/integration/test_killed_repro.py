@@ -52,7 +52,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "benchmark.questions": QUESTIONS,
                 "benchmark.templates": 2,
                 "answer.verbalized": False,
-                "answer.baselines": False,
+                "answer.beside": [],
                 "llm.benchmark": stub_model(writer.url),
                 "llm.answer": stub_model(NOWHERE),
             },

@@ -62,7 +62,7 @@ def answering(folder: Path, url: str) -> Path:
             "operations.min_coverage": 1.0,
             "operations.concurrency": IN_FLIGHT,
             "answer.verbalized": False,
-            "answer.baselines": False,
+            "answer.beside": [],
             "answer.verify": "selected",
             "llm.answer": stub_model(url),
         },

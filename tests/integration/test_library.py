@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from lxml import html
 
-from simulrag import Model, Progress, aanswer, answer
+from simulrag import MethodSettings, Model, Progress, aanswer, answer
 from simulrag.errors import BudgetMissing, InputError
 from simulrag.library import AnswerNow, default_cache
 from simulrag.records import FinalText, Line
@@ -42,12 +42,27 @@ async def test_it_answers_inside_an_event_loop_and_its_twin_finds_every_call(
     assert (stored, day) == (sum(one.calls for one in found.usage.values()), str(today))
     assert found.text
     assert found.evidence
+    assert {one.standing for one in found.final.statements} == {"checked"}
+    assert [found.text[one.start : one.end] for one in found.final.statements] == [
+        one.quote for one in found.final.statements
+    ]
+    assert {task: one.calls for task, one in found.usage.items()} == {
+        "plan": 1,
+        "input_rag": 1,
+        "audit": 1,
+    }
+
+
+def test_claims_of_several_answers_are_verified_where_that_method_is_asked_for(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
+    model, method = f"{server.url}#some-model", MethodSettings(method="reconciled")
+    found = answer(QUESTION, simulator="urban", model=model, method=method, cache=tmp_path)
     claim = next(claim for claim in found.claims if claim.before != claim.after)
     assert claim.boundary
     assert claim.verdict is not None
     assert claim.verdict.status == "contradicted"
     assert 0 < claim.confidence["closeness"] <= 1
-    assert found.usage["tool_calls"].calls == 1
 
 
 def test_two_servers_with_a_model_of_one_name_share_no_reply(
@@ -69,7 +84,8 @@ def test_two_servers_with_a_model_of_one_name_share_no_reply(
 def test_a_notebook_shows_what_stands_behind_each_statement(
     tmp_path: Path, server: LoopbackServer
 ) -> None:
-    found = answer(QUESTION, simulator="urban", model=f"{server.url}#some-model", cache=tmp_path)
+    model, method = f"{server.url}#some-model", MethodSettings(method="reconciled")
+    found = answer(QUESTION, simulator="urban", model=model, method=method, cache=tmp_path)
     claims = found.to_frame()
     contradicted = claims.filter(pl.col("verdict") == "contradicted")
     assert len(claims) == len(found.claims)

@@ -1,9 +1,4 @@
-"""A project of version 0.2.0 under today's code: its prompts, its stored calls and its outs.
-
-``old/`` holds what such a project has: its params.yaml with the settings written out whose defaults
-changed since, its templates in one folder, a domain's calls of the first recorded run, and the
-outs of two questions of another.
-"""
+"""A project of version 0.2.0 under today's code: ``old/`` holds the outs of two questions."""
 
 from __future__ import annotations
 
@@ -17,30 +12,11 @@ from flows.cli.errors import ended
 from flows.files import read_records, read_table
 from flows.project import Project, Results
 from simulrag.errors import InputError
-from simulrag.records import Answer, FinalClaims, Label, Question
-from tests.integration.projects import ROOT, copy_project
+from simulrag.records import FinalClaims, Label, Question
+from tests.integration.projects import copy_project
 from tests.integration.terminal import Terminal
-from tests.recorded import exported_calls, replay
 
 OLD = Path(__file__).with_name("old")
-ASKED = ("benchmark-urban", "answer-urban", "label-urban")
-
-
-def test_with_its_templates_and_its_settings_it_pays_no_call_again(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    shutil.copytree(ROOT / "prompts", root / "prompts")
-    shutil.copytree(OLD / "prompts/first", root / "prompts/first")
-    shutil.copy(OLD / "params.yaml", root)
-    project = Project(root)
-    file = OLD / "calls-urban.parquet"
-    found = replay(project, tmp_path / "replay", [file])
-    asked = [(name, gate.missing) for name, gate in found.gates if name in ASKED]
-    assert [(name, missing) for name, missing in asked if missing] == []
-    recorded = {key for key, kind, *_ in exported_calls([file]) if kind == "model"}
-    assert recorded <= set(found.used), "every recorded call is asked for, by its very key"
-    answers = read_records(found.results.answers("urban"), Answer)
-    assert [answer.failure for answer in answers] == [None] * 15
-    assert {answer.final.line.method for answer in answers} == {"simulrag"}
 
 
 @pytest.mark.parametrize("name", ["first", "second"])

@@ -116,6 +116,11 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
         assert answer.failure is None
         assert answer.verified
         assert answer.evidence == question.evidence
+        assert {one.standing for one in answer.final.statements} <= {
+            "checked",
+            "corrected",
+            "beyond",
+        }
         settled = [one for one in answer.claims if one.verdict and one.verdict.status in DECIDED]
         days = str(question.evidence[0].outputs["days_until_empty"])
         assert any(days in one.after for one in settled)
@@ -125,7 +130,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
     table = read_metrics(place.metrics_table("reservoir"))
     final = select(table, family="answers", metric="factuality", undecided="excluded")
     methods = set(final["method"])
-    assert {"SimulRAG reconciled, completed", "Input-layer RAG", "Closed book"} <= methods
+    assert {"SimulRAG grounded", "Input-layer RAG", "Closed book"} <= methods
     report = place.report.read_text()
     assert "benchmark of reservoir" in report
-    assert "SimulRAG reconciled, completed" in report
+    assert "SimulRAG grounded" in report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,9 @@ from flows.stages import answer, benchmark, label, metrics, report
 from simulrag.metrics.table import read_table, select
 from simulrag.models.base import Message
 from simulrag.testing import LoopbackServer
-from simulrag.testing.traffic import question, traffic
+from simulrag.testing.traffic import traffic
 from simulrag.testing.wires import Body, messages, schema_name, section
 from tests.integration.projects import copy_project, stub_roles
-from tests.integration.terminal import Terminal
-
-CHECKED = {"checked", "corrected"}
 
 
 def answers() -> Any:
@@ -34,30 +30,6 @@ def answers() -> Any:
         return json.dumps({"claims": []}) if uncovered else usual(body)
 
     return reply
-
-
-def test_a_question_is_answered_by_subject(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
-    with LoopbackServer(answers()) as server:
-        named = ("ask", question(3), "--domain", "urban", "--model", f"{server.url}#a")
-        said = partial(terminal.passes, *named)
-        found = json.loads(said("--method", "reconciled", "--json"))
-        text = said("--method", "reconciled")
-        paper = json.loads(said("--method", "paper", "--json"))
-    about = [subject["about"] for subject in found["subjects"]]
-    assert len(about) > 3
-    spoken = [statement["subject"] for statement in found["statements"]]
-    assert len(spoken) == len(set(spoken)), "an exclusive facet has one voice"
-    assert {one["standing"] for one in found["statements"]} & CHECKED
-    for statement in found["statements"]:
-        assert statement["text"] in text
-    for name in about:
-        assert f"{name} (" in text
-    assert "claims sent to the simulator's evidence" in text
-    assert "of the votes" in text
-    assert (paper["method"], paper["subjects"], paper["statements"]) == ("simulrag", [], [])
 
 
 @pytest.mark.slow

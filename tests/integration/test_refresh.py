@@ -55,7 +55,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> 
             "benchmark.questions": 4,
             "benchmark.templates": 2,
             "answer.verbalized": False,
-            "answer.baselines": False,
+            "answer.beside": [],
             "metrics.bootstrap": 100,
             "metrics.random_seeds": 2,
             "metrics.further_centralities": [],

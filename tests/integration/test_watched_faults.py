@@ -46,7 +46,7 @@ def project(tmp_path: Path, model: LoopbackServer) -> Iterator[Path]:
             "operations.chunk": 2,
             "operations.concurrency": 4,
             "answer.verbalized": False,
-            "answer.baselines": False,
+            "answer.beside": [],
             "llm.answer": stub_model(model.url),
         },
     )

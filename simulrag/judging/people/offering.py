@@ -35,11 +35,11 @@ def offers(
 ) -> list[OfferedClaim]:
     """The claims to offer, each text of a question once, at most ``sample`` of them.
 
-    Claims before and after verification that went to the judge: those that it left undecided or
-    failed at come first, then the others so that any beginning of the list holds each verdict in
-    proportion (the text after an edit is a stratum of its own). Order and choice are fixed by
-    ``seed``, and a larger sample begins with the smaller one. Raises InputError where an answer's
-    question is not among ``questions``.
+    Claims before and after verification, and statements, that went to the judge: those that it left
+    undecided or failed at come first, then the others so that any beginning of the list holds each
+    verdict in proportion (the text after an edit is a stratum of its own). Order and choice are
+    fixed by ``seed``, and a larger sample begins with the smaller one. Raises InputError where an
+    answer's question is not among ``questions``.
     """
     if sample is not None and sample < 1:
         raise InputError(f"{sample} is not a sample of claims: give 1 or more")
@@ -70,13 +70,15 @@ def offers(
 
 
 def _texts(answer: Answer) -> dict[str, str]:
-    """Each distinct text of a question and its stratum; the first claim that has it decides."""
+    """Each distinct text of a question and its stratum; the first that has it decides."""
     texts: dict[str, tuple[str, str]] = {}
     for claim in answer.claims:
         texts.setdefault(claim_hash(claim.text), (claim.text, _status(claim)))
         if claim.after != claim.text:
             updated = claim.after
             texts.setdefault(claim_hash(updated), (updated, f"{_status(claim)}, after"))
+    for one in answer.final.statements:
+        texts.setdefault(claim_hash(one.text), (one.text, one.standing))
     return dict(texts.values())
 
 

@@ -54,7 +54,8 @@ def answers(data: DomainData) -> Iterator[Measurement]:
     true nor false claims. Where no answer is complete every method failed on all questions.
 
     SimulRAG at its full m is compared with every baseline at every m, at m = 1 with those at m = 1,
-    at each budget on the questions that both completed; Holm's correction runs over the baselines
+    at each budget on the questions that both completed, grounded with the baselines and with the
+    published method at its largest m and budget; Holm's correction runs over the baselines
     of one metric. What builds on SimulRAG is compared with it at the same budget and, where another
     of its budgets sends a nearer number of claims to verification, at that one, which is named.
     """
@@ -173,10 +174,14 @@ def _compare(
     """A line of ours minus each baseline, on the questions that both completed."""
     mine, pairs = _counts(data, ours), []
     nearest = _nearest(data, ours)
+    published = _largest_published(data)
     for line in data.lines:
-        if not (_is_baseline(line, ours) or line == nearest):
-            continue
-        if ours.samples not in (full, line.samples):
+        if ours.method == "grounded":
+            against = name_of(line) not in OURS or line == published
+        else:
+            against = _is_baseline(line, ours) or line == nearest
+            against = against and ours.samples in (full, line.samples)
+        if not against:
             continue
         theirs = _counts(data, line)
         common = mine["complete"] * theirs["complete"]
@@ -188,7 +193,7 @@ def _compare(
             coverage=float(common.sum()) / questions if questions else None,
             level="answer",
             undecided=undecided,
-            baseline=name_of(line) if _is_baseline(line, ours) else _at_budget(line.budget_percent),
+            baseline=_baseline_name(line, ours),
             baseline_samples=line.samples,
         )
         sides = [
@@ -199,6 +204,18 @@ def _compare(
         ]
         pairs.append(Pair(row, sides[0], sides[1]))
     yield from compared(pairs, metrics_of(data), data.scenarios)
+
+
+def _baseline_name(line: Line, ours: Line) -> str:
+    """Its method's; with its budget where that is not the one of the line that is compared."""
+    same = name_of(line) not in OURS or line.budget_percent == ours.budget_percent
+    return name_of(line) if same else _at_budget(line.budget_percent)
+
+
+def _largest_published(data: DomainData) -> Line | None:
+    """The published method at its largest m and budget."""
+    published = [line for line in data.lines if line.method == "simulrag"]
+    return max(published, key=lambda line: line.size, default=None)
 
 
 def _is_baseline(line: Line, ours: Line) -> bool:

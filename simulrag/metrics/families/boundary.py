@@ -21,6 +21,8 @@ def boundary(data: DomainData) -> Iterator[Measurement]:
     it that verification decided all the same: what the filter lost. The latter two are undefined
     where verification saw only selected claims: the least confident do not stand for all.
     """
+    if not data.ranks_claims:
+        return
     pool = data.pool
     place = Measurement(family="boundary", domain=data.domain, coverage=data.coverage)
     inside, outside = pool.boundary == 1, pool.boundary == 0

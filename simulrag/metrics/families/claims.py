@@ -28,7 +28,7 @@ def claims(data: DomainData) -> Iterator[Measurement]:
     ``share_spent``: the selected claims by all claims. Random is the mean over its seeds.
     """
     stated: dict[tuple[str, int, str], tuple[dict[str, Floats], int]] = {}
-    for centrality, plan in plans_of(data).items():
+    for centrality, plan in plans_of(data).items() if data.ranks_claims else ():
         for undecided in TREATMENTS:
             values: Measured = {}
             for setting in plan:

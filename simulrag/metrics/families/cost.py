@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, log2
+from operator import sub
 from statistics import fmean
 
 import numpy as np
@@ -33,19 +34,21 @@ from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, FinalMethod, Line
 
 _SAMPLED = ("closed_book", "decompose", "merge", "joint")
-_RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "tool_calls", "verify")
-_RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "tool_calls", "verify")
+_RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "plan", "verify")
+_RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "plan", "verify")
 _SHARED: dict[FinalMethod, tuple[str, ...]] = {
     "closed_book": _SAMPLED,
-    "input_rag": ("tool_calls",),
-    "output_rag": ("tool_calls", "closed_book"),
-    "simulrag": (*_SAMPLED, "entailment", "boundary", "tool_calls", "verify"),
+    "input_rag": ("plan",),
+    "output_rag": ("plan", "closed_book"),
+    "rag_looks": ("plan", "more_calls"),
+    "grounded": ("plan", "more_calls"),
+    "simulrag": (*_SAMPLED, "entailment", "boundary", "plan", "verify"),
     "reconciled": (
         *_SAMPLED,
         "entailment",
         "subjects",
         "boundary",
-        "tool_calls",
+        "plan",
         "verify",
         "read_claims",
         "second_look",
@@ -56,8 +59,10 @@ _SHARED["reconciled_complete"] = _SHARED["reconciled"]
 _WRITING = ("final", "final_reconciled", "uncovered")
 """What writes an answer from claims; each final answer has its own."""
 _IN_TURN = (
-    ("tool_calls", "closed_book"),
+    ("plan", "closed_book"),
+    ("more_calls",),
     ("input_rag", "output_rag"),
+    ("audit",),
     ("decompose",),
     ("merge", "joint"),
     ("entailment", "subjects", "boundary", "verbalized"),
@@ -65,6 +70,7 @@ _IN_TURN = (
     ("second_look",),
     ("uncovered",),
     ("final", "final_reconciled"),
+    ("mend",),
 )
 """What waits for what: steps of one entry are asked at the same time."""
 
@@ -123,9 +129,9 @@ def _of_selection(data: DomainData, setting: BudgetedMethod) -> Amounts:
         sent = [float(counts[place]) for counts in selected]
         if setting.method == NO_RAG:
             sent = [0.0]
-            steps = tuple(step for step in steps if step != "tool_calls")
+            steps = tuple(step for step in steps if step != "plan")
         else:
-            bill.runs += answer.simulator_runs
+            bill.runs += _runs(answer, "simulrag", counted)
         _charge(bill, data, counted, steps, sent)
         for task, usage in _written_from_claims(counted, _samples(answer)).items():
             bill.add(task, usage)
@@ -147,7 +153,7 @@ def _of_answers(data: DomainData) -> dict[Line, Amounts]:
     for answer, counted in zip(data.answers, data.counted, strict=True):
         for place, (line, text) in enumerate(counted.texts.items()):
             usage = text.usage
-            if not place:
+            if not place and line.method != "grounded":
                 usage = {task: one for task, one in counted.usage.items() if task in _WRITING}
             bill = bills.setdefault(line, Amounts(_estimates(data)))
             for task, used in usage.items():
@@ -169,13 +175,31 @@ def _charge_line(
     if line.samples < samples:
         one = ("closed_book",) if line.method == "closed_book" else _OF_ONE_SAMPLE
         steps = tuple(step for step in steps if step in one)
-    if "tool_calls" in steps:
-        bill.runs += answer.simulator_runs
+    if "plan" in steps:
+        bill.runs += _runs(answer, line.method, counted)
     sent = [float(counted.texts[line].claims_sent)]
     _charge(bill, data, counted, steps, sent, line.samples / samples)
 
 
-_OF_ONE_SAMPLE = ("closed_book", "decompose", "boundary", "tool_calls", "verify", "read_claims")
+def _runs(answer: Answer, method: FinalMethod, counted: AnswerCounts) -> int:
+    """The simulator runs that a method's text rests on.
+
+    Beside a grounded answer, and for RAG, those of the first look; further ones that claims were
+    found open for are the answer's own.
+    """
+    if answer.retrieval is None or not answer.retrieval.looks or method == "grounded":
+        return answer.simulator_runs
+    looks = answer.retrieval.looks
+    if method == "rag_looks":
+        return looks[-1]
+    beside = next(iter(counted.texts)).method == "grounded" or method in ("input_rag", "output_rag")
+    return looks[0] if beside else answer.simulator_runs
+
+
+_OF_ONE_SAMPLE = (
+    *("closed_book", "decompose", "boundary"),
+    *("plan", "more_calls", "verify", "read_claims"),
+)
 """What a method takes of a single sample: there is nothing to merge or to compare."""
 
 
@@ -192,8 +216,9 @@ def _charge(
 
     A part asks for the boundary of the first sample's claims alone.
     """
-    read = any(_step_of(task) == "verify" for task in counted.usage)
-    for task, usage in counted.usage.items():
+    shared = _shared(counted)
+    read = any(_step_of(task) == "verify" for task in shared)
+    for task, usage in shared.items():
         step = _step_of(task)
         if step == "read_claims" and not read and "verify" in steps:
             step = "verify"  # arithmetic in the place of reading
@@ -211,6 +236,18 @@ def _charge(
         elif step == "decompose" and part < 1:
             share = 1 / usage.calls  # of several answers in one call
         bill.add(task, usage, min(1.0, share), step=step)
+
+
+def _shared(counted: AnswerCounts) -> Mapping[str, Spent]:
+    """The question's usage without what a grounded answer alone took of it."""
+    line, text = next(iter(counted.texts.items()))
+    if line.method != "grounded":
+        return counted.usage
+    alone = text.usage
+    return {
+        task: Spent(*map(sub, used, alone[task])) if task in alone else used
+        for task, used in counted.usage.items()
+    }
 
 
 def _size_of(task: str, sizes: ClaimsPerCall) -> int:

@@ -24,11 +24,10 @@ _COUNTS: dict[str, LabelValue | None] = {
 
 @metric("standings")
 def standings(data: DomainData) -> Iterator[Measurement]:
-    """Of every reconciled line, by standing: statements by label, and ``true_share``.
+    """Of every line that marks what it says, by standing: statements by label, and ``true_share``.
 
-    ``true_share``: true ones by true and false ones. The label is that of the claim behind a
-    statement, or of the corrected text. A statement that no claim made (simulated) has one only
-    where a final answer says it in the same words.
+    ``true_share``: true ones by true and false ones. The label is that of the statement, of the
+    claim behind it where there is one, or of the corrected text.
     """
     for line in data.lines:
         said = [

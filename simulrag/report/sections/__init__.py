@@ -18,7 +18,6 @@ from simulrag.report.sections import (
     claims,
     cost,
     documents,
-    options,
     overview,
     people,
     published,
@@ -33,7 +32,6 @@ OWN: tuple[ReportSection, ...] = (
     documents.SECTION,
     benchmark.SECTION,
     cost.SECTION,
-    options.SECTION,
     people.SECTION,
     published.SECTION,
 )

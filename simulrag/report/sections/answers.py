@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, OURS, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import (
+    CLOSED_BOOK,
+    COMPLETED,
+    FINAL,
+    GROUNDED,
+    OURS,
+    RECONCILED,
+    SIMULRAG,
+)
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.report.blocks import (
@@ -71,12 +79,19 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         "the share that a true claim states. Undecided: claims a question that the reference does "
         "not settle, those on what it was asked beyond the simulator among them. Claims sent: to "
         "verification, a question. Calls and tokens: of the method by itself. m: sampled "
-        "answers behind a final one. " + LIKE_WITH_LIKE
+        "answers behind a final one."
     )
+    if any(domain.rows("answers", method=SIMULRAG) for domain in measured):
+        yield Text(LIKE_WITH_LIKE)
     if any(domain.rows("answers", "contradictions") for domain in measured):
         yield Text(
             "Contradictions a question: of what a final answer's claims are about, the sides that "
             "hold two alternatives, and the classes that do not fit their number."
+        )
+    if any(domain.rows("answers", method=GROUNDED) for domain in measured):
+        yield Text(
+            f"{GROUNDED}: input-layer RAG's answer, every claim of it held against the runs, "
+            "further runs made for what is open, and mended where something was wrong or missing."
         )
     if any(domain.rows("answers", method=(RECONCILED, COMPLETED)) for domain in measured):
         yield Text(

@@ -53,9 +53,12 @@ def _lead(run: ReportedRun) -> str:
         for domain in own or published
         for one in to_choose_from(domain.recipes(run.settings.undecided))
     }
+    how = "from a simulator's evidence"
+    if len(ways) > 1:
+        how = f"in {len(ways)} ways, with and without a simulator's evidence"
     return (
-        f"{of} were answered{f' by {model}' if model else ''} in {len(ways)} ways, with and "
-        "without a simulator's evidence; each claim of each answer was judged by the reference."
+        f"{of} were answered{f' by {model}' if model else ''} {how}; each claim of each answer was "
+        "judged by the reference."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, OURS
+from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, GROUNDED, OURS, SAMPLED
 from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
@@ -22,9 +22,21 @@ from simulrag.report.blocks import (
 from simulrag.report.recipe_figures import axes, price, quality
 from simulrag.report.run import DomainTable, ReportedRun
 
-PRINCIPAL = ("checked", "corrected", "simulated")
+PRINCIPAL = ("checked", "corrected", "added", "simulated")
 """Standings that a simulator run stands behind."""
-_QUALITY_COLUMNS = {6: "informativeness", 7: "factuality", 8: "completeness", 9: "contradictions"}
+_MARKS = {
+    "checked": "runs hold it",
+    "corrected": "by runs",
+    "added": "the question asks for it, the text lacked it, runs give it",
+    "simulated": "from runs, no sampled answer had claimed it",
+    "unchecked": "in reach and not decided",
+    "outside": "the simulator cannot say",
+    "judgement": "no run decides what is good",
+    "beyond": "no run could",
+    "not_run": "a run could decide it, none was made",
+    "wrong": "by runs, and not mended",
+}
+_QUALITY_COLUMNS = {5: "informativeness", 6: "factuality", 8: "completeness"}
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
@@ -59,7 +71,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def reliable_words(domain: DomainTable) -> Iterator[str]:
-    """Of what the reconciled answer at its largest budget says: how much is true, by standing."""
+    """Of what the answer says (at its largest budget): how much is true, by standing."""
     found = _standings(domain)
     if not found:
         return
@@ -72,6 +84,17 @@ def reliable_words(domain: DomainTable) -> Iterator[str]:
         yield f"true statements by mark: {', '.join(said)}"
 
 
+def samples_words(recipes: Sequence[Recipe], before: str = "") -> str:
+    """How many answers the published method and what builds on it sample; "" where none does."""
+    sampled = [one.line.samples for one in recipes if one.method in SAMPLED]
+    if not sampled:
+        return ""
+    return (
+        f"{before}m (sampled answers) of the paper's is {max(sampled)}, of the others 1, where "
+        "nothing is said."
+    )
+
+
 def evidence_words(domain: DomainTable) -> str:
     """Of how many answers there was nothing to verify with; "" where there was for all."""
     questions, there = domain.count("completed"), domain.count("with_evidence")
@@ -81,12 +104,15 @@ def evidence_words(domain: DomainTable) -> str:
 
 
 def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
-    """By standing and metric, of the reconciled line that says most at the largest budget."""
+    """By standing and metric, of grounded, else of the line of the largest budget."""
     rows = [row for row in domain.rows("standings") if row.kappa != 0] or domain.rows("standings")
     if not rows:
         return {}
-    lines = {(row.budget_percent or 0, row.method == COMPLETED, row.method) for row in rows}
-    budget, _, method = max(lines)
+    lines = {
+        (row.method == GROUNDED, row.budget_percent or 0, row.method == COMPLETED, row.method)
+        for row in rows
+    }
+    _, budget, _, method = max(lines)
     found: dict[str, dict[str, Measurement]] = {}
     for standing in STANDINGS:
         for row in rows:
@@ -115,11 +141,10 @@ def _table(
     ]
     notes = [
         "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
-        "that wait for one another. Sent: claims to verification. Share true: true claims by true "
-        "and false ones. Asked: the share of what a generated question asks for that a true claim "
-        "states. Contra.: contradictions. Bold: the best of a domain, and what may be as good: "
-        "its interval holds that value. m (sampled answers) is 1 for closed book and RAG, "
-        f"else {max((one.line.samples for _, one in shown), default=1)}, where nothing is said.",
+        "that wait for one another. Share true: true claims by true and false ones. Undecided: "
+        "claims that the reference says nothing of. Asked: the share of what a generated question "
+        "asks for that a true claim states. Bold: the best of a domain, and what may be as good: "
+        "its interval holds that value." + samples_words([one for _, one in shown], " "),
         *(f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))),
     ]
     if any(_estimated(recipe) for _, recipe in shown):
@@ -133,11 +158,11 @@ def _table(
             "Calls",
             "Tokens",
             "In turn",
-            "Sent",
             "True claims",
             "Share true",
+            "Undecided",
             "Asked",
-            "Contra.",
+            "Words",
         ),
         rows=tuple((domain, recipe.name, *_cells(recipe, every)) for domain, recipe in shown),
         headers=2,
@@ -160,7 +185,7 @@ def _best(shown: Sequence[tuple[str, Recipe]]) -> Iterator[tuple[int, int]]:
         rows = [at for at, (domain, _) in enumerate(shown) if domain == name]
         for column, metric in _QUALITY_COLUMNS.items():
             found = [shown[at][1].found.get(metric) for at in rows]
-            leading = best(found, lowest=metric == "contradictions")
+            leading = best(found)
             yield from ((rows[at], column) for at in sorted(leading))
 
 
@@ -170,17 +195,17 @@ def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:
     tokens = [recipe.value(name + end) for name in ("input_tokens", "output_tokens")]
     counts = [
         interval(recipe.found.get(name), places=1) if every else number(recipe.value(name), 1)
-        for name in ("claims_sent", "contradictions")
+        for name in ("undecided_claims", "words")
     ]
     return (
         number(recipe.value("calls"), 0),
         _tokens(tokens, "~" if end else ""),
         number(recipe.value("chain"), 0),
-        *counts[:1],
         interval(recipe.found.get("informativeness"), places=1),
         interval(recipe.found.get("factuality"), places=2),
+        counts[0],
         interval(recipe.found.get("completeness"), places=2),
-        *counts[1:],
+        counts[1],
     )
 
 
@@ -198,15 +223,15 @@ def _together(found: Sequence[Pooled], fold: str) -> Table:
         (
             one.name,
             number(one.values["calls"], 0),
-            number(one.values["claims_sent"], 1),
             number(one.values["informativeness"], 1),
             number(one.values["factuality"], 2),
-            number(one.values["contradictions"], 1),
+            number(one.values["undecided_claims"], 1),
+            number(one.values["words"], 0),
             count(one.questions),
         )
         for one in found
     ]
-    columns = ("Recipe", "Calls", "Claims sent", "True claims", "Share true", "Contradictions")
+    columns = ("Recipe", "Calls", "True claims", "Share true", "Undecided", "Words")
     return Table(
         name="recipes-published-pooled",
         caption="The published benchmark's questions of all domains together",
@@ -218,9 +243,10 @@ def _together(found: Sequence[Pooled], fold: str) -> Table:
 
 
 def _reliable(domains: Sequence[DomainTable]) -> Table:
-    rows = []
+    rows, there = [], set()
     for domain in domains:
         for standing, by_metric in _standings(domain).items():
+            there.add(standing)
             share = by_metric["true_share"]
             counts = [by_metric[name].value or 0 for name in ("true", "false", "undecided")]
             other = by_metric["unlabelled"].value or 0
@@ -233,16 +259,14 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
             )
     return Table(
         name="standings",
-        caption="What a reader can rely on: statements of the reconciled answer by their mark",
+        caption="What a reader can rely on: statements of the answer by their mark",
         columns=("Domain", "Mark", "True", "False", "Undecided", "Without a label", "Share true"),
         rows=tuple(rows),
         headers=2,
         strong=tuple(at for at, row in enumerate(rows) if row[1] in PRINCIPAL),
         notes=(
-            "At the largest budget. checked: the evidence holds it; corrected: by the evidence; "
-            "simulated: from the evidence, no sampled answer had claimed it; unchecked: in reach "
-            "and not decided; outside: the simulator cannot say, nor can the reference. The label "
-            "is that of the claim behind a statement, or of its correction.",
+            "; ".join(f"{mark}: {means}" for mark, means in _MARKS.items() if mark in there)
+            + ". The label is that of the statement by itself, or of its correction.",
         ),
     )
 
@@ -270,16 +294,20 @@ def _meaning(own: Sequence[DomainTable], found: Mapping[str, Sequence[Recipe]]) 
             f"claims: {', '.join(cheapest)}."
         )
     counts = {principal: [0.0, 0.0] for principal in (True, False)}
+    marks: list[str] = []
     for domain in own:
         for standing, by_metric in _standings(domain).items():
+            marks += [standing] if standing in PRINCIPAL and standing not in marks else []
             counts[standing in PRINCIPAL][0] += by_metric["true"].value or 0
             counts[standing in PRINCIPAL][1] += by_metric["true_share"].n or 0
     (true, decided), (other_true, other) = counts[True], counts[False]
     if decided:
         rest = f"; of what it marks otherwise {other_true:.0f} of {other:.0f}" if other else ""
+        *most, last = sorted(marks, key=PRINCIPAL.index)
+        told = f"{', '.join(most)} or {last}" if most else last
         yield (
-            f"Of what the reconciled answer marks {', '.join(PRINCIPAL[:-1])} or {PRINCIPAL[-1]} "
-            f"{true:.0f} of {decided:.0f} statements that the reference decides are true{rest}. "
+            f"Of what the answer marks {told} {true:.0f} of {decided:.0f} statements "
+            f"that the reference decides are true{rest}. "
             "RAG marks nothing: its reader trusts all or none."
         )
 

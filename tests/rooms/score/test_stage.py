@@ -24,7 +24,7 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         project = copy_finished(finished, tmp_path / "project")
         model = {"provider": "openai", "model": "stub", "base_url": server.url, "api": "chat"}
         settings = {"domains": ["urban"], "variants": 1, "samples": 2}
-        few = {"answer.samples": 1, "answer.baselines": False}
+        few = {"answer.samples": 1, "answer.beside": []}
         change_params(project, score=settings, **few)
         change_params(project, **{"llm.judge": model, "llm.answer": model})
         tasks = {task.task: task for task in make_plan(Project(project)).tasks}

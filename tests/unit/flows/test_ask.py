@@ -8,7 +8,18 @@ import pytest
 
 from flows.asking import answer_by
 from flows.cli.answers import answer_json, show_answer
-from simulrag.records import Answer, Claim, Facet, FinalText, Line, Statement, Subject, Verdict
+from simulrag.records import (
+    Answer,
+    Claim,
+    Facet,
+    FinalText,
+    Line,
+    MissingPoint,
+    Statement,
+    Subject,
+    Verdict,
+)
+from tests.unit.report.made import every_standing, grounded_answer
 
 LINE = Line(method="reconciled_complete", samples=2, budget_percent=100)
 
@@ -94,6 +105,76 @@ def test_subjects_are_shown_with_their_voice_and_what_was_said(
     ]
 
 
+def test_a_grounded_answer_comes_first_with_its_marks_and_all_in_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    answer = every_standing()
+    show_answer("By how much?", answer, "recorded answer", "closeness")
+    text, *lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert text == (
+        "Mean travel time rises by 12.5 percent ✎1, which is significant ◇. At the peak it is "
+        "136 s ✓1,2, up from 121 s. Freight would be hit hardest ?, and residents may complain ∅. "
+        "Speed falls to 31 km/h. ⊕2 Cycling may gain ✗1."
+    )
+    assert lines == [
+        "✓ checked by a run · ✎ corrected by a run · ⊕ added from a run · ✗ wrong by a run · "
+        "? not run: a further run could decide it · ◇ a judgement: no run decides it · "
+        "∅ beyond the simulator; ✓2: checked by run 2",
+        "Said as well, in words that are not found in the text:",
+        "  1. The effect holds all day.  [✓ checked by run 2]",
+        "  2. Noise falls.  [∅ beyond the simulator]",
+        "In the text, and not simply checked:",
+        "  1. Mean travel time rises by 12.5 percent.  [✎ corrected by run 1 (said: It falls.)]",
+        "  2. The change is significant.  [◇ a judgement: no run decides it]",
+        "  3. Freight is hit hardest.  [? not run: a further run could decide it]",
+        "  4. Residents may complain.  [∅ beyond the simulator]",
+        "  5. Speed falls to 31 km/h.  [⊕ added from run 2]",
+        "  6. Cycling may gain.  [✗ wrong by run 1: it says It loses.]",
+        "By how much?",
+        "Recorded answer.",
+        "SimulRAG grounded.",
+        "Run 1: urban.compare_with_baseline {'speed_factor': 0.8}",
+        "It rises by 12.5 %.",
+        "Run 2: urban.compare_with_baseline {'speed_factor': 0.8}",
+        "Peak: 136 s.",
+    ]
+    found = answer_json("By how much?", answer)
+    assert found["audit"]["text"] == answer.text
+    assert found["statements"][0]["before"] == "It falls."
+
+
+def test_what_a_grounded_answer_lacks_and_what_went_wrong_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    missing = (MissingPoint(text="The queue is 40 vehicles.", runs=(0,)),)
+    answer = grounded_answer("It rises.", [], missing=missing)
+    assert answer.audit is not None
+    audit = answer.audit.model_copy(update={"problems": ("the mended text lost a quote",)})
+    show_answer("How?", answer.model_copy(update={"audit": audit}), "answered now", "closeness")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("The runs say as well:") + 1] == (
+        "  1. The queue is 40 vehicles. (run 1)"
+    )
+    assert "Problem: the mended text lost a quote" in lines
+
+
+def test_a_grounded_answer_without_evidence_says_that_nothing_was_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = grounded_answer("Nobody can say.", [], runs=[], verified=False)
+    show_answer("How?", answer, "answered now", "closeness")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert lines == [
+        "Nobody can say.",
+        "Unverified: no tool applies and nothing was run.",
+        "How?",
+        "Answered now.",
+        "SimulRAG grounded.",
+    ]
+    assert answer_json("How?", answer)["audit"] is None
+
+
 def stored() -> Answer:
     """What the default run stores of a question: every method at every budget."""
 
@@ -128,7 +209,8 @@ def stored() -> Answer:
         (None, 25, "reconciled at 25, m = 2"),
         ("paper", None, "simulrag at 100, m = 2"),
         ("paper", 25, "simulrag at 25, m = 2"),
-        ("paper", 50, None),  # written from one sample only
+        ("paper", 50, "simulrag at 50, m = 1"),  # of fewer samples where there is no other
+        ("paper", 75, None),
         ("reconciled", 75, None),  # failed
         ("reconciled", 30, None),
     ],

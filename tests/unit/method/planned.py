@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulrag.method.algorithm import Instruments, answer_question
-from simulrag.method.settings import MethodSettings
+from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.records import Answer
 from simulrag.testing import ScriptedModel
@@ -15,8 +15,16 @@ from tests.making import question
 
 QUESTION = question(text="What is it like?")
 SETTINGS = MethodSettings(
-    samples=3, kappa=0.0, verbalized=False, baselines=False, final_budgets_percent=(20.0, 100.0)
+    method="reconciled",
+    merging="joint",
+    claims_per_call=ClaimsPerCall(decompose=5),
+    samples=3,
+    kappa=0.0,
+    verbalized=False,
+    final_budgets_percent=(20.0, 100.0),
 )
+NO_TOOL = {"calls": [], "more": False}
+"""A plan of no call."""
 Facets = list[tuple[str, bool, list[str]]]
 Planned = tuple[str, Facets, list[int]]
 
@@ -27,6 +35,7 @@ class Plan:
 
     ``subjects``: what each is about, its facets (kind, exclusive, texts), what it rests on.
     ``corrected``: text by text; claims in neither it nor ``aligned`` are not in the evidence.
+    ``replies``: of tasks, to be said or made from what is shown.
     ``depths``: the claims that are read as a depth, with the number of metres that they give.
     """
 
@@ -45,10 +54,11 @@ class Plan:
 
     def _reply(self, task: str, values: dict[str, Any]) -> object:
         if task in self.replies:
-            return self.replies[task]
+            reply = self.replies[task]
+            return reply(values) if callable(reply) else reply
         texts: list[Any] = values.get("claims", [])
         ways: dict[str, Callable[[], object]] = {
-            "tool_calls": lambda: {"calls": [{"tool": "sound", "arguments": {"place": "here"}}]},
+            "plan": lambda: sound("here"),
             "closed_book": lambda: f"Answer {values['sample_index']}",
             "input_rag": lambda: f"Answer {values['sample_index']}",
             "output_rag": lambda: values["answer"],
@@ -98,6 +108,12 @@ class Plan:
             return nothing
         depth = {"kind": "number", "output": "depth_m", "run": 1, "unit": "m"}
         return {**nothing, **depth, "value": self.depths[text]}
+
+
+def sound(*places: str, more: bool = False) -> dict[str, object]:
+    """A plan to sound the lake at these places."""
+    calls = [{"tool": "sound", "arguments": {"place": place}} for place in places]
+    return {"calls": calls, "more": more}
 
 
 def _subject(one: Planned, texts: list[str]) -> dict[str, object]:

@@ -18,12 +18,10 @@ from simulrag.records import Answer, Failure
 from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, question
 from tests.unit.method.conftest import PAPER
-from tests.unit.method.planned import Plan
+from tests.unit.method.planned import NO_TOOL, Plan, sound
 
 QUESTION = question(text="How deep is it?")
-SETTINGS = PAPER.model_copy(
-    update={"samples": 2, "kappa": 0.4, "verbalized": False, "baselines": False}
-)
+SETTINGS = PAPER.model_copy(update={"samples": 2, "kappa": 0.4, "verbalized": False})
 
 
 def model(**changes: object) -> ScriptedModel:
@@ -158,7 +156,7 @@ async def test_one_question_by_itself(simulations: Simulations) -> None:
 
 
 async def test_without_a_tool_nothing_is_verified(simulations: Simulations) -> None:
-    use = Instruments(model(tool_calls={"calls": []}), simulations)
+    use = Instruments(model(plan=NO_TOOL), simulations)
     found = await answer_question(QUESTION, use, SETTINGS)
     assert found.failure is None
     assert not found.verified
@@ -169,9 +167,9 @@ async def test_without_a_tool_nothing_is_verified(simulations: Simulations) -> N
 @pytest.mark.parametrize(
     ("task", "step"),
     [
-        ("tool_calls", "retrieve"),
+        ("plan", "retrieve"),
         ("closed_book", "answer"),
-        ("decompose_batch", "decompose"),
+        ("decompose", "decompose"),
         ("merge", "merge"),
         ("entailment", "score"),
         ("boundary_batch", "assess"),
@@ -192,17 +190,17 @@ async def test_a_failure_is_the_questions_own_and_names_its_step(
 async def test_a_run_that_fails_goes_back_to_the_model_and_then_fails_the_question(
     simulations: Simulations,
 ) -> None:
-    ask = model(tool_calls={"calls": [{"tool": "sound", "arguments": {"place": "dry"}}]})
+    ask = model(plan=sound("dry"))
     found = await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
     assert found.failure is not None
     assert found.failure.reason == "no water there"
-    assert sum(call["task"] == "tool_calls" for call in ask.asked) == SETTINGS.max_attempts
+    assert sum(call["task"] == "plan" for call in ask.asked) == SETTINGS.max_attempts
 
 
 async def test_calls_that_wait_stop_the_question_after_all_that_does_not_hang_on_them(
     simulations: Simulations,
 ) -> None:
-    ask = model(tool_calls=CallsPending("waits"))
+    ask = model(plan=CallsPending("waits"))
     with pytest.raises(CallsPending):
         await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
     assert "boundary_batch" in {call["task"] for call in ask.asked}

@@ -13,10 +13,9 @@ from simulrag.method.baselines import (
     first_sample_way,
 )
 from simulrag.method.selection import candidates_of
-from simulrag.method.settings import MethodSettings
 from simulrag.records import Answer, FinalText, Retrieval, Selection
 from simulrag.testing import ScriptedModel
-from tests.making import answer, claim, corrected, line
+from tests.making import answer, claim, corrected, evidence, line
 
 
 def model(refuse: str = "") -> ScriptedModel:
@@ -29,26 +28,25 @@ def model(refuse: str = "") -> ScriptedModel:
             case "final":
                 return " / ".join(values["claims"])  # type: ignore[arg-type]
             case "input_rag":
-                return f"Grounded {values['sample_index']}."
+                return f"By {values['context']}"
             case "output_rag":
-                return f"Revised {values['answer']}"
-            case "decompose":
-                return {"claims": [{"claim": values["answer"]}]}
-            case "merge":
-                return {"pairs": []}
+                return f"{values['answer']} By {values['context']}"
         raise AssertionError(task)
 
     return ScriptedModel(by_task=reply)
 
 
-def two_samples(**more: object) -> Answer:
+FOUND = Retrieval(status="retrieved", evidence=(evidence("It falls."),))
+
+
+def two_samples(retrieval: Retrieval = FOUND) -> Answer:
     """Each made a claim that was corrected; one outside the boundary is both's."""
     claims = [
         claim("One.", verdict=corrected("One, mended."), sources=((0, 0),)),
         claim("Two.", verdict=corrected("Two, mended."), sources=((1, 0),)),
         claim("Three.", boundary=False, sources=((0, 0), (1, 0))),
     ]
-    return answer("q", claims, closed_book=("A0.", "A1."), **more)
+    return answer("q", claims, closed_book=("A0.", "A1."), retrieval=retrieval)
 
 
 async def texts(
@@ -56,7 +54,7 @@ async def texts(
 ) -> tuple[dict[tuple[str, int], FinalText], ScriptedModel]:
     ask = model(refuse)
     choice = Selection(line=line("simulrag", 2, 25, 0), selected=(0,), first_sample=(0,))
-    ways = baseline_ways("q?", given, MethodSettings())
+    ways = baseline_ways("q?", given)
     made = await final_texts([*ways, *first_sample_way("q?", given, choice)], ask)
     return {(text.line.method, text.line.samples): text for text in made}, ask
 
@@ -64,15 +62,20 @@ async def texts(
 async def test_each_by_its_own_way() -> None:
     made, _ = await texts(two_samples())
     assert {way: text.text for way, text in made.items()} == {
-        ("input_rag", 1): "Grounded 0.",
-        ("output_rag", 1): "Revised A0.",
-        ("closed_book", 2): "One. / Two. / Three.",
-        ("input_rag", 2): "Grounded 0. / Grounded 1.",
-        ("output_rag", 2): "Revised A0. / Revised A1.",
+        ("input_rag", 1): "By It falls.",
+        ("output_rag", 1): "A0. By It falls.",
         ("simulrag", 1): "One, mended. / Three.",
     }
     assert made["simulrag", 1].line.budget_percent == 25
-    assert made["closed_book", 2].line.budget_percent is None
+    assert made["input_rag", 1].line.budget_percent is None
+
+
+async def test_they_see_the_evidence_of_the_first_look_alone() -> None:
+    runs = (evidence("It falls."), evidence("It rises."))
+    found = Retrieval(status="retrieved", evidence=runs, looks=(1, 2))
+    made, _ = await texts(two_samples(found))
+    assert made["input_rag", 1].text == "By It falls."
+    assert made["output_rag", 1].text == "A0. By It falls."
 
 
 async def test_only_its_own_calls_are_counted() -> None:
@@ -80,13 +83,15 @@ async def test_only_its_own_calls_are_counted() -> None:
     calls = {
         way: {task: usage.calls for task, usage in text.usage.items()} for way, text in made.items()
     }
-    assert calls["closed_book", 2] == {"final": 1}
-    assert calls["input_rag", 1] == {"input_rag": 1}
-    assert calls["output_rag", 2] == {"decompose": 2, "final": 1, "merge": 1, "output_rag": 2}
+    assert calls == {
+        ("input_rag", 1): {"input_rag": 1},
+        ("output_rag", 1): {"output_rag": 1},
+        ("simulrag", 1): {"final": 1},
+    }
 
 
 async def test_without_evidence_they_are_the_closed_book_answer() -> None:
-    made, ask = await texts(two_samples(retrieval=Retrieval(status="not_applicable")))
+    made, ask = await texts(two_samples(Retrieval(status="not_applicable")))
     assert made["input_rag", 1].text == made["output_rag", 1].text == "A0."
     assert not {"input_rag", "output_rag"} & {call["task"] for call in ask.asked}
 
@@ -94,7 +99,7 @@ async def test_without_evidence_they_are_the_closed_book_answer() -> None:
 async def test_a_failure_fails_one_text() -> None:
     made, _ = await texts(two_samples(), refuse="output_rag")
     failed = {way for way, text in made.items() if text.failure is not None}
-    assert failed == {("output_rag", 1), ("output_rag", 2)}
+    assert failed == {("output_rag", 1)}
     assert made["output_rag", 1].text == ""
 
 
@@ -117,10 +122,3 @@ def test_one_sample_spends_the_budget_inside_the_boundary(budget: float, count: 
     assert chosen == first_sample_selection(
         pool, firsts, budget_percent=budget, by_question=False, seed=3
     )
-
-
-async def test_samples_are_merged_in_pairs() -> None:
-    given = two_samples().model_copy(update={"closed_book": ("A0.", "A1.", "A2.", "A3.")})
-    _, ask = await texts(given, refuse="input_rag")
-    merges = [call for call in ask.asked if call["task"] == "merge"]
-    assert [len(call["existing"]) for call in merges] == [1, 1, 2]  # type: ignore[arg-type]

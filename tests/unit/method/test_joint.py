@@ -14,7 +14,7 @@ from simulrag.method.joint import merge_jointly
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.testing import ScriptedModel
-from tests.unit.method.planned import QUESTION, Plan
+from tests.unit.method.planned import NO_TOOL, QUESTION, Plan
 
 SETS = (
     ("It falls by 20 %.", "That is good."),
@@ -101,14 +101,13 @@ async def test_it_stands_in_for_merging_entailment_and_grouping(
             ("depth", [("number", True, ["It is 12 m deep."])], []),
             ("rest", [("other", True, ["It is old.", "It is cold."])], []),
         ],
-        replies={"tool_calls": {"calls": []}},
+        replies={"plan": NO_TOOL},
     )
     settings = MethodSettings(
         method=method,
         samples=2,
         merging="joint",
         verbalized=False,
-        baselines=False,
         kappa=0,
         final_budgets_percent=(100.0,),
     )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from simulrag.calls import CallCache
 from simulrag.errors import ReplyInvalid
 from simulrag.method.algorithm import Instruments, answer_question, choose, conclude, draft
-from simulrag.method.settings import MethodSettings
+from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.statements import statements_of
 from simulrag.method.subjects import find_subjects
@@ -26,7 +26,7 @@ from simulrag.records import Answer, Selection, Statement, Verdict, claim_hash
 from simulrag.testing import ScriptedModel
 from studies.reconciliation.synthetic_answers import World, draw
 from tests.making import ALIGNED, SILENT, answer, claim, corrected, facet, line, subject
-from tests.unit.method.planned import QUESTION, SETTINGS, Plan, answered, plan
+from tests.unit.method.planned import NO_TOOL, QUESTION, SETTINGS, Plan, answered, plan
 
 LINE = line("reconciled", 3, 100, 0)
 
@@ -36,7 +36,7 @@ LINE = line("reconciled", 3, 100, 0)
 async def test_from_question_to_an_answer_of_one_voice(
     simulations: Simulations, verify: str, merging: str
 ) -> None:
-    changes = {"verify": verify, "merging": merging, "baselines": True}
+    changes = {"verify": verify, "merging": merging, "beside": ("paper", "rag")}
     found, model = await answered(plan(), simulations, **changes)
     assert found.failure is None
     # Of the depth there are three numbers, log 3; of the others two to one, or one silent.
@@ -72,8 +72,7 @@ async def test_from_question_to_an_answer_of_one_voice(
     unasked = [claim.text for claim in found.claims if claim.verdict is None]
     assert unasked == ([] if verify == "all" else plan().outside)
     grouping = {"joint": {"joint": 1}, "tree": {"merge": 2, "entailment": 3, "subjects": 1}}
-    # The baselines of three texts are merged in pairs, whatever the answers are.
-    asked = Counter(str(call["task"]) for call in model.asked) - Counter(merge=4)
+    asked = Counter(str(call["task"]) for call in model.asked)
     assert {task: asked[task] for task in grouping[merging]} == grouping[merging]
 
 
@@ -94,13 +93,15 @@ async def test_a_question_by_itself_takes_thirteen_calls_and_writes_one_answer(
     answers = plan().answers
     made = plan(answers=[*answers, answers[0], answers[2]])
     model = made.model()
-    settings = MethodSettings().for_one_question()
+    settings = MethodSettings(
+        method="reconciled", merging="joint", claims_per_call=ClaimsPerCall(decompose=5)
+    ).for_one_question()
     found = await answer_question(QUESTION, Instruments(model, simulations), settings)
     assert found.failure is None
     assert (found.final.line.method, found.baselines) == ("reconciled_complete", ())
     asked = Counter(str(call["task"]) for call in model.asked)
     about_claims = ("joint", "boundary_batch", "verify_batch", "read_claims")
-    once = dict.fromkeys(("tool_calls", *about_claims, "uncovered", "final_reconciled"), 1)
+    once = dict.fromkeys(("plan", *about_claims, "uncovered", "final_reconciled"), 1)
     assert asked == {"closed_book": 5, "decompose_batch": 1, **once}
     assert asked.total() == 13
 
@@ -108,7 +109,7 @@ async def test_a_question_by_itself_takes_thirteen_calls_and_writes_one_answer(
 async def test_without_evidence_every_subject_still_has_one_voice(
     simulations: Simulations,
 ) -> None:
-    found, _ = await answered(plan(replies={"tool_calls": {"calls": []}}), simulations)
+    found, _ = await answered(plan(replies={"plan": NO_TOOL}), simulations)
     assert not found.verified
     # All numbers of the depth have one vote each; with the class, the first and the third answer
     # are level, and the claim that comes first decides.
@@ -252,7 +253,7 @@ async def test_an_undecided_facet_beside_a_decided_one_has_one_voice_at_most(
 async def test_where_nothing_is_kept_the_question_fails_and_says_what_to_do(
     simulations: Simulations,
 ) -> None:
-    made = plan(replies={"tool_calls": {"calls": []}})
+    made = plan(replies={"plan": NO_TOOL})
     found, model = await answered(made, simulations, kappa=1.1)
     assert found.failure is not None
     assert found.failure.step == "synthesise"
@@ -345,7 +346,7 @@ def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -
         for one in drawn.claims
     ]
     turned = drawn.model_copy(update={"claims": tuple(claims)})
-    budgets = {"final_budgets_percent": (20.0, 40.0, 60.0), "baselines": True}
+    budgets = {"final_budgets_percent": (20.0, 40.0, 60.0), "beside": ("paper", "rag")}
     settings = SETTINGS.model_copy(update=budgets)
     for before, after in zip(
         choose([drawn], settings)[0], choose([turned], settings)[0], strict=True

@@ -48,22 +48,23 @@ async def test_plain_retrieval_asks_no_model(tmp_path: Path) -> None:
     assert PAGES["albedo"] in found.context
 
 
-def searching(query: str) -> dict[str, object]:
-    return {"calls": [{"tool": "query_rag", "arguments": {"query": query, "top_k": 1}}]}
+def searching(query: str, **more: bool) -> dict[str, object]:
+    return {"calls": [{"tool": "query_rag", "arguments": {"query": query, "top_k": 1}}], **more}
 
 
-LONG = searching("x" * 3000)
-NO_MORE: dict[str, object] = {"calls": []}
+NOTHING: dict[str, object] = {"calls": []}
+NO_MORE: dict[str, object] = {"calls": [], "more": False}
 
 
 @pytest.mark.parametrize(
     ("replies", "found", "attempts"),
     [
         ([searching("ice albedo"), NO_MORE], ["albedo"], 2),
-        ([searching("ice albedo"), searching("carbon")], ["albedo", "carbon"], 2),
-        ([searching("ice albedo"), searching("ice albedo")], ["albedo"], 2),  # again is no more
-        ([searching("ice albedo"), LONG], ["albedo"], 2),  # what was found is not lost
-        ([NO_MORE], [], 1),
+        ([searching("ice albedo"), searching("carbon", more=True)], ["albedo", "carbon"], 2),
+        # The same once more is no more; where a call is refused what was found is not lost.
+        ([searching("ice albedo"), searching("ice albedo", more=True)], ["albedo"], 2),
+        ([searching("ice albedo"), searching("x" * 3000, more=True)], ["albedo"], 2),
+        ([NOTHING], [], 1),
     ],
 )
 async def test_a_model_searches_a_library_and_sees_what_it_found(
@@ -79,7 +80,8 @@ async def test_a_model_searches_a_library_and_sees_what_it_found(
     if attempts == 2:
         first, second = ask.asked
         assert (first["task"], second["task"]) == ("tool_calls", "more_calls")
-        values = {key: second[key] for key in ("handbook", "question", "problems", "evidence")}
+        shown = ("handbook", "question", "problems", "evidence", "most")
+        values = {key: second[key] for key in shown}
         *_, user = packaged_prompts().render("more_calls", **values)
         assert PAGES["albedo"] in user.content
         assert user.content.startswith(f"<question>\n{QUESTION}\n</question>")

@@ -73,7 +73,7 @@ def deep(**changes: object) -> Plan:
 async def test_statements_tell_the_value_and_the_papers_answers_are_as_by_reading(
     simulations: Simulations,
 ) -> None:
-    changes = {"samples": 2, "baselines": True, "final_budgets_percent": (100.0,)}
+    changes = {"samples": 2, "beside": ("paper", "rag"), "final_budgets_percent": (100.0,)}
     found, _ = await answered(deep(), simulations, **changes)
     assert found.text == "checked: 12 m deep. (simulator: 12 m) / unchecked: It is old."
     by_reading, _ = await answered(deep(), simulations, **changes, verify_by="model")

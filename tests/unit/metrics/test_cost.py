@@ -18,7 +18,7 @@ from tests.unit.metrics.measuring import measured, measured_study, row
 from tests.unit.metrics.synthetic import study
 
 STEPS = {
-    "tool_calls": 1,
+    "plan": 1,
     "closed_book": 5,
     "decompose": 5,
     "merge": 4,
@@ -44,7 +44,6 @@ def record() -> Answer:
         final={"selected": (0,)},
         usage={name: Usage(calls=n, input_tokens=10 * n) for name, n in STEPS.items()},
         baselines=(
-            FinalText(line=line("closed_book", 5), usage=used(final=1)),
             FinalText(line=line("output_rag"), usage=used(output_rag=1)),
             FinalText(line=line("input_rag"), usage=used(input_rag=1)),
             FinalText(line=line("simulrag"), selected=(0,), usage=used(final=1)),
@@ -92,7 +91,6 @@ def test_claim_level(
         (("SimulRAG", 5, 50), 20 + 1 + 4 + 2, 1),
         (("SimulRAG", 1, None), 1 + 1 + 1 + 2 + 1 + 1, 1),  # 2 of 4 claims are the first sample's
         (("Closed book", 1, None), 1, 0),
-        (("Closed book", 5, None), 5 + 5 + 4 + 1, 0),
         (("Input-layer RAG", 1, None), 1 + 1, 1),
         (("Output-layer RAG", 1, None), 1 + 1 + 1, 1),
     ],
@@ -143,7 +141,7 @@ def test_tokens_that_nobody_counted_are_estimated_beside() -> None:
 
 JOINT = {"closed_book": 5, "decompose": 5, "joint": 1}
 TREE = {"closed_book": 5, "decompose": 5, "merge": 4, "entailment": 5}
-BATCHED = {"tool_calls": 1, "boundary_batch": 1, "verbalized_batch": 2, "verify_batch": 2}
+BATCHED = {"plan": 1, "boundary_batch": 1, "verbalized_batch": 2, "verify_batch": 2}
 FIRST = 12
 """Claims of the first sample, of 27."""
 
@@ -163,7 +161,6 @@ def default_record(asked: Mapping[str, int] = JOINT, sent: int = 8) -> Answer:
         own = line(method, samples, 100 if selected else None)
         return FinalText(line=own, selected=tuple(range(selected)), usage=used(**calls))
 
-    layers = {"decompose": 5, "merge": 4, "final": 1}
     return answer(
         "q",
         claims,
@@ -173,7 +170,6 @@ def default_record(asked: Mapping[str, int] = JOINT, sent: int = 8) -> Answer:
         baselines=(
             text("input_rag", 1, input_rag=1),
             text("output_rag", 1, output_rag=1),
-            text("input_rag", 5, input_rag=5, **layers),
             text("simulrag", 1, sent, final=1),
             text("simulrag", 5, sent, final=1),
             text("reconciled", 5, sent, final_reconciled=1),
@@ -199,7 +195,6 @@ def default() -> pl.DataFrame:
     [
         ("Closed book", 1, 1, 1),
         ("Input-layer RAG", 1, 2, 2),
-        ("Input-layer RAG", 5, 16, 7),  # of its five answers by a tree, whatever merges the others
         ("Output-layer RAG", 1, 3, 2),  # tools are called while the closed book answers
         ("SimulRAG", 1, 6, 5),
         ("SimulRAG", 5, 15, 6),

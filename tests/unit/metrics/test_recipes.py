@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, GROUNDED, RECONCILED, SIMULRAG
 from simulrag.metrics.recipes import (
     PRICE,
     QUALITY,
@@ -63,15 +63,15 @@ def names(recipes: Sequence[Recipe]) -> list[str]:
 
 
 def everything(kappa: float) -> list[Recipe]:
-    """What the default run writes, in no order, with ``kappa`` and without."""
+    """Every recipe, in no order, with ``kappa`` and without."""
     ours = [(SIMULRAG, 5, 25.0), (SIMULRAG, 5, 100.0), (RECONCILED, 5, 25.0)]
     ours += [(RECONCILED, 5, 100.0), (COMPLETED, 5, 100.0)]
     ours += [(SIMULRAG, 1, 100.0), (SIMULRAG, 1, 25.0)]
-    others = [(name, m) for name in (FINAL["output_rag"], INPUT_RAG, CLOSED_BOOK) for m in (5, 1)]
+    others = [GROUNDED, *(FINAL[name] for name in ("output_rag", "rag_looks"))]
     return of(
         *(line(method, samples, budget, kappa) for method, samples, budget in ours),
         *(line(method, samples, budget, 0.0) for method, samples, budget in ours if samples > 1),
-        *(line(method, samples) for method, samples in others),
+        *(line(method, 1) for method in (*others, INPUT_RAG, CLOSED_BOOK)),
     )
 
 
@@ -81,7 +81,7 @@ def test_price_and_quality_come_together() -> None:
     assert (recipe.method, recipe.questions) == (SIMULRAG, 10)
     found = [recipe.value(metric) for metric in ("calls", "chain", "informativeness", "factuality")]
     assert found == [2.0, 6.0, 8.1, 0.5]
-    assert (recipe.value("completeness"), recipe.value("contradictions")) == (None, None)
+    assert (recipe.value("completeness"), recipe.value("words")) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -114,19 +114,21 @@ def test_what_was_never_measured_as_an_answer_is_none() -> None:
 
 def test_one_sample_comes_before_several_and_small_budgets_before_large_ones() -> None:
     assert names(everything(0.3)) == [
-        *("closed book", "closed book, m = 5", "input RAG", "input RAG, m = 5"),
-        *("output RAG", "output RAG, m = 5", "paper 25 %, m = 1", "paper 100 %, m = 1"),
+        *("closed book", "input RAG", "output RAG", "RAG by looks"),
+        *("paper 25 %, m = 1", "paper 100 %, m = 1"),
         *("paper 25 %, no kappa", "paper 25 %", "paper 100 %, no kappa", "paper 100 %"),
         *("reconciled 25 %, no kappa", "reconciled 25 %"),
         *("reconciled 100 %, no kappa", "reconciled 100 %"),
         *("reconciled 100 %, completed, no kappa", "reconciled 100 %, completed"),
+        "grounded",
     ]
 
 
-def test_some_eight_are_to_choose_from() -> None:
+def test_some_ten_are_to_choose_from() -> None:
     assert names(to_choose_from(everything(0.3))) == [
-        *("closed book", "input RAG", "output RAG", "paper 100 %, m = 1", "paper 25 %"),
-        *("paper 100 %", "reconciled 25 %", "reconciled 100 %", "reconciled 100 %, completed"),
+        *("closed book", "input RAG", "output RAG", "RAG by looks", "paper 100 %, m = 1"),
+        *("paper 25 %", "paper 100 %", "reconciled 25 %", "reconciled 100 %"),
+        *("reconciled 100 %, completed", "grounded"),
     ]
     assert to_choose_from([]) == []
 
@@ -148,11 +150,11 @@ def test_a_share_is_pooled_over_counts() -> None:
 
 
 def test_what_a_domain_has_not_or_does_not_know_is_not_made_up() -> None:
-    first = of(line(INPUT_RAG, 1, informativeness=2.0, contradictions=1.0), line(CLOSED_BOOK, 1))
+    first = of(line(INPUT_RAG, 1, informativeness=2.0, words=90.0), line(CLOSED_BOOK, 1))
     second = of(line(INPUT_RAG, 1, informativeness=2.0))
     (together,) = pooled([first, second])
     assert together.name == "input RAG"
-    assert (together.values["informativeness"], together.values["contradictions"]) == (2.0, None)
+    assert (together.values["informativeness"], together.values["words"]) == (2.0, None)
     assert together.values["factuality"] is None  # nobody counted false claims
     assert pooled([]) == []
 
@@ -164,13 +166,17 @@ def test_recipes_of_different_kappas_are_one_over_domains() -> None:
 
 def test_the_file_has_a_row_a_recipe() -> None:
     rows = [
-        *line(CLOSED_BOOK, 1, factuality=1 / 3, contradictions=-0.0, calls=None),
+        *line(CLOSED_BOOK, 1, factuality=1 / 3, undecided_claims=-0.0, calls=None),
         *line(COMPLETED, 5, 100.0, 0.25, chain=7.0),
     ]
     text = csv_of_recipes(recipes_of(rows, "excluded"))
     first, second = csv.DictReader(io.StringIO(text))
     assert (first["method"], first["budget_percent"], first["kappa"]) == ("Closed book", "", "")
-    assert (first["calls"], first["true_share"], first["contradictions"]) == ("", "0.333333", "0.0")
+    assert (first["calls"], first["true_share"], first["undecided_claims"]) == (
+        "",
+        "0.333333",
+        "0.0",
+    )
     assert second["method"] == "SimulRAG reconciled, completed"
     assert (second["samples"], second["budget_percent"], second["kappa"]) == ("5", "100.0", "0.25")
     assert (second["longest_chain"], second["questions"]) == ("7.0", "10")

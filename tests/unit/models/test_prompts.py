@@ -17,7 +17,7 @@ FILES = [
     if not re.match(r'{% include "\w+\.md\.j2" %}', file.read_text())  # begins as another task's
 ]
 OF_A_STAGE = {"handbook", "sources", "tolerance", "set_up", "asked", "kind", "count", "words"}
-OF_A_STAGE |= {"form", "level", "masked"}
+OF_A_STAGE |= {"form", "level", "masked", "most", "tools"}
 """What may stand in the system part: the same for every question of a stage, or of few values."""
 ORDER = ["question", "reference", "answer", "evidence", "existing", "new", "claims", "claim"]
 """What several calls of a question share comes before what differs between them."""
@@ -39,9 +39,9 @@ def test_the_system_part_is_the_same_for_every_question(file: Path) -> None:
 
 def test_two_questions_share_the_prefix_with_the_handbook() -> None:
     prompts = packaged_prompts()
-    for task in ("boundary", "boundary_batch", "tool_calls"):
+    for task in ("boundary", "boundary_batch", "plan", "tool_calls"):
         first, second = (
-            prompts.render(task, handbook="H", question=q, claim=q, claims=[q], problems=[])
+            prompts.render(task, handbook="H", question=q, claim=q, claims=[q], problems=[], most=6)
             for q in ("one", "two")
         )
         assert first[0] == second[0]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simulrag.metrics.methods import ALL_RAG, BUDGETED, FINAL, NO_RAG, UE_SBA
+from simulrag.metrics.methods import ALL_RAG, BUDGETED, FINAL, GROUNDED, NO_RAG, UE_SBA
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import (
+    Answer,
+    Audit,
     Facet,
     FinalMethod,
     FinalText,
     Line,
+    MissingPoint,
     Retrieval,
     Statement,
     Subject,
@@ -51,11 +54,10 @@ CALLS = {("answer", ""): ["0123456789abcdef" * 4], ("answer", "verify"): ["ab" *
 NOT_COUNTED = "tokens were not counted"
 LINES: tuple[tuple[FinalMethod, float | None, int], ...] = (
     *(("simulrag", 100.0, 5), ("simulrag", 25.0, 5), ("simulrag", 25.0, 1)),
-    *(("input_rag", None, 1), ("output_rag", None, 1), ("closed_book", None, 5)),
-    ("closed_book", None, 1),
+    *(("input_rag", None, 1), ("output_rag", None, 1), ("closed_book", None, 1)),
 )
 """The final answers: method, budget and m."""
-STANDINGS = {
+STANDINGS: dict[tuple[float | None, str], tuple[int, int, int, int]] = {
     (25.0, "checked"): (9, 0, 0, 0),
     (25.0, "unchecked"): (6, 4, 2, 0),
     (100.0, "checked"): (20, 0, 1, 0),
@@ -63,6 +65,16 @@ STANDINGS = {
     (100.0, "outside"): (0, 0, 30, 5),
 }
 """Of reconciled answers by budget and standing: true, false, undecided, without a label."""
+GROUNDED_STANDINGS: dict[tuple[float | None, str], tuple[int, int, int, int]] = {
+    (None, "checked"): (30, 1, 2, 0),
+    (None, "corrected"): (4, 1, 0, 1),
+    (None, "added"): (3, 0, 0, 0),
+    (None, "wrong"): (0, 2, 0, 0),
+    (None, "not_run"): (1, 1, 1, 0),
+    (None, "judgement"): (2, 1, 5, 0),
+    (None, "beyond"): (0, 0, 9, 1),
+}
+"""Of grounded answers."""
 
 
 def rows(domain: str = "urban") -> list[Measurement]:
@@ -90,7 +102,47 @@ def reconciled_rows(domain: str = "urban") -> list[Measurement]:
         if (row.family, row.metric) == ("answers", "factuality")
         for metric, value in (("completeness", 0.8), ("words", 93.0), ("contradictions", 1.5))
     ]
-    return [*plain, *without, *other, *counted, *_standings(domain)]
+    line = {"method": "SimulRAG reconciled", "samples": 5, "kappa": 0.4}
+    return [*plain, *without, *other, *counted, *_standings(domain, line, STANDINGS)]
+
+
+def grounded_rows(domain: str = "urban") -> list[Measurement]:
+    """A grounded answer and RAG by looks beside the published method and RAG."""
+    plain = rows(domain)
+    rag = [
+        row
+        for row in plain
+        if row.method == FINAL["input_rag"] and row.family in ("answers", "method_cost")
+    ]
+    looks = [replace(row, method=FINAL["rag_looks"]) for row in rag]
+    compared = [
+        replace(row, method=GROUNDED, budget_percent=None, samples=1)
+        for row in plain
+        if (row.family, row.level, row.budget_percent) == ("comparisons", "answer", 100)
+    ]
+    ends: dict[str, Any] = {"value": 0.1, "lower_95": 0.05, "upper_95": 0.15}
+    published = replace(compared[0], baseline="SimulRAG at 100 %", baseline_samples=5, **ends)
+    ours = [row for row in alone_rows(domain) if row.method == GROUNDED]
+    return [*plain, *looks, *compared, published, *ours]
+
+
+def alone_rows(domain: str = "urban") -> list[Measurement]:
+    """A grounded answer with nothing to compare with: no claims, no closed book."""
+    found = [row for row in rows(domain) if row.family in ("coverage", "retrieval", "benchmark")]
+    found += [row for row in rows(domain) if row.family in ("cost", "spending")]
+    ours = [
+        replace(row, method=GROUNDED)
+        for row in rows(domain)
+        if row.method == FINAL["input_rag"] and row.family in ("answers", "method_cost")
+    ]
+    counted = [
+        replace(row, metric=metric, value=value)
+        for row in ours
+        if (row.family, row.metric) == ("answers", "factuality")
+        for metric, value in (("completeness", 0.9), ("words", 93.0), ("undecided_claims", 1.5))
+    ]
+    line = {"method": GROUNDED, "samples": 1}
+    return [*found, *ours, *counted, *_standings(domain, line, GROUNDED_STANDINGS)]
 
 
 def looked_up(domain: str) -> list[Measurement]:
@@ -175,6 +227,94 @@ def reconciled_study() -> Study:
     return Study(data.questions, (changed, data.answers[1]), data.labels, data.finals)
 
 
+def grounded_study() -> Study:
+    """Three questions: a grounded answer with every standing, a hostile one, one of no evidence."""
+    data = study(3, failures=0)
+    first, second, third = data.questions
+    spoiled = grounded_answer(
+        f"It rises. {HOSTILE}",
+        [
+            Statement(text=HOSTILE, standing="corrected", before=HOSTILE, runs=(0,)),
+            Statement(text=HOSTILE, standing="wrong", correction=HOSTILE, runs=(0,)),
+        ],
+        quotes=[HOSTILE, "It rises."],
+        runs=[HOSTILE],
+    )
+    answers = (
+        every_standing(),
+        spoiled,
+        grounded_answer("Nobody can say.", [], runs=[], verified=False),
+    )
+    named = tuple(
+        one.model_copy(update={"question_id": asked.question_id, "domain": asked.domain})
+        for one, asked in zip(answers, (first, second, third), strict=True)
+    )
+    return Study(data.questions, named, (), ())
+
+
+def every_standing() -> Answer:
+    """A grounded answer: marks that overlap, and two statements without a place."""
+    rises = "Mean travel time rises by 12.5 percent"
+    text = (
+        f"{rises}, which is significant. At the peak it is 136 s, up from 121 s. Freight would be "
+        "hit hardest, and residents may complain. Speed falls to 31 km/h. Cycling may gain."
+    )
+    statements = [
+        Statement(text=f"{rises}.", standing="corrected", before="It falls.", runs=(0,)),
+        Statement(text="The change is significant.", standing="judgement"),
+        Statement(text="At the peak it is 136 s.", standing="checked", runs=(0, 1)),
+        Statement(text="Freight is hit hardest.", standing="not_run"),
+        Statement(text="Residents may complain.", standing="beyond"),
+        Statement(text="Speed falls to 31 km/h.", standing="added", runs=(1,)),
+        Statement(text="Cycling may gain.", standing="wrong", correction="It loses.", runs=(0,)),
+        Statement(text="The effect holds all day.", standing="checked", runs=(1,)),
+        Statement(text="Noise falls.", standing="beyond"),
+    ]
+    quotes = [
+        *(rises, f"{rises}, which is significant", "At the peak it is 136 s"),
+        *("Freight would be hit hardest", "residents may complain"),
+        *("Speed falls to 31 km/h.", "Cycling may gain"),
+    ]
+    return grounded_answer(text, statements, quotes, ["It rises by 12.5 %.", "Peak: 136 s."])
+
+
+def grounded_answer(
+    text: str,
+    statements: Sequence[Statement],
+    quotes: Sequence[str] = (),
+    runs: Sequence[str] = ("It rises by 12.5 %.",),
+    *,
+    missing: Sequence[MissingPoint] = (),
+    verified: bool = True,
+) -> Answer:
+    """A grounded answer. ``quotes``: of its first statements, those that have a place."""
+    placed = [
+        one.model_copy(
+            update={
+                "quote": words,
+                "start": text.index(words),
+                "end": text.index(words) + len(words),
+            }
+        )
+        for one, words in zip(statements, quotes, strict=False)
+    ]
+    return Answer(
+        question_id="q",
+        domain="urban",
+        retrieval=Retrieval(
+            status="retrieved" if runs else "not_applicable",
+            evidence=tuple(evidence(told) for told in runs),
+        ),
+        audit=Audit(text=text, missing=tuple(missing)) if runs else None,
+        final=FinalText(
+            line=Line(method="grounded", samples=1),
+            text=text,
+            statements=(*placed, *statements[len(placed) :]),
+        ),
+        verified=verified,
+    )
+
+
 def written(folder: Path, run: ReportedRun, data: Study) -> str:
     """The report's text."""
     write_report(folder / "index.html", run, traced(data))
@@ -238,10 +378,13 @@ def _lines() -> Iterator[dict[str, Any]]:
         yield {"method": FINAL[method], "budget_percent": budget, "samples": samples, "n": 7}
 
 
-def _standings(domain: str) -> Iterator[Measurement]:
-    """Statements of the reconciled answers by budget, standing and label."""
-    line = {"method": "SimulRAG reconciled", "samples": 5, "kappa": 0.4}
-    for (budget, standing), counts in STANDINGS.items():
+def _standings(
+    domain: str,
+    line: Mapping[str, Any],
+    counted: Mapping[tuple[float | None, str], tuple[int, int, int, int]],
+) -> Iterator[Measurement]:
+    """Statements of a line's answers by budget, standing and label."""
+    for (budget, standing), counts in counted.items():
         place = {**line, "budget_percent": budget, "level": standing}
         names = ("true", "false", "undecided", "unlabelled")
         for name, number in zip(names, counts, strict=True):

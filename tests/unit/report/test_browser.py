@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -13,7 +13,15 @@ from simulrag.report.run import DomainTable
 from simulrag.report.traces import BLOCK
 from tests.servers.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.unit.metrics.synthetic import Study, study
-from tests.unit.report.made import HOSTILE, hostile_study, reconciled_study, rows, run_of, written
+from tests.unit.report.made import (
+    HOSTILE,
+    grounded_study,
+    hostile_study,
+    reconciled_study,
+    rows,
+    run_of,
+    written,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -90,6 +98,55 @@ def test_a_part_of_the_answer_opens_to_its_claim_its_rivals_and_the_run_by_keybo
     assert page.errors == []
 
 
+def test_a_mark_says_what_stands_behind_it_and_leads_to_its_run(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, grounded_study())
+    assert page.text("#trace .marked") == (
+        "Mean travel time rises by 12.5 percent✎1, which is significant◇. At the peak it is "
+        "136 s✓1,2, up from 121 s. Freight would be hit hardest?, and residents may complain∅. "
+        "Speed falls to 31 km/h.⊕2 Cycling may gain✗1."
+    )
+    added = "document.querySelector('.marked a.stands-added')"
+    assert page.evaluate(f"{added}.title") == "⊕ added from run 2"
+    page.evaluate(f"{added}.click()")
+    assert page.evaluate("document.activeElement.id") == "run-2"
+    assert page.text("#run-2").startswith("Run 2\nurban.compare_with_baseline(")
+    page.evaluate("document.querySelector('.marked sup.stands-checked a').focus()")
+    page.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "run-1"
+    assert page.errors == []
+
+
+def test_statements_are_told_in_words_with_their_runs(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, grounded_study())
+    trace = page.text("#trace")
+    assert "Final answer: SimulRAG grounded" in trace
+    assert "Said as well, in words that are not found in the text:" in trace
+    assert page.text("#trace .legend").startswith("✓ checked by a run · ✎ corrected by a run · ")
+    apart = "The effect holds all day. ✓ checked by run 2 Noise falls. ∅ beyond the simulator"
+    assert page.text("ul.says").split() == apart.split()
+    assert page.evaluate("document.querySelectorAll('ol.says > li').length") == 9
+    first = page.text("ol.says > .stands-corrected").split()
+    told = "Mean travel time rises by 12.5 percent. ✎ corrected by run 1 It said: It falls."
+    assert first == told.split()
+    assert "The evidence says: It loses." in page.text("ol.says > .stands-wrong")
+    assert "Claims (0)" not in trace
+    page.evaluate("document.querySelector('ol.says .stands-added a').click()")
+    assert page.evaluate("document.activeElement.id") == "run-2"
+    page.evaluate("document.querySelectorAll('#list button')[2].click()")
+    page.until("document.querySelector('#trace h3').textContent === 'urban-002'")
+    assert page.text("#trace .marked") == "Nobody can say."
+    assert "(unverified)" in page.text("#trace")
+    assert page.errors == []
+
+
+def test_hostile_text_stays_text_in_marks(tab: Page, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path, grounded_study(), "#q=urban-001")
+    said = HOSTILE.replace("\u2028", "")
+    assert said in page.text("#trace .marked").replace("\u2028", "")
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert page.errors == []
+
+
 def test_the_papers_answer_is_told_by_the_claims_it_was_written_from(
     tab: Page, tmp_path: Path
 ) -> None:
@@ -125,11 +182,14 @@ def test_a_table_wider_than_the_page_says_so(tab: Page, tmp_path: Path) -> None:
     page.until(f"!{cut}")
 
 
+@pytest.mark.parametrize("data", [reconciled_study, grounded_study])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(tab: Page, tmp_path: Path, width: int, scheme: str) -> None:
+def test_axe_finds_nothing_serious(
+    tab: Page, tmp_path: Path, width: int, scheme: str, data: Callable[[], Study]
+) -> None:
     """And finds what was made wrong."""
-    page = opened(tab, tmp_path, reconciled_study())
+    page = opened(tab, tmp_path, data())
     page.look(width, 900, scheme)
     parts = "document.querySelectorAll('.says details')"
     page.evaluate(f"{parts}.forEach((one) => {{ one.open = true; }})")
@@ -265,4 +325,6 @@ def test_a_phone_needs_no_sideways_scrolling(tab: Page, tmp_path: Path, scheme: 
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     right = page.evaluate("document.querySelector('.graph').getBoundingClientRect().right")
     assert 300 < right <= 390
+    page = opened(tab, tmp_path, grounded_study(), "#q=urban-001")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.look(1000, 900)

@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
+from simulrag.records import MissingPoint
 from simulrag.report.run import DomainTable, RunSummary
 from simulrag.report.traces import BLOCK, word_diff
 from tests.unit.metrics.synthetic import study
 from tests.unit.report.made import (
     HOSTILE,
+    grounded_answer,
+    grounded_study,
     hostile_study,
     reconciled_study,
     rows,
@@ -194,3 +197,51 @@ def test_a_question_carries_its_subjects(tmp_path: Path) -> None:
     assert [item["standing"] for item in subject["stands"]] == ["corrected"]
     assert [item["standing"] for item in grouped["own"]] == ["simulated"]
     assert (plain["subjects"], plain["own"]) == ([], [])
+
+
+def test_a_grounded_question_carries_its_marked_text(tmp_path: Path) -> None:
+    text = written(tmp_path, run_of(), grounded_study())
+    assert "<script>alert" not in text
+    trace, hostile, alone = Page(text).traces
+    assert trace["marked"]
+    assert "".join(one["text"] for one in trace["stretches"]) == trace["final"]
+    first, *_ = trace["stretches"]
+    assert (first["standing"], first["runs"]) == ("judgement", [0])
+    assert first["endings"] == [{"standing": "corrected", "runs": [0]}]
+    assert [one["sign"] for one in trace["signs"]] == ["✓", "✎", "⊕", "✗", "?", "◇", "∅"]
+    said = trace["says"][0]
+    assert (said["before"], said["runs"], said["quote"]) == (
+        "It falls.",
+        [0],
+        trace["final"][said["start"] : said["end"]],
+    )
+    assert [one["text"] for one in trace["says"] if one["start"] is None] == [
+        "The effect holds all day.",
+        "Noise falls.",
+    ]
+    assert hostile["says"][1]["correction"] == HOSTILE
+    assert (len(alone["stretches"]), alone["signs"], alone["says"]) == (1, [], [])
+
+
+def test_a_question_tells_what_the_text_lacks_and_each_problem_once(tmp_path: Path) -> None:
+    data = study(1, failures=0)
+    missing = [MissingPoint(text="The queue is 40 vehicles.", runs=(0,))]
+    shown = grounded_answer("It rises.", [], missing=missing)
+    assert shown.audit is not None
+    assert shown.retrieval is not None
+    twice = {
+        "audit": shown.audit.model_copy(update={"problems": ("no run", "not mended")}),
+        "retrieval": shown.retrieval.model_copy(update={"problems": ("no run",)}),
+    }
+    page = Page(
+        written(tmp_path, run_of(), replace(data, answers=(shown.model_copy(update=twice),)))
+    )
+    (trace,) = page.traces
+    assert trace["missing"] == [{"text": "The queue is 40 vehicles.", "runs": [0]}]
+    assert trace["retrieval"]["problems"] == ["no run", "not mended"]
+
+
+def test_other_questions_have_no_marks(html: str) -> None:
+    for trace in Page(html).traces:
+        assert not trace["marked"]
+        assert (trace["stretches"], trace["signs"], trace["missing"]) == ([], [], [])

@@ -7,7 +7,6 @@ from dataclasses import replace
 from html import unescape
 from types import SimpleNamespace
 
-import polars as pl
 import pytest
 from pydantic import JsonValue
 
@@ -15,7 +14,7 @@ from simulrag import registry
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval
 from simulrag.report.blocks import Figure, Table, Text, best, interval
-from simulrag.report.run import DomainTable, ReportedRun, RunSummary
+from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.sections import overview, recipes, sections
 from simulrag.report.sections.documents import credited
 from simulrag.report.words import spelled
@@ -39,7 +38,7 @@ def test_a_section_after_one_that_is_not_there_is_refused(monkeypatch: pytest.Mo
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in sections() if list(one.blocks(run))}
-    off = {"people", "published", "documents", "options"}
+    off = {"people", "published", "documents"}
     off |= {page.SECTION.key for page in registry.each("page")}
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
@@ -211,42 +210,13 @@ def test_what_it_means_is_said_in_three_lines() -> None:
         if isinstance(block, Text) and block.role == "finding"
     ]
     assert lines == [
-        "Of what is said from memory (closed book) 40 % is true, of what is said with evidence "
+        "Of what is said from memory (closed book) 50 % is true, of what is said with evidence "
         "60 to 100 %.",
         "Fewest calls among the ways that may be as good as the best in share true and in true "
         "claims: urban paper 100 % (12), climate paper 100 % (12).",
-        "Of what the reconciled answer marks checked, corrected or simulated 62 of 64 statements "
+        "Of what the answer marks checked or corrected 62 of 64 statements "
         "that the reference decides are true. RAG marks nothing: its reader trusts all or none.",
     ]
-
-
-def test_options_say_what_they_cost_and_which_bound_fails() -> None:
-    figures = {
-        "auroc_25": (0.9, 0.92, 0.02, -0.01, 0.05, -0.05, True),
-        "share_true_25": (0.9, 0.8, -0.1, -0.15, -0.05, -0.05, False),
-        "share_true_100": (1.0, 0.99, -0.01, -0.02, 0.0, -0.05, True),
-        "asked_values_100": (1.0, 1.0, 0.0, 0.0, 0.0, None, None),
-        "true_claims_100": (7.0, 7.5, 0.5, 0.1, 0.9, None, None),
-        "claims": (30.0, 27.0, -3.0, -4.0, -2.0, 28.5, False),
-        "calls_100": (17.0, 13.0, -4.0, None, None, None, None),
-    }
-    names = ("default", "value", "difference", "lower_95", "upper_95", "bound", "holds")
-    compared = pl.DataFrame(
-        [
-            {"option": "few", "figure": figure, **dict(zip(names, values, strict=True))}
-            for figure, values in figures.items()
-        ],
-        infer_schema_length=None,
-    )
-    looks = pl.DataFrame([{"questions": "climate", "n": 4, "inside": 9, "found": None}])
-    run = replace(run_of(), options={"options": compared, "options-second-look": looks})
-    first, second = tables(run, "options")
-    (row,) = first.rows
-    assert row[:3] == ("few", "13 for 17", "+0.02 [-0.01, +0.05]")
-    assert row[-2:] == ("90 %", "Share true at 25 %, claims")
-    assert second.rows == (("climate", "4", "9", "0", "0", "0", "0", "0"),)
-    own = replace(run, summary=RunSummary())
-    assert tables(own, "options") == [], "another model's run says nothing of the recorded one"
 
 
 def test_bold_is_the_best_value_and_what_may_be_as_good() -> None:

@@ -88,7 +88,7 @@ def test_published_domains_stand_together_under_oracle_retrieval() -> None:
     behind = lines[lines.index("oracle retrieval") :]
     (line,) = (line for line in behind if line.startswith(" paper 25 %"))
     # 10.2, 7.2 and 7.2 true claims; 8.2 true by 1.8 false ones.
-    assert line.split() == ["paper", "25", "%", "25", "—", "8.2", "0.82", "—", "—"]
+    assert line.split() == ["paper", "25", "%", "25", "8.2", "0.82", "—", "—", "—"]
     assert any("Oracle retrieval: 24 published questions" in line for line in lines)
 
 

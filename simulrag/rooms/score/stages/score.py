@@ -183,6 +183,7 @@ STAGE = Stage(
         "simulrag/metrics",
         "simulrag/questions",
         "simulrag/report",
+        "simulrag/marks.py",
         "simulrag/records.py",
         "simulators/base.py",
         "simulators/shapes.py",

@@ -1,0 +1,287 @@
+"""The grounded method: an answer is written from the evidence, then checked claim by claim.
+
+It begins where input-layer RAG ends. Every claim of its text is held against the runs; for those
+that are open and that a run could decide further runs are asked for, once. The text stays as it was
+written unless something in it is wrong, or missing: then it is mended, by the smallest change.
+Beside it stand, where ``beside`` asks for them, the published method and RAG, on the same evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from simulrag.errors import ReplyInvalid
+from simulrag.marks import Place, place_of, places_of
+from simulrag.method import paper
+from simulrag.method.answering import closed_book_answers
+from simulrag.method.asking import together
+from simulrag.method.audit import audit_text
+from simulrag.method.baselines import from_evidence
+from simulrag.method.mending import Mended, mend_text, wrong_claims
+from simulrag.method.retrieval import second_look
+from simulrag.method.settings import MethodSettings
+from simulrag.method.steps import (
+    Instruments,
+    Work,
+    compared,
+    retrieve_evidence,
+    step,
+    verify,
+    verify_selected,
+)
+from simulrag.method.verification import verify_claims
+from simulrag.models.base import Asker, Counted
+from simulrag.records import (
+    Answer,
+    Audit,
+    AuditedClaim,
+    FinalText,
+    Line,
+    Question,
+    Selection,
+    Standing,
+    Statement,
+    Verdict,
+)
+
+LINE = Line(method="grounded", samples=1)
+FOUND: tuple[Standing, ...] = ("checked", "corrected", "added")
+"""Standings of what runs stand behind."""
+
+
+async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+    """Evidence, an answer written from it, and the audit of its claims.
+
+    Failures and what waits as in ``paper.draft``; where the audit fails the text is kept.
+    """
+    work = Work(question, use)
+    work.note(final=FinalText(line=LINE))
+    with work.ending():
+        await together([_written_and_audited(work, settings), _compared_draft(work, settings)])
+        if "paper" in settings.beside and settings.verify == "all":
+            await verify(work, range(len(work.answer.claims)), _looking_once(settings))
+    return work.answer
+
+
+async def _written_and_audited(work: Work, settings: MethodSettings) -> None:
+    await retrieve_evidence(work, settings, settings.looks)
+    own = Counted(work.ask)
+    with step("answer"):
+        text = await _text(work, own)
+    work.note(final=FinalText(line=LINE, text=text, usage=own.usage))
+    if not work.answer.context:
+        return
+    simulator = work.use.simulations.simulator
+    tools = {} if simulator.oracle else simulator.tools
+    with step("audit"):
+        audit = await audit_text(work.text, text, work.answer.evidence, tools, own)
+    work.note(audit=audit, final=FinalText(line=LINE, text=text, usage=own.usage))
+
+
+async def _text(work: Work, ask: Asker) -> str:
+    """Input-layer RAG's answer; without evidence the closed-book one."""
+    if work.answer.context:
+        return await from_evidence(work.text, work.answer.context, ask)
+    (text,) = await closed_book_answers(work.text, ask, 1)
+    return text
+
+
+async def _compared_draft(work: Work, settings: MethodSettings) -> None:
+    """What the methods beside it need of the question and of no evidence."""
+    if "paper" in settings.beside:
+        await paper.find_claims(work, settings)
+    elif "rag" in settings.beside:
+        with step("answer"):
+            work.note(closed_book=await closed_book_answers(work.text, work.ask, 1))
+
+
+def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
+    """What budgets buy of the published method, where it stands beside; nothing else is chosen."""
+    if "paper" in settings.beside:
+        return paper.choose(drafts, settings)
+    return [()] * len(drafts)
+
+
+async def conclude(
+    question: Question,
+    begun: Answer,
+    choices: Sequence[Selection],
+    use: Instruments,
+    settings: MethodSettings,
+) -> Answer:
+    """A further look for what is open, the text mended, and its statements; what stands beside it.
+
+    A draft that failed stays as it is. Raises CallsPending as ``draft`` does.
+    """
+    if begun.failure is not None:
+        return begun
+    work = Work(question, use, begun)
+    with work.ending():
+        await together([_concluded(work, settings), _beside(work, choices, settings)])
+    return work.answer
+
+
+async def _concluded(work: Work, settings: MethodSettings) -> None:
+    audit, final = work.answer.audit, work.answer.final
+    if audit is None:
+        return
+    own = Counted(work.ask, final.usage)
+    audit = await _looked_again(work, audit, own, settings)
+    audit, mended = await mended_where_needed(work.text, audit, own)
+    statements = statements_of(audit, mended)
+    work.note(
+        audit=audit,
+        final=final.model_copy(
+            update={
+                "text": audit.text if mended is None else mended.text,
+                "statements": statements,
+                "usage": dict(sorted(own.usage.items())),
+            }
+        ),
+        verified=any(one.standing in FOUND for one in statements),
+    )
+
+
+async def mended_where_needed(
+    question: str, audit: Audit, ask: Asker
+) -> tuple[Audit, Mended | None]:
+    """The text mended where something is wrong or missing; None where nothing is, or in vain.
+
+    What two replies could not mend is a problem of the audit, and the text stays.
+    """
+    if not (wrong_claims(audit) or audit.missing):
+        return audit, None
+    with step("mend"):
+        try:
+            return audit, await mend_text(question, audit, ask)
+        except ReplyInvalid as error:
+            problems = (*audit.problems, f"not mended: {error}")
+            return audit.model_copy(update={"problems": problems}), None
+
+
+async def _looked_again(work: Work, audit: Audit, ask: Asker, settings: MethodSettings) -> Audit:
+    """The audit with what further runs decide of what it left open, if a look is left."""
+    retrieval = work.answer.retrieval
+    left = [at for at, one in enumerate(audit.claims) if one.status == "open" and one.runnable]
+    if not left or retrieval is None or len(retrieval.looks) >= settings.looks:
+        return audit
+    texts = [audit.claims[at].claim for at in left]
+    runs, seed = work.use.simulations, work.use.seed
+    with step("retrieve"):
+        looked = await second_look(
+            work.text, texts, retrieval, ask, runs, seed=seed, most=settings.runs
+        )
+    new = tuple(range(len(retrieval.evidence), len(looked.evidence)))
+    if new and not retrieval.looks:  # nothing was planned: what was there is the first look
+        looked = looked.model_copy(update={"looks": (len(retrieval.evidence),)})
+    problems = looked.problems[len(retrieval.problems) :]
+    audit = audit.model_copy(update={"problems": (*audit.problems, *problems)})
+    work.note(retrieval=looked, simulator_runs=len(looked.evidence))
+    if not new:
+        return audit
+    size = max(2, settings.claims_per_call.verify)
+    with step("verify"):
+        verdicts = await verify_claims(work.text, texts, looked.context, ask, claims_per_call=size)
+    claims = list(audit.claims)
+    for at, verdict in zip(left, verdicts, strict=True):
+        claims[at] = _decided(claims[at], verdict, new)
+    return audit.model_copy(update={"claims": tuple(claims)})
+
+
+def _decided(claim: AuditedClaim, verdict: Verdict, runs: tuple[int, ...]) -> AuditedClaim:
+    """An open claim as further runs decide it, if they do."""
+    if verdict.status == "aligned":
+        update = {"status": "supported", "runs": runs, "runnable": False}
+    elif verdict.status == "contradicted":
+        said = verdict.updated_claim
+        update = {"status": "wrong", "runs": runs, "correction": said, "runnable": False}
+    else:
+        return claim
+    return claim.model_copy(update=update)
+
+
+async def _beside(work: Work, choices: Sequence[Selection], settings: MethodSettings) -> None:
+    """The answers to compare with, by the evidence that each of them would have."""
+    if not settings.beside:
+        return
+    begun = work.answer
+    await verify_selected(work, choices, _looking_once(settings))
+    found = await compared(work, choices, choices, settings, paper.write)
+    if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
+        written = {task: used for task, used in begun.final.usage.items() if task == "input_rag"}
+        line = Line(method="rag_looks", samples=1)
+        found = (*found, FinalText(line=line, text=begun.final.text, usage=written))
+    work.note(baselines=found)
+
+
+def _looking_once(settings: MethodSettings) -> MethodSettings:
+    """For the published method beside: further runs are those of the answer itself."""
+    return settings.model_copy(update={"second_look": False})
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A statement before it has its place: what is looked for, or where it is known to be."""
+
+    statement: Statement
+    place: Place | None
+
+
+def statements_of(audit: Audit, mended: Mended | None) -> tuple[Statement, ...]:
+    """What an audited text says, in its order; what has no place in it comes last.
+
+    ``mended`` None: the text is the one that was audited. What mending took out of it, such as the
+    reason of a wrong result, is said no more and left out.
+    """
+    text = audit.text if mended is None else mended.text
+    found = list(_statements(audit, text, mended))
+    found.sort(key=lambda one: (one.place is None, one.place or (0, 0)))
+    return tuple(
+        one.statement
+        if one.place is None
+        else one.statement.model_copy(
+            update={
+                "start": one.place[0],
+                "end": one.place[1],
+                "quote": text[one.place[0] : one.place[1]],
+            }
+        )
+        for one in found
+    )
+
+
+def _statements(audit: Audit, text: str, mended: Mended | None) -> Iterator[_Found]:
+    corrected = iter(mended.corrected if mended is not None else ())
+    changed = [one.status == "wrong" and mended is not None for one in audit.claims]
+    quotes = [
+        next(corrected) if new else one.quote
+        for new, one in zip(changed, audit.claims, strict=True)
+    ]
+    for new, one, place in zip(changed, audit.claims, places_of(quotes, text), strict=True):
+        if place is None and place_of(one.quote, audit.text) is not None:
+            continue
+        if new:
+            said = Statement(
+                text=one.correction, standing="corrected", runs=one.runs, before=one.claim
+            )
+        else:
+            said = Statement(
+                text=one.claim,
+                standing=_standing(one),
+                runs=one.runs,
+                quote=one.quote,
+                correction=one.correction or None,
+            )
+        yield _Found(said, place)
+    if mended is not None:
+        for point, place in zip(audit.missing, mended.added, strict=True):
+            yield _Found(Statement(text=point.text, standing="added", runs=point.runs), place)
+
+
+def _standing(claim: AuditedClaim) -> Standing:
+    if claim.status == "supported":
+        return "checked"
+    if claim.status == "open":
+        return "not_run" if claim.runnable else "beyond"
+    return claim.status
