@@ -22,7 +22,6 @@ BENCHMARKS = {
     "evaluation": "benchmarks.evaluation",
     "report": "benchmarks.evaluation",
     "memory": "benchmarks.memory",
-    "reconciliation": "studies.reconciliation.comparison",
     "library": "benchmarks.library",
     "coverage": "benchmarks.coverage",
 }

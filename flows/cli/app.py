@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flows.cli import ask, check, imports, mcp, run, schedule, settings, verdicts
+from flows.cli import ask, check, imports, mcp, run, schedule, settings
 from flows.cli.batch import batch_app
 from flows.cli.cache import cache_app
 from flows.cli.label import app as label_app
@@ -92,7 +92,6 @@ app.command(rich_help_panel=RUN)(stage)
 app.command(rich_help_panel=RUN)(settings.params)
 app.command(rich_help_panel=LOOK)(run.table)
 app.command(rich_help_panel=LOOK)(schedule.ui)
-app.add_typer(verdicts.verdicts_app, name="verdicts", rich_help_panel=LOOK)
 app.command(rich_help_panel=MODELS, epilog="Example: simulrag use openai:gpt-5-mini")(settings.use)
 app.add_typer(settings.models_app, name="models", rich_help_panel=MODELS)
 app.add_typer(batch_app, name="batch", rich_help_panel=MODELS)

@@ -1,4 +1,4 @@
-"""Verdicts by arithmetic: forty claims by hand, their corrections, units, and final texts."""
+"""Verdicts by arithmetic: corrections, units, and final texts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from simulrag.method.paper import write
 from simulrag.method.reading import ClaimReading, readable_runs
 from simulrag.method.units import converter
 from simulrag.records import Selection, Verdict
-from simulrag.report.verdicts import COLUMNS, Case, RuleVerdicts, page
 from simulrag.testing import ScriptedModel
-from simulrag.testing.verdict_cases import cases
-from tests.making import ALIGNED, answer, claim, corrected, evidence, line
+from tests.making import answer, claim, evidence, line
 from tests.unit.method.conftest import PAPER
 
 
@@ -48,24 +46,6 @@ RUNS = outputs((100, 90, 115), (80, 76, 84))
 
 def read(**said: object) -> ClaimReading:
     return ClaimReading.model_validate({"kind": "number", "output": "time_s", "run": 1, **said})
-
-
-@pytest.fixture(scope="module")
-async def by_hand() -> list[Case]:
-    return await cases()
-
-
-async def test_forty_claims_get_the_verdicts_expected(by_hand: list[Case]) -> None:
-    wrong = [
-        (one.claim, rule, one.verdicts[rule])
-        for one in by_hand
-        for rule, expected in one.expected.items()
-        if one.verdicts[rule].status != expected
-    ]
-    assert wrong == []
-    assert len(by_hand) == 40
-    kinds = "inside, outside, at the edge, wrong unit, another unit, other run, no number"
-    assert {one.case for one in by_hand} == set(kinds.split(", "))
 
 
 @pytest.mark.parametrize(
@@ -196,26 +176,3 @@ def test_a_model_s_verdict_is_written_as_before() -> None:
     )
     found = Verdict(status="aligned", found="1 s")
     assert Verdict.model_validate_json(found.model_dump_json()) == found
-
-
-async def test_the_page_counts_verdicts_and_says_why_a_column_is_empty(
-    by_hand: list[Case],
-) -> None:
-    one, two = ALIGNED, corrected("B.")
-    nothing = {"model": [one, two], "point": [None] * 2, "range": [None] * 2}
-    texts = ["It rises by 3 percent.", "It is at sea."]
-    empty = RuleVerdicts("lake", nothing, texts, [None] * 2, [None] * 2, requests=1, tokens=1200)
-    verdicts = {"model": [one, two], "point": [one, one], "range": [one, one]}
-    full = RuleVerdicts("road", verdicts, texts, ["number", "class"], ["true", "false"])
-    text = page([empty, full], by_hand)
-    assert "| model | 2 of 2 | 1 | 1 | 0 | 0 | — |" in text
-    assert "| range | 0 of 2 | — | — | — | — | — |" in text
-    assert "1 requests of read_claims, about 1,200 tokens, have no stored reply" in text
-    assert "| range | 2 of 2 | 2 | 0 | 0 | 0 | 50.0 % |" in text
-    assert "| class | 1 | 1 | 1 | 1 | 0 | 1 | 1 |" in text
-    assert "| number | 1 | 1 | 1 | 1 | 1 | 0 | 0 |" in text
-    assert "| It is at sea. | class | contradicted | aligned | — | false |" in text
-    assert "4 claims; by point and by range 1 requests" in text
-    assert text.count("\n| inside |") == 10
-    assert "By range: 40 of 40 are as expected" in text
-    assert COLUMNS == ("model", "point", "range")

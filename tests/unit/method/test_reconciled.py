@@ -24,7 +24,6 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Selection, Statement, Verdict, claim_hash
 from simulrag.testing import ScriptedModel
-from studies.reconciliation.synthetic_answers import World, draw
 from tests.making import ALIGNED, SILENT, answer, claim, corrected, facet, line, subject
 from tests.unit.method.planned import NO_TOOL, QUESTION, SETTINGS, Plan, answered, plan
 
@@ -335,25 +334,6 @@ def test_no_exclusive_facet_has_two_voices(case: tuple[Answer, Selection]) -> No
         assert item.claim is not None
         if item.standing in ("checked", "corrected"):
             assert item.claim in choice.selected
-
-
-@hypothesis.settings(deadline=None, max_examples=30)
-@given(st.integers(0, 50), st.permutations(range(5)))
-def test_the_order_of_the_answers_does_not_matter(seed: int, order: list[int]) -> None:
-    drawn = draw(World(subjects=5), seed).answer
-    claims = [
-        one.model_copy(update={"support": tuple(one.support[at] for at in order)})
-        for one in drawn.claims
-    ]
-    turned = drawn.model_copy(update={"claims": tuple(claims)})
-    budgets = {"final_budgets_percent": (20.0, 40.0, 60.0), "beside": ("paper", "rag")}
-    settings = SETTINGS.model_copy(update=budgets)
-    for before, after in zip(
-        choose([drawn], settings)[0], choose([turned], settings)[0], strict=True
-    ):
-        assert before == after
-        if before.line.method == "reconciled":
-            assert statements_of(drawn, before) == statements_of(turned, after)
 
 
 async def test_a_draft_that_failed_stays_as_it_is(simulations: Simulations) -> None:

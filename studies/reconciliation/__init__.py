@@ -1,1 +1,0 @@
-"""The paper's method and the reconciled one against a known truth."""
