@@ -1,8 +1,6 @@
 """Pending calls as the lines of batch files, exactly as the gateway would send them.
 
-OpenAI: one request a line with ``custom_id``, ``method``, ``url`` and ``body``, a file for each
-model and interface (https://platform.openai.com/docs/guides/batch). Anthropic: ``custom_id`` and
-``params`` (https://docs.anthropic.com/en/docs/build-with-claude/batch-processing).
+What a line has beside its ``custom_id`` is the provider's (``SdkProvider.batches``).
 """
 
 from __future__ import annotations
@@ -29,11 +27,6 @@ class BatchLimits:
 
     requests: int
     size: int
-
-
-# Providers count in millions of bytes or in MiB; the smaller reading is safe in both.
-OPENAI_LIMITS = BatchLimits(requests=50_000, size=200_000_000)
-ANTHROPIC_LIMITS = BatchLimits(requests=100_000, size=256_000_000)
 
 
 @dataclass(frozen=True)
@@ -82,12 +75,8 @@ def body_of(call: PendingCall) -> dict[str, Any]:
 
 def request_line(call: PendingCall) -> str:
     """The line of a call."""
-    body = body_of(call)
-    line: dict[str, Any] = {"custom_id": call.id}
-    if call.target.provider == "anthropic":
-        line["params"] = body
-    else:
-        line |= {"method": "POST", "url": provider_of(call.target).path, "body": body}
+    provider = provider_of(call.target)
+    line = {"custom_id": call.id, **provider.batches.request(provider.path, body_of(call))}
     return json.dumps(line, ensure_ascii=True)
 
 
@@ -102,8 +91,9 @@ def parts(calls: Iterable[PendingCall], limits: BatchLimits | None = None) -> It
             groups.setdefault(call.target.model_dump_json(), []).append(call)
     for group in dict(sorted(groups.items())).values():
         target = group[0].target
-        own = ANTHROPIC_LIMITS if target.provider == "anthropic" else OPENAI_LIMITS
-        yield from _split(target, group, limits or own)
+        own = provider_of(target).batches
+        most = limits or BatchLimits(own.most_requests, own.most_bytes)
+        yield from _split(target, group, most)
 
 
 def _split(target: Target, group: list[PendingCall], limits: BatchLimits) -> Iterator[Part]:

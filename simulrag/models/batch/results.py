@@ -30,9 +30,6 @@ FILE = "file"
 
 CALLS_PER_TRANSACTION = 500
 
-_AGAIN_STATUS = frozenset({408, 409, 429})
-_MENDED_BY_NOBODY = frozenset({"invalid_request_error", "request_too_large"})
-
 
 class ImportedReplies(Record):
     """What an import did.
@@ -119,12 +116,17 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
     """The reply; None where the provider failed and is to be asked again."""
     if "text" in content:
         return _written(content)
-    anthropic = call.target.provider == "anthropic"
-    if ("result" if anthropic else "response") not in content:
+    batches = provider_of(call.target).batches
+    if batches.result not in content:
         raise _RefusedError(f"no reply of {call.target.provider}'s interface in it, and no 'text'")
-    body = _anthropic_body(content) if anthropic else _openai_body(content)
-    if body is None or isinstance(body, BatchReply):
-        return body
+    try:
+        body = batches.body(content)
+    except ValueError as error:
+        raise _RefusedError(str(error)) from None
+    if body is None:
+        return None
+    if isinstance(body, str):
+        return BatchReply(failure=body)
     try:
         reply = provider_of(call.target).read(body, sampling_of(call))
     except (ReplyTruncated, ReplyRefused) as error:
@@ -161,39 +163,3 @@ def _written(content: dict[str, Any]) -> BatchReply:
         context=str(content.get("context") or ""),
         service=FILE,
     )
-
-
-def _openai_body(content: dict[str, Any]) -> dict[str, Any] | BatchReply | None:
-    response = content["response"]
-    if content.get("error") is not None or response is None:
-        return None  # expired or cancelled before its turn
-    if not isinstance(response, dict) or not isinstance(response.get("body"), dict):
-        raise _RefusedError("'response' holds no body")
-    status, body = response.get("status_code"), response["body"]
-    if status == 200:
-        answered: dict[str, Any] = body
-        return answered
-    if not isinstance(status, int):
-        raise _RefusedError("'response' holds no status_code")
-    if status in _AGAIN_STATUS or status >= 500:
-        return None
-    error = body.get("error")
-    said = error.get("message") if isinstance(error, dict) else None
-    return BatchReply(failure=f"the provider refused the request ({status}): {said or 'no reason'}")
-
-
-def _anthropic_body(content: dict[str, Any]) -> dict[str, Any] | BatchReply | None:
-    result = content["result"]
-    kind = result.get("type") if isinstance(result, dict) else None
-    if kind == "succeeded" and isinstance(result.get("message"), dict):
-        message: dict[str, Any] = result["message"]
-        return message
-    if kind == "errored":
-        error = result.get("error")
-        error = error.get("error", error) if isinstance(error, dict) else {}
-        if error.get("type") in _MENDED_BY_NOBODY:
-            return BatchReply(failure=f"the provider refused the request: {error.get('message')}")
-        return None
-    if kind in {"canceled", "expired"}:
-        return None
-    raise _RefusedError("'result' is not one of succeeded, errored, canceled, expired")

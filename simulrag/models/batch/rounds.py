@@ -8,9 +8,10 @@ from pathlib import Path
 
 from simulrag.errors import EnvironmentFault, InputError, SimulRAGError
 from simulrag.models.batch.lines import BatchLimits, Part, parts
-from simulrag.models.batch.remote import BatchState, connected, was_not_taken
+from simulrag.models.batch.remote import connected, was_not_taken
 from simulrag.models.batch.results import ImportedReplies, take_results
 from simulrag.models.pending import Batch, PendingCall, PendingStore
+from simulrag.models.providers.batches import BatchState
 from simulrag.records import Record
 
 _ASKED = ("sample_index", "messages", "schema")

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.logprobs import refuse_logprobs
+from simulrag.models.providers.anthropic_batches import AnthropicBatches
 from simulrag.models.providers.credentials import scrub, without_key
 from simulrag.models.providers.faults import count, cut_off, schema_title
 from simulrag.models.providers.sdk import SdkProvider
@@ -41,6 +42,7 @@ class AnthropicProvider(SdkProvider):
     name = "anthropic"
     sdk = "anthropic"
     client = "AsyncAnthropic"
+    batches = AnthropicBatches
     path = "/v1/messages"
     max_output_tokens = DEFAULT_MAX_TOKENS
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from simulrag.errors import InputError, NotOffered
 from simulrag.models.base import Measure, Message, ProviderReply, Sampling
 from simulrag.models.logprobs import refuse_logprobs
+from simulrag.models.providers.openai_batches import OpenAIBatches
 from simulrag.models.providers.openai_wires import (
     chat_body,
     chat_reply,
@@ -40,6 +41,7 @@ class OpenAIProvider(SdkProvider):
     name = "openai"
     sdk = "openai"
     client = "AsyncOpenAI"
+    batches = OpenAIBatches
 
     def __init__(self, settings: ModelSettings) -> None:
         base_url = settings.base_url or OFFICIAL_URL

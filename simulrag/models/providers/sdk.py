@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from simulrag.errors import ModelUnavailable, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.providers.base import Provider, is_own_server
+from simulrag.models.providers.batches import Batches
 from simulrag.models.providers.credentials import known_key, read_key
 from simulrag.models.providers.faults import ODD_SHAPE, Server
 from simulrag.models.settings import ModelSettings
@@ -26,11 +27,12 @@ class SdkProvider(Provider):
     The key is read from the environment at the first call and never before: work that is stored
     needs none. ``sdk`` is the package's name and ``client`` its client's; ``wire`` names the
     interface in errors, ``server`` is who is asked. Its calls can also go by a batch: it knows
-    their JSON both ways (``body``, ``read``).
+    their JSON both ways (``body``, ``read``), and ``batches`` what is around it.
     """
 
     sdk: ClassVar[str]
     client: ClassVar[str]
+    batches: ClassVar[type[Batches]]
 
     def __init__(self, settings: ModelSettings, base_url: str, wire: str) -> None:
         super().__init__(settings)
