@@ -17,10 +17,10 @@ Headline = dict[str, float | int | None]
 def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
     """The leading variant of a domain's long table, UE+SBA at the middle budget.
 
-    ``informativeness`` and ``factuality`` are SimulRAG's at its largest m and budget, and at its
-    smaller budgets with ``_at_25`` and the like, with kappa; those of ``grounded`` and
-    ``reconciled`` are there where these were run. The factuality of both RAG baselines stands
-    beside them.
+    ``informativeness`` and ``factuality`` are those of the run's own answers: grounded's, or
+    SimulRAG's at its largest m and budget, and at its smaller budgets with ``_at_25`` and the like,
+    with kappa. ``factuality_paper`` is SimulRAG's where it stands beside grounded. The factuality
+    of both RAG baselines stands beside them.
     ``kappa`` is the conformal threshold, ``ece`` the expected calibration error, ``retrieval`` the
     share of questions that made the known calls (None where no tool is called), ``calls`` those a
     question.
@@ -51,15 +51,17 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
 
 def _final_answers(answers: pl.DataFrame) -> Headline:
     found: Headline = {}
+    grounded = bool(_largest_m(answers, GROUNDED, "factuality"))
     for metric in ("informativeness", "factuality"):
-        lines = _largest_m(answers, SIMULRAG, metric)
+        lines = _largest_m(answers, GROUNDED if grounded else SIMULRAG, metric)
         for place, (budget, value) in enumerate(lines):
             found[f"{metric}_at_{budget:g}" if place else metric] = value
+    if grounded:
+        for place, (budget, value) in enumerate(_largest_m(answers, SIMULRAG, "factuality")):
+            found[f"factuality_paper_at_{budget:g}" if place else "factuality_paper"] = value
     for method in ("input_rag", "output_rag"):
         lines = _largest_m(answers, FINAL[method], "factuality")
         found[f"factuality_{method}"] = lines[0][1] if lines else None
-    if grounded := _largest_m(answers, GROUNDED, "factuality"):
-        found["factuality_grounded"] = grounded[0][1]
     for place, (budget, value) in enumerate(_largest_m(answers, RECONCILED, "factuality")):
         end = f"_at_{budget:g}" if place else ""
         found[f"factuality_reconciled{end}"] = value

@@ -66,7 +66,8 @@ def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
         assert re.search(r"answer-urban: ([\d,]+) of about \1 calls are stored", said.err)
 
         more = terminal.passes("plan", "--benchmark", FOLDER, "--limit", "2")
-        assert re.search(rf"^time: about .* as measured on {made} calls", more, re.M)
+        (measured,) = re.findall(r"^time: about .* as measured on (\d+) calls", more, re.M)
+        assert 0.9 * made <= int(measured) <= made, "but for texts that hang on another kappa"
         terminal.passes("run", "--benchmark", FOLDER, "--limit", "2", "--out", "elsewhere")
         assert set(Counter(asked(server)).values()) == {1}
         chosen = read_questions(outs / "benchmark/urban.jsonl")
@@ -90,11 +91,11 @@ def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> No
             )
 
         killed = started()
-        wait_for_requests(server, 60)
+        wait_for_requests(server, 8)
         killed.kill()
         killed.communicate()
         interrupted = started()
-        wait_for_requests(server, 130)
+        wait_for_requests(server, 22)
         interrupted.send_signal(signal.SIGINT)
         _, errors = interrupted.communicate(timeout=60)
         assert interrupted.returncode == 130

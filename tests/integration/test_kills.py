@@ -118,7 +118,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_what_was_stored_before_the_blow_is_never_asked_for_again(
     tmp_path: Path, whole: bytes
 ) -> None:
-    weather = Weather(seed=1, kill_after=random.Random(101).randrange(5, 12 * QUESTIONS))
+    weather = Weather(seed=1, kill_after=random.Random(101).randrange(5, 3 * QUESTIONS))
     with LoopbackServer(traffic(), chance=weather) as server:
         project = answering(tmp_path / "project", server.url)
         weather.victim = start_answers(project)

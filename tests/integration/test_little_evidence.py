@@ -19,7 +19,8 @@ QUESTIONS = 3
 
 
 def calls_no_tool(body: Body) -> str:
-    return '{"calls": []}' if schema_name(body) == "ToolCalls" else _scripted(body)
+    none = '{"calls": [], "more": false}'
+    return none if schema_name(body) == "Plan" else _scripted(body)
 
 
 _scripted = traffic()

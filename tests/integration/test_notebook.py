@@ -24,18 +24,19 @@ def test_its_answers_show_themselves(finished: Path, tmp_path: Path) -> None:
     nbclient.NotebookClient(
         notebook, timeout=120, resources={"metadata": {"path": str(project)}}
     ).execute()
-    recorded, made = (text for cell in notebook.cells if "<table>" in (text := shown(cell)))
+    recorded, made = (text for cell in notebook.cells if "<summary>" in (text := shown(cell)))
     first = (project / "data" / "answers" / "urban.jsonl").read_text("utf-8").splitlines()[0]
     statements = Answer.model_validate_json(first).final.statements
-    assert recorded.count("<li>") == len(statements) > 0
-    assert "By 13 model calls (0 of them stored) and 1 simulator run," in made
+    assert all(one.quote.split()[0] in recorded for one in statements)
+    assert len(statements) > 0
+    assert "By 3 model calls (0 of them stored) and 1 simulator run," in made
     told = "".join(
         output["text"]
         for cell in notebook.cells
         for output in cell.get("outputs", [])
         if output["output_type"] == "stream"
     )
-    assert told.endswith("final reconciled: replies 13 (0 stored before), simulator runs 1\n")
+    assert told.endswith("audit: replies 3 (0 stored before), simulator runs 1\n")
     assert "\x1b" not in told
 
 

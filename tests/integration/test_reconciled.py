@@ -57,7 +57,6 @@ def test_the_tables_have_both_methods_with_kappa_and_without(tmp_path: Path) -> 
     for method in ("SimulRAG", "SimulRAG reconciled"):
         assert counted[method, 25.0, 5] == counted[method, 100.0, 5] == 2, "with kappa and without"
     assert counted["SimulRAG reconciled, completed", 100.0, 5] == 1
-    assert counted["Input-layer RAG", None, 5] == 1
     assert set(select(finals, metric="contradictions")["n"]) == {3}
     assert select(finals, metric="completeness")["value"].is_not_null().all()
     # What excludes one another was settled or spoke with one voice; the paper has no such aim.

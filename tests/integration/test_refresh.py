@@ -83,7 +83,8 @@ def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: Loopb
     assert made > 0
     (row,) = history(project, FIRST)
     shown = git(project, "show", f"refresh-{FIRST}:data/metrics/refresh.md")
-    assert f"| auroc | {row['auroc']} |" in shown, "the first period shows its metrics"
+    assert f"| factuality | {row['factuality']} |" in shown, "the first period shows its metrics"
+    assert row["factuality"]
     assert (row["domain"], row["seed"]) == ("urban", str(seed_of(FIRST, 20261)))
     shown = git(project, "show", f"refresh-{FIRST}:params.yaml")
     assert f"seed: {seed_of(FIRST, 20261)}" in shown

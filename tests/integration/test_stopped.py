@@ -75,7 +75,7 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(tmp_path: Path) -> None:
 
 
 def test_interrupted_while_the_provider_hangs(tmp_path: Path) -> None:
-    answers = canned({None: "Travel time falls.", "ToolCalls": '{"calls": []}'})
+    answers = canned({None: "Travel time falls.", "Plan": '{"calls": [], "more": false}'})
     with LoopbackServer(answers, [*[Act()] * 3, HANG]) as server:
         limits = {"operations.budget": {"tokens": 10_000_000}, "operations.concurrency": 1}
         project = paying(tmp_path / "project", server.url, **limits)
