@@ -55,6 +55,7 @@ class _Retrieved(NamedTuple):
 def retrieval(data: DomainData) -> Iterator[Measurement]:
     """Tool-call accuracy and failures of a domain's questions, with 95 % intervals over scenarios.
 
+    Of the first look: what later ones and open claims send for is no part of the known scenario.
     Over the questions whose calls are known and whose retrieval came to an end; a call that was
     never made has everything wrong:
 
@@ -107,7 +108,7 @@ def _measure(
     for question, retrieval, scenario in counted:
         if retrieval is None:
             continue
-        calls = [run.call for run in retrieval.evidence]
+        calls = [run.call for run in retrieval.first_look.evidence]
         matched = _match(question.calls, calls)
         same_tools = sorted(c.tool for c in question.calls) == sorted(c.tool for c in calls)
         equal = [

@@ -38,6 +38,12 @@ def measured(pairs: list[tuple[Question, Answer]]) -> dict[str, dict[str, Any]]:
     return {row.argument or row.metric: dataclasses.asdict(row) for row in rows}
 
 
+def test_runs_of_later_looks_are_no_wrong_calls() -> None:
+    known, further = call(speed=0.8, lanes=2), call(speed=0.7, lanes=2)
+    found = measured([pair("looked", (known,), (known, further), looks=(1,))])
+    assert found["call"]["value"] == 1.0
+
+
 def test_worked_by_hand() -> None:
     pairs = [
         pair("right", (call(speed=0.8, lanes=2),), (call(speed=0.8, lanes=2),)),
