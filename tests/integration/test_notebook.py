@@ -36,7 +36,8 @@ def test_its_answers_show_themselves(finished: Path, tmp_path: Path) -> None:
         for output in cell.get("outputs", [])
         if output["output_type"] == "stream"
     )
-    assert told.endswith("audit: replies 3 (0 stored before), simulator runs 1\n")
+    assert "audit: replies 3 (0 stored before), simulator runs 1\n" in told
+    assert "\nchecked | " in told
     assert "\x1b" not in told
 
 
