@@ -32,7 +32,7 @@ from simulrag.records import Answer, Question
 from simulrag.testing.traffic import question
 
 ROOT = Path(__file__).resolve().parents[1]
-PER_CLAIM = ClaimsPerCall(decompose=1, boundary=1, verify=1, verbalized=1)
+PER_CLAIM = ClaimsPerCall(boundary=1, verify=1, verbalized=1)
 IN_FLIGHT = 64
 CHUNK = 50
 

@@ -89,11 +89,7 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
 
 
-_LINES: Mapping[Method, tuple[FinalMethod, ...]] = {
-    "grounded": ("grounded",),
-    "paper": ("simulrag",),
-    "reconciled": ("reconciled_complete", "reconciled"),
-}
+_LINES: Mapping[Method, FinalMethod] = {"grounded": "grounded", "paper": "simulrag"}
 
 
 def answer_by(answer: Answer, method: Method | None, budget_percent: float | None) -> Answer | None:
@@ -104,12 +100,11 @@ def answer_by(answer: Answer, method: Method | None, budget_percent: float | Non
     if method is None and budget_percent is None:
         return answer
     own = answer.final.line.method
-    by_line = {line: name for name, lines in _LINES.items() for line in lines}
-    chosen = by_line[own] if method is None else method
+    wanted = own if method is None else _LINES[method]
     fitting = [
         final
         for final in answer.finals
-        if final.line.method in _LINES[chosen]
+        if final.line.method == wanted
         and final.failure is None
         and budget_percent in (None, final.line.budget_percent)
     ]
@@ -117,11 +112,11 @@ def answer_by(answer: Answer, method: Method | None, budget_percent: float | Non
         return None
     final = max(fitting, key=lambda one: (one.line.method == own, one.line.size))
     changes: dict[str, object] = {"final": final}
-    if chosen == "paper":
+    if wanted == "simulrag":
         decided = (answer.claims[at].verdict for at in final.selected)
         verified = any(one is not None and one.status in DECIDED for one in decided)
         first_look = None if answer.retrieval is None else answer.first_look
-        changes |= {"subjects": (), "audit": None, "verified": verified, "retrieval": first_look}
+        changes |= {"audit": None, "verified": verified, "retrieval": first_look}
     return answer.model_copy(update=changes)
 
 

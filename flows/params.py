@@ -270,6 +270,8 @@ def _problem(item: Any) -> str:
     where = where or "file"
     if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
         return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
+    if where == "answer.method" and item["input"] == "reconciled":
+        return "answer.method: reconciled is gone, write grounded or paper"
     renamed = RENAMED.get(where)
     if item["type"] == "extra_forbidden" and renamed:
         return f"{where}: {renamed}"
@@ -288,6 +290,10 @@ def _problem(item: Any) -> str:
 
 
 RENAMED = {
+    "answer.boundary": "leave it out: a model is asked what the simulator could check",
+    "answer.claims_per_call.decompose": "leave it out: each answer is taken apart by itself",
+    "answer.complete": "leave it out: answer.method: grounded adds what the text lacks",
+    "answer.merging": "leave it out: claim sets are merged in pairs",
     "answer.baselines": "name what to compare with, answer.beside: [paper, rag], or []",
     "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",
     "operations.retry": "give the number of retries, operations.retries: 5",

@@ -104,11 +104,7 @@ def stretches(text: str, statements: Sequence[Statement]) -> list[Stretch]:
     found = []
     for begin, stop in pairwise(cuts):
         over = [at for at, start, end in placed if start <= begin and stop <= end]
-        over.sort(key=lambda at: _weakness(statements[at].standing))
+        over.sort(key=lambda at: WEAKEST_FIRST.index(statements[at].standing))
         standing = statements[over[0]].standing if over else None
         found.append(Stretch(text[begin:stop], standing, tuple(over)))
     return found
-
-
-def _weakness(standing: Standing) -> int:
-    return WEAKEST_FIRST.index(standing) if standing in WEAKEST_FIRST else len(WEAKEST_FIRST)

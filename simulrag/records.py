@@ -21,8 +21,6 @@ Centrality = Literal[
 FinalMethod = Literal[
     "grounded",
     "simulrag",
-    "reconciled",
-    "reconciled_complete",
     "rag_looks",
     "input_rag",
     "output_rag",
@@ -38,9 +36,6 @@ Standing = Literal[
     "beyond",
     "not_run",
     "wrong",
-    "simulated",
-    "unchecked",
-    "outside",
 ]
 CENTRALITIES: tuple[Centrality, ...] = get_args(Centrality)
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
@@ -50,9 +45,6 @@ DOCUMENT_TOOL = "query_rag"
 
 DECIDED = ("aligned", "contradicted")
 """Verdicts that settle a claim: its confidence becomes 1."""
-
-VOTES = "votes"
-"""The name of a claim's share of the votes among its confidences."""
 
 
 class Record(BaseModel):
@@ -321,13 +313,11 @@ class Audit(Record):
 class Selection(Record):
     """What a line's budget buys in one question.
 
-    ``selected``: the claims to verify; ``subjects``, when reconciled: the subjects that they are
-    claims of. ``first_sample``: those that SimulRAG verifies at m = 1.
+    ``selected``: the claims to verify. ``first_sample``: those that SimulRAG verifies at m = 1.
     """
 
     line: Line
     selected: tuple[int, ...]
-    subjects: tuple[int, ...] = ()
     first_sample: tuple[int, ...] = ()
 
     @property
@@ -345,11 +335,6 @@ class Statement(Record):
     text, in characters; None: it has none. ``runs``: what decided it, indices of
     ``Answer.evidence``. ``quote``: the words that say it. ``before``: what a corrected one said;
     ``correction``: what the runs say of a wrong one.
-
-    Of a reconciled answer: checked, corrected, simulated (no answer had claimed it), unchecked, or
-    outside the simulator's reach. ``claim``: its index; None where the evidence says
-    it and no claim did. ``others``: what other answers said in its place, where nothing settled it;
-    of a checked statement, what the evidence finds true as well.
     """
 
     text: str
@@ -360,9 +345,6 @@ class Statement(Record):
     quote: str = ""
     before: str | None = None
     correction: str | None = None
-    claim: int | None = None
-    subject: int | None = None
-    others: tuple[str, ...] = ()
 
 
 class FinalText(Record):
@@ -398,7 +380,6 @@ class Answer(Record):
     closed_book: tuple[str, ...] = ()
     answer_claims: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Claim, ...] = ()
-    subjects: tuple[Subject, ...] = ()
     audit: Audit | None = None
     final: FinalText = Field(
         default_factory=lambda: FinalText(line=Line(method="simulrag", samples=1))
@@ -420,14 +401,6 @@ class Answer(Record):
         first_sample = Line(method="closed_book", samples=1)
         alone = (FinalText(line=first_sample, text=text) for text in self.closed_book[:1])
         return (self.final, *alone, *self.baselines)
-
-    @property
-    def support(self) -> tuple[tuple[bool, ...], ...]:
-        """Whether a sampled answer supports a claim: a row an answer, an entry a claim.
-
-        No row where there is no claim.
-        """
-        return tuple(zip(*(claim.support for claim in self.claims), strict=True))
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -39,9 +39,6 @@ STANDINGS: dict[Standing, Shown] = {
     "not_run": Shown("not run: a further run could decide it", "?", "yellow"),
     "judgement": Shown("a judgement: no run decides it", "◇", "dim"),
     "beyond": Shown("beyond the simulator", "∅", "dim"),
-    "simulated": Shown("from the simulator", "⊕", "green"),
-    "unchecked": Shown("not checked", "?", "yellow"),
-    "outside": Shown("outside the simulator's reach", "∅", "yellow"),
 }
 """Every standing as readers see it. A colour is a style of the terminal, and one of COLOURS."""
 COLOURS = {"green": "#1a7f37", "yellow": "#9a6700", "red": "#cf222e", "dim": "#6a737d"}
@@ -171,7 +168,6 @@ def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
 def claim_rows(answer: Answer) -> list[dict[str, Any]]:
     """A row a claim, with the columns of ``claims_frame``."""
     selected, kept = set(answer.final.selected), set(answer.final.kept)
-    standings = {item.claim: item.standing for item in answer.final.statements}
     return [
         {
             "claim": at,
@@ -183,7 +179,6 @@ def claim_rows(answer: Answer) -> list[dict[str, Any]]:
             "verdict": claim.verdict.status if claim.verdict and at in selected else None,
             "found": claim.verdict.found if claim.verdict and at in selected else None,
             "kept": at in kept,
-            "standing": standings.get(at),
         }
         for at, claim in enumerate(answer.claims)
     ]
@@ -193,11 +188,10 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
     """The claims of an answer, named as in ``data/metrics/DOMAIN-claims.parquet``.
 
     A row a claim: ``claim`` (its index), ``text_before`` and ``text_after`` verification, a
-    confidence a column (``closeness`` and the other centralities, ``votes``; 0 to 1), ``boundary``
-    (the simulator could check it; null: not asked), ``selected`` (the budget bought its
-    verification), ``verdict``, ``found`` (what the evidence says of it), ``kept`` (the answer was
-    written from it) and ``standing`` of the statement that it became. Raises EnvironmentFault
-    where polars is not installed.
+    confidence a column (``closeness`` and the other centralities; 0 to 1), ``boundary`` (the
+    simulator could check it), ``selected`` (the budget bought its verification), ``verdict``,
+    ``found`` (what the evidence says of it) and ``kept`` (the answer was written from it). Raises
+    EnvironmentFault where polars is not installed.
     """
     try:
         import polars as pl
@@ -210,7 +204,7 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
         **{"claim": pl.UInt32(), "text_before": words, "text_after": words},
         **confidences,
         **{"boundary": yes_or_no, "selected": yes_or_no, "verdict": words, "found": words},
-        **{"kept": yes_or_no, "standing": words},
+        "kept": yes_or_no,
     }
     return pl.DataFrame(claim_rows(answer), schema)
 

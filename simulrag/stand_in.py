@@ -117,11 +117,3 @@ def numbered(prompted: Prompted, name: str) -> int:
     """How many items a prompt lists under a name."""
     listed = prompted.values.get(name, ())
     return len(listed) if isinstance(listed, list | tuple) else 0
-
-
-def alike(texts: Iterable[str]) -> list[list[int]]:
-    """The indices of equal texts, in the order of their first."""
-    groups: dict[str, list[int]] = {}
-    for index, text in enumerate(texts):
-        groups.setdefault(text, []).append(index)
-    return list(groups.values())

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simulrag.metrics.methods import name_of
-from simulrag.records import VOTES, Answer, Claim, Line, Statement, Subject
+from simulrag.records import Answer, Line, Statement
 from simulrag.shown import (
     LEFT_OUT,
     NO_PLACE,
@@ -35,7 +35,6 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
         "answer": final.text,
         "method": final.line.method,
         "verified": answer.verified,
-        "subjects": [subject.model_dump(mode="json") for subject in answer.subjects],
         "statements": [statement.model_dump(mode="json") for statement in final.statements],
         "claims": [
             {
@@ -62,8 +61,7 @@ def show_answer(
     """The answer, then why each part of it is there, for people. ``given``: a text of somebody's.
 
     A grounded one with a sign behind each quote, what the signs mean, and in words what is not
-    simply checked. Where claims were grouped: each subject with what stands of it, and what was
-    said.
+    simply checked.
     """
     console = Console(highlight=False)
     console.print()
@@ -76,9 +74,7 @@ def show_answer(
     console.print(Text(f"{source[:1].upper()}{source[1:]}.", style="dim"))
     if not given:
         console.print(Text(f"{line_words(answer.final.line)}.", style="dim"))
-    if answer.subjects:
-        _show_subjects(console, answer)
-    elif not is_marked(answer):
+    if not is_marked(answer):
         _show_claims(console, answer, centrality)
     for number, item in enumerate(answer.evidence, start=1):
         call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
@@ -144,55 +140,8 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
     console.print(table)
 
 
-def _show_subjects(console: Console, answer: Answer) -> None:
-    console.print(Text("\nSubjects", style="bold"))
-    for at, subject in enumerate(answer.subjects):
-        console.print(
-            Text.assemble("\n", (subject.about, "bold"), f" ({_checks(answer, subject)})")
-        )
-        stands = [item for item in answer.final.statements if item.subject == at]
-        for item in stands:
-            console.print(_stands(item, answer))
-        if not stands:
-            console.print(Text("  nothing of it stands in the answer", style="dim"))
-        as_said = {item.claim for item in stands if item.standing != "corrected"}
-        for claim in subject.claims:
-            if claim not in as_said:
-                console.print(_said(answer.claims[claim]))
-    own = [item for item in answer.final.statements if item.subject is None]
-    if own:
-        console.print(Text("\nWhat the evidence says and no answer claimed", style="bold"))
-        for item in own:
-            console.print(_stands(item, answer))
-
-
-def _checks(answer: Answer, subject: Subject) -> str:
-    sent = [claim for claim in subject.claims if claim in answer.final.selected]
-    checked = sum(answer.claims[claim].verdict is not None for claim in sent)
-    return f"{checked} of {len(subject.claims)} claims sent to the simulator's evidence"
-
-
-def _stands(item: Statement, answer: Answer) -> Text:
-    """A statement with its standing; of one that an answer said, its share of the votes too."""
-    words, _, colour, _ = STANDINGS[item.standing]
-    votes = ""
-    if item.claim is not None and item.standing != "corrected":
-        votes = _votes(answer.claims[item.claim])
-    return Text.assemble("  = ", item.text, (f"  [{words}]", colour), (votes, "dim"))
-
-
-def _said(claim: Claim) -> Text:
-    """What a sampled answer said and the answer does not, with its share of the votes."""
-    return Text(f"    said: {claim.text}{_votes(claim)}", style="dim")
-
-
-def _votes(claim: Claim) -> str:
-    share = claim.confidence.get(VOTES)
-    return "" if share is None else f"  {share:.0%} of the votes"
-
-
 def line_words(line: Line) -> str:
-    """What kind of answer it is: "SimulRAG reconciled, at 100 % of the claims, m = 5"."""
+    """What kind of answer it is: "SimulRAG, at 100 % of the claims, m = 5"."""
     if line.method == "grounded":
         return name_of(line)
     share = "" if line.budget_percent is None else f", at {line.budget_percent:g} % of the claims"

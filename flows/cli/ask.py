@@ -101,7 +101,9 @@ def ask(
         params.simulator(domain)  # a wrong name is the user's to see
     _check_of_paper(method or params.answer.method, budget, samples, model)
     if method is not None:
-        params = params.model_copy(update={"answer": params.answer.by(method)})
+        params = params.model_copy(
+            update={"answer": params.answer.model_copy(update={"method": method})}
+        )
     known = find_question(project, params, question, domain)
     stored = stored_answer(project, params, known) if model is None and known else None
     shown = answer_by(stored[0], method, budget) if stored else None

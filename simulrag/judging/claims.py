@@ -14,7 +14,7 @@ from pydantic import StrictStr
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, batches, together
 from simulrag.method.decomposition import decompose_final
-from simulrag.method.subjects import EVALUATION_SUBJECTS, find_subjects
+from simulrag.method.subjects import find_subjects
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
 from simulrag.records import (
@@ -78,7 +78,7 @@ async def _final_claims(
     if not subjects:
         return decomposed
     try:
-        about = await find_subjects(question.text, claims, ask, task=EVALUATION_SUBJECTS)
+        about = await find_subjects(question.text, claims, ask)
     except ModelError as error:
         return decomposed.model_copy(update={"subjects_failure": str(error)})
     return decomposed.model_copy(update={"subjects": about})
@@ -88,7 +88,7 @@ def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str
     """Every claim text of a question once: before and after its update, those of the answer's
     statements, and the final answers'."""
     texts = [text for claim in answer.claims for text in (claim.text, claim.after)]
-    texts += [one.text for one in answer.final.statements if one.claim is None]
+    texts += [one.text for one in answer.final.statements]
     texts += [text for final in finals for text in final.claims]
     distinct: dict[str, str] = {}
     for text in texts:

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
-from simulrag.method import grounded, paper, reconciled
+from simulrag.method import grounded, paper
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import Instruments
 from simulrag.records import Answer, Question, Selection
 
 __all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
 
-RECIPES: dict[str, ModuleType] = {
-    "grounded": grounded,
-    "paper": paper,
-    "reconciled": reconciled,
-}
+RECIPES: dict[str, ModuleType] = {"grounded": grounded, "paper": paper}
 
 
 async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from simulrag.errors import ModelError
 from simulrag.method.asking import together
 from simulrag.models.base import Asker
-from simulrag.records import Statement
 from simulrag.task import Task
 
 CLOSED_BOOK = Task("closed_book", tokens=250)
 FINAL = Task("final", tokens=290)
-FINAL_RECONCILED = Task("final_reconciled", tokens=290)
 
 
 async def closed_book_answers(question: str, ask: Asker, samples: int) -> tuple[str, ...]:
@@ -29,21 +24,4 @@ async def closed_book_answers(question: str, ask: Asker, samples: int) -> tuple[
 async def synthesize(question: str, claims: tuple[str, ...], ask: Asker) -> str:
     """Connected prose from the kept claims alone; the simulator's context is not shown."""
     completion = await ask.ask(FINAL, question=question, claims=list(claims))
-    return completion.text.strip()
-
-
-async def write_reconciled(question: str, statements: Sequence[Statement], ask: Asker) -> str:
-    """Connected prose from the statements, which says what was checked and what was not.
-
-    Raises ModelError, and asks nothing, where there is no statement to write from.
-    """
-    if not statements:
-        raise ModelError(
-            "no claim is left to write an answer from: lower answer.kappa or raise the budget"
-        )
-    shown = [
-        {"text": item.text, "standing": item.standing, "others": list(item.others)}
-        for item in statements
-    ]
-    completion = await ask.ask(FINAL_RECONCILED, question=question, statements=shown)
     return completion.text.strip()

@@ -62,26 +62,23 @@ async def ask_in_batches(
     ask: Asker,
     *,
     claims_per_call: int,
-    listed: str = "claims",
     check_each: Callable[[Any], None] | None = None,
     **values: Any,
 ) -> list[Any]:
     """The reply to each claim, in order: the reply's ``claims`` of as few calls as the size allows.
 
-    ``listed``: what prompt and reply call their lists, where the texts are no claims. ``values``
-    are what the task's prompt shows beside its list. ``check_each`` raises ValueError where the
-    reply to a claim is impossible. Raises ModelError where a call has no valid reply.
+    ``values`` are what the task's prompt shows beside them. ``check_each`` raises ValueError where
+    the reply to a claim is impossible. Raises ModelError where a call has no valid reply.
     """
 
     async def ask_batch(batch: Sequence[str]) -> list[Any]:
         def check(reply: Any) -> None:
-            for item in in_order(getattr(reply, listed), len(batch)):
+            for item in in_order(reply.claims, len(batch)):
                 if check_each is not None:
                     check_each(item)
 
-        shown: dict[str, Any] = {listed: list(batch), **values}
-        completion = await ask.ask(task, check=check, **shown)
-        return in_order(getattr(completion.parsed, listed), len(batch))
+        completion = await ask.ask(task, check=check, claims=list(batch), **values)
+        return in_order(completion.parsed.claims, len(batch))
 
     replies = await together(ask_batch(batch) for batch in batches(claims, claims_per_call))
     return [item for reply in replies for item in reply]

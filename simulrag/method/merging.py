@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,7 +10,6 @@ from pydantic import Field, StrictInt
 from simulrag.method.asking import together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
-from simulrag.records import Subject
 from simulrag.stand_in import Prompted
 from simulrag.task import Task
 
@@ -40,22 +38,6 @@ class MergedClaim:
 
 
 Claims = tuple[MergedClaim, ...]
-Rows = Sequence[Sequence[bool]]
-"""``rows[answer][claim]``: whether the answer supports the claim."""
-
-
-@dataclass(frozen=True)
-class Merged:
-    """One claim set of all. ``support`` and ``subjects``: where merging told them too."""
-
-    claims: Claims
-    support: Rows | None = None
-    subjects: tuple[Subject, ...] | None = None
-
-    @property
-    def texts(self) -> list[str]:
-        """The claims' texts."""
-        return [claim.text for claim in self.claims]
 
 
 async def merge_claims(answer_claims: tuple[tuple[str, ...], ...], ask: Asker) -> Claims:

@@ -45,7 +45,7 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
 async def find_claims(work: Work, settings: MethodSettings) -> None:
     """Samples, their claims, and what is known of each without the evidence."""
     sets = await sample(work, settings)
-    merged = await merge(work, sets, settings)
+    merged = await merge(work, sets)
     rows, (inside, said) = await both(
         support(work, merged),
         both(boundary(work, merged, settings), stated(work, merged, settings)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -96,62 +95,6 @@ def select_among(
         selected.append(tuple(i for i in range(len(own)) if start + i in picked))
         start += len(own)
     return selected
-
-
-@dataclass(frozen=True)
-class SubjectCandidates:
-    """The subjects of one question, an entry a subject, and what a budget there is a share of.
-
-    ``uncertainty``: in nats. ``within_reach``: the question has evidence, and the simulator could
-    check one of the subject's claims. ``costs``: how many claims verifying it sends. ``claims``:
-    how many the question has.
-    """
-
-    uncertainty: tuple[float, ...] = ()
-    within_reach: tuple[bool, ...] = ()
-    costs: tuple[int, ...] = ()
-    claims: int = 0
-
-
-def select_subjects(
-    questions: Sequence[SubjectCandidates],
-    *,
-    budget_percent: float,
-    pool: Literal["domain", "question"] = "question",
-    tau: float | None = None,
-    seed: int,
-) -> list[tuple[int, ...]]:
-    """UE+SBA by subjects: for every question the most uncertain ones within reach, ascending.
-
-    The budget is a share of each question's claims, or of all of them, and a subject costs the
-    claims that it sends: one that is dearer than what is left is passed over, a cheaper one behind
-    it still taken, one that sends none never. ``tau`` takes the subjects of a greater uncertainty
-    in its place. Ties are broken by a shuffle that ``seed`` fixes.
-    """
-    flat = [(q, s) for q, own in enumerate(questions) for s in range(len(own.uncertainty))]
-    eligible = [
-        flat[place]
-        for place in _shuffled(len(flat), seed).tolist()
-        if questions[flat[place][0]].within_reach[flat[place][1]]
-    ]
-    eligible.sort(key=lambda item: -round(questions[item[0]].uncertainty[item[1]], 9))
-    chosen: list[list[int]] = [[] for _ in questions]
-    if tau is not None:
-        for question, subject in eligible:
-            if questions[question].uncertainty[subject] > tau:
-                chosen[question].append(subject)
-        return [tuple(sorted(subjects)) for subjects in chosen]
-    purses = range(len(questions)) if pool == "question" else [0] * len(questions)
-    claims = Counter[int]()
-    for purse, own in zip(purses, questions, strict=True):
-        claims[purse] += own.claims
-    left = {purse: budget_count(budget_percent, count) for purse, count in claims.items()}
-    for question, subject in eligible:
-        cost = questions[question].costs[subject]
-        if 0 < cost <= left[purses[question]]:
-            left[purses[question]] -= cost
-            chosen[question].append(subject)
-    return [tuple(sorted(subjects)) for subjects in chosen]
 
 
 def in_development(question_id: str, share: float) -> bool:

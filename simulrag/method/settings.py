@@ -8,22 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simulrag.records import Centrality
 
-Method = Literal["grounded", "paper", "reconciled"]
-Merging = Literal["joint", "tree"]
+Method = Literal["grounded", "paper"]
 Beside = Literal["paper", "rag"]
 
 
 class ClaimsPerCall(BaseModel):
-    """How many of a question's claims, or answers, go into one call at most; 1: each by itself."""
+    """How many of a question's claims go into one call at most; 1: each by itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    decompose: int = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="sampled answers in one decomposition call; 1: each, as the authors do",
-    )
     boundary: int = Field(
         default=40,
         ge=1,
@@ -46,7 +39,7 @@ class MethodSettings(BaseModel):
     method: Method = Field(
         default="grounded",
         description="grounded: an answer from the evidence, checked claim by claim; paper: as "
-        "published; reconciled: claims grouped by what they are about, one voice each",
+        "published",
     )
     beside: tuple[Beside, ...] = Field(
         default=(),
@@ -74,27 +67,16 @@ class MethodSettings(BaseModel):
     centrality: Centrality = Field(
         default="closeness", description="centrality that scores a claim's confidence"
     )
-    merging: Merging = Field(
-        default="tree",
-        description="tree: in pairs, as the authors do; joint: all claim sets at once, with what "
-        "they support and are about",
-    )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
-    boundary: Literal["asked", "verdicts"] = Field(
-        default="asked",
-        description="asked: a model judges by the handbook what the simulator could check; "
-        "verdicts (of reconciled, at a budget of 100 %): what speaks is sent, and what the "
-        "evidence does not decide is outside",
-    )
     verify: Literal["all", "selected"] = Field(
         default="all",
         description="verify every claim (experiments: budgets then cost no call) or the selected",
     )
     verify_by: Literal["model", "point", "range", "both"] = Field(
-        default_factory=lambda given: "both" if given["method"] == "reconciled" else "model",
+        default="model",
         description="model: verdicts as a model reads the evidence; point, range: it names the "
-        "output that a claim is about, and arithmetic compares with its value, or its range; both "
-        "(default of reconciled): as read, with the value of point behind what holds",
+        "output that a claim is about, and arithmetic compares with its value, or its range; both: "
+        "as read, with the value of point behind what holds",
     )
     second_look: bool = Field(
         default=False,
@@ -122,11 +104,6 @@ class MethodSettings(BaseModel):
     without_kappa: bool = Field(
         default=False, description="write each final answer without kappa as well, to compare"
     )
-    complete: bool = Field(
-        default=True,
-        description="reconciled: say too what the question asks for, the evidence says and no "
-        "answer claimed; a line of its own",
-    )
     kappa_development: float = Field(
         default=0.2,
         ge=0,
@@ -151,29 +128,10 @@ class MethodSettings(BaseModel):
             raise ValueError("a budget is named twice")
         return tuple(sorted(budgets))
 
-    def bounded_by_verdicts(self, budget_percent: float | None) -> bool:
-        """Whether verdicts tell what is within the boundary, for the choices of this budget."""
-        whole = self.method == "reconciled" and budget_percent == 100
-        return whole and self.boundary == "verdicts" and self.tau is None
-
-    @property
-    def asks_boundary(self) -> bool:
-        """Whether something needs to know before verification what the simulator could check."""
-        by_verdicts = map(self.bounded_by_verdicts, self.final_budgets_percent)
-        return "paper" in self.beside or not all(by_verdicts)
-
-    def by(self, method: Method) -> MethodSettings:
-        """The same by another method, verified in its own way unless by arithmetic alone."""
-        if method == self.method:
-            return self
-        own = self.verify_by in ("model", "both")
-        fields = self.model_dump(exclude={"verify_by"} if own else None) | {"method": method}
-        return MethodSettings.model_validate(fields)
-
     def for_one_question(self, budget_percent: float = 100.0) -> MethodSettings:
         """The same for a question asked by itself: what the budget buys is verified, none compared.
 
-        At 100 % that is every claim, or what speaks for every subject, within reach.
+        At 100 % that is every claim within reach.
         """
         return self.model_copy(
             update={
@@ -183,6 +141,5 @@ class MethodSettings(BaseModel):
                 "beside": (),
                 "final_budgets_percent": (budget_percent,),
                 "without_kappa": False,
-                "complete": self.method == "reconciled",
             }
         )

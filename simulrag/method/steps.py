@@ -6,7 +6,7 @@ ends the question and is noted as its failure, with the step's name.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -18,10 +18,9 @@ from simulrag.method.baselines import FinalWay, baseline_ways, final_texts, firs
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
 from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
 from simulrag.method.confidence import claim_confidence
-from simulrag.method.decomposition import decompose_all
+from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
-from simulrag.method.joint import merge_jointly
-from simulrag.method.merging import Merged, Rows, merge_claims
+from simulrag.method.merging import Claims, merge_claims
 from simulrag.method.retrieval import Planning, retrieve, second_look
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
@@ -40,6 +39,9 @@ from simulrag.records import (
     Selection,
     Verdict,
 )
+
+Rows = Sequence[Sequence[bool]]
+"""``rows[answer][claim]``: whether the answer supports the claim."""
 
 
 @dataclass(frozen=True)
@@ -132,82 +134,65 @@ async def sample(work: Work, settings: MethodSettings) -> list[tuple[str, ...]]:
         texts = await closed_book_answers(work.text, work.ask, settings.samples)
     work.note(closed_book=texts)
     with step("decompose"):
-        sets = await decompose_all(
-            work.text,
-            texts,
-            work.ask,
-            limit=settings.max_claims,
-            answers_per_call=settings.claims_per_call.decompose,
+        sets = await together(
+            decompose(work.text, text, work.ask, limit=settings.max_claims) for text in texts
         )
     work.note(answer_claims=tuple(sets))
     return sets
 
 
-async def merge(work: Work, sets: Sequence[tuple[str, ...]], settings: MethodSettings) -> Merged:
+async def merge(work: Work, sets: Sequence[tuple[str, ...]]) -> Claims:
     """Step 4: the claim sets as one."""
     with step("merge"):
-        if settings.merging == "joint":
-            return await merge_jointly(work.text, sets, work.ask)
-        return Merged(await merge_claims(tuple(sets), work.ask))
+        return await merge_claims(tuple(sets), work.ask)
 
 
-async def support(work: Work, merged: Merged) -> Rows:
+async def support(work: Work, merged: Claims) -> Rows:
     """Step 5: which answer supports which claim."""
-    if merged.support is not None:
-        return merged.support
     with step("score"):
-        return await support_matrix(work.answer.closed_book, merged.claims, work.ask)
+        return await support_matrix(work.answer.closed_book, merged, work.ask)
 
 
-async def boundary(
-    work: Work, merged: Merged, settings: MethodSettings
-) -> Sequence[bool] | Sequence[None]:
-    """Step 7: which claims the simulator could check; none where it has no tool.
-
-    None where verdicts are to tell it.
-    """
+async def boundary(work: Work, merged: Claims, settings: MethodSettings) -> list[bool]:
+    """Step 7: which claims the simulator could check; none where it has no tool."""
     simulator = work.use.simulations.simulator
     if not simulator.tools:
-        return [False] * len(merged.claims)
-    if not settings.asks_boundary:
-        return [None] * len(merged.claims)
+        return [False] * len(merged)
     with step("assess"):
         return await assess_boundaries(
             work.text,
-            merged.texts,
+            [claim.text for claim in merged],
             simulator.handbook(),
             work.ask,
             claims_per_call=settings.claims_per_call.boundary,
         )
 
 
-async def stated(work: Work, merged: Merged, settings: MethodSettings) -> list[float]:
+async def stated(work: Work, merged: Claims, settings: MethodSettings) -> list[float]:
     """The confidence that the model states, for a baseline; nothing where it is not asked."""
     if not settings.verbalized:
         return []
     with step("verbalize"):
         return await verbalized_confidences(
             work.text,
-            merged.texts,
+            [claim.text for claim in merged],
             work.ask,
             claims_per_call=settings.claims_per_call.verbalized,
         )
 
 
 def scored(
-    merged: Merged,
+    merged: Claims,
     rows: Rows,
-    inside: Sequence[bool] | Sequence[None],
+    inside: Sequence[bool],
     said: Sequence[float],
     centralities: Sequence[Centrality],
-    further: dict[str, list[float]] | None = None,
 ) -> tuple[Claim, ...]:
-    """Step 6: the claims with their confidence by ``centralities``, and by ``further`` scores."""
+    """Step 6: the claims with their confidence by ``centralities``."""
     support_lists = [list(row) for row in rows]
     scores: dict[str, list[float]] = {
         name: claim_confidence(support_lists, name) for name in centralities
     }
-    scores |= further or {}
     return tuple(
         Claim(
             text=claim.text,
@@ -217,7 +202,7 @@ def scored(
             verbalized=said[at] if said else None,
             boundary=inside[at],
         )
-        for at, claim in enumerate(merged.claims)
+        for at, claim in enumerate(merged)
     )
 
 
@@ -232,27 +217,12 @@ async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -
     await _judge(work, indices, settings, seen)
     if settings.second_look:
         await look_again(work, indices, settings)
-    if not settings.asks_boundary:
-        work.note(claims=bounded(work.answer.claims, indices))
-
-
-def bounded(claims: Sequence[Claim], sent: Iterable[int]) -> tuple[Claim, ...]:
-    """The claims, within the boundary where the evidence decided them; None of those not sent."""
-    verdicts = {at: claims[at].verdict for at in sent}
-    inside = {
-        at: verdict.status in DECIDED
-        for at, verdict in verdicts.items()
-        if verdict is not None and verdict.status != "error"
-    }
-    return tuple(
-        claim.model_copy(update={"boundary": inside.get(at)}) for at, claim in enumerate(claims)
-    )
 
 
 async def look_again(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
     """Verify what is undecided once more, with the runs that would decide it, if there are any.
 
-    Of the claims at ``indices`` those that the simulator could check, as far as that was asked.
+    Of the claims at ``indices`` those that the simulator could check.
     """
     claims, retrieval = work.answer.claims, work.answer.retrieval
     left = [i for i in indices if _is_open(claims[i])]
@@ -268,7 +238,7 @@ async def look_again(work: Work, indices: Sequence[int], settings: MethodSetting
 
 def _is_open(claim: Claim) -> bool:
     undecided = claim.verdict is not None and claim.verdict.status == "indeterminate"
-    return undecided and claim.boundary is not False
+    return undecided and claim.boundary is True
 
 
 async def _judge(

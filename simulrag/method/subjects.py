@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
 from simulrag.method.asking import batches
-from simulrag.method.reconciliation import check_partition
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import Reply, Text, misnumbered
 from simulrag.records import Facet, FacetKind, Subject
 from simulrag.stand_in import MARK, Prompted
 from simulrag.task import Task
@@ -33,7 +32,7 @@ class SubjectEntry(Reply):
 
 
 class SubjectsReply(Reply):
-    """Reply to ``subjects`` and ``evaluation_subjects``."""
+    """Reply to ``evaluation_subjects``."""
 
     subjects: Annotated[list[SubjectEntry], Field(min_length=1)]
 
@@ -41,20 +40,15 @@ class SubjectsReply(Reply):
 CLAIMS_PER_SUBJECT = 3
 
 
-def stand_in_subjects(said: Sequence[object], name: str) -> object:
-    """A stand-in: each few claims (or whatever the field ``name`` holds) in turn are a subject."""
+def _in_turn(prompted: Prompted) -> object:
+    """Each few claims in turn are a subject."""
     facets = (
-        {"kind": "number", "exclusive": True, name: list(few)}
-        for few in batches(said, CLAIMS_PER_SUBJECT)
+        {"kind": "number", "exclusive": True, "claims": list(few)}
+        for few in batches(range(len(prompted.values["claims"])), CLAIMS_PER_SUBJECT)
     )
     return {"subjects": [{"about": MARK, "facets": [facet], "rests_on": []} for facet in facets]}
 
 
-def _in_turn(prompted: Prompted) -> object:
-    return stand_in_subjects(range(len(prompted.values["claims"])), "claims")
-
-
-SUBJECTS = Task("subjects", SubjectsReply, tokens=800, stand_in=_in_turn)
 EVALUATION_SUBJECTS = Task("evaluation_subjects", SubjectsReply, tokens=430, stand_in=_in_turn)
 
 
@@ -62,8 +56,6 @@ async def find_subjects(
     question: str,
     claims: Sequence[str],
     ask: Asker,
-    *,
-    task: Task = SUBJECTS,
 ) -> tuple[Subject, ...]:
     """The subjects of the claims, every claim in exactly one facet; no call without claims.
 
@@ -73,21 +65,20 @@ async def find_subjects(
         return ()
 
     def check(reply: SubjectsReply) -> None:
-        check_partition(subjects_of(reply.subjects, _claims), len(claims))
+        _check_partition(_subjects_of(reply.subjects), len(claims))
 
-    completion = await ask.ask(task, check=check, question=question, claims=list(claims))
-    return subjects_of(completion.parsed.subjects, _claims)
+    completion = await ask.ask(
+        EVALUATION_SUBJECTS, check=check, question=question, claims=list(claims)
+    )
+    return _subjects_of(completion.parsed.subjects)
 
 
-def subjects_of(
-    entries: Sequence[Any], claims: Callable[[Any], Iterable[int]]
-) -> tuple[Subject, ...]:
-    """The subjects that a reply lists; ``claims``: those of one of its facets."""
+def _subjects_of(entries: Sequence[SubjectEntry]) -> tuple[Subject, ...]:
     return tuple(
         Subject(
             about=" ".join(subject.about.split()),
             facets=tuple(
-                Facet(kind=facet.kind, exclusive=facet.exclusive, claims=tuple(claims(facet)))
+                Facet(kind=facet.kind, exclusive=facet.exclusive, claims=tuple(facet.claims))
                 for facet in subject.facets
             ),
             rests_on=tuple(subject.rests_on),
@@ -96,5 +87,17 @@ def subjects_of(
     )
 
 
-def _claims(facet: SubjectFacet) -> list[int]:
-    return facet.claims
+def _check_partition(subjects: Sequence[Subject], claims: int) -> None:
+    """Raise ValueError, in words that a model can act on, unless each claim is in one facet."""
+    in_facets = (claim for subject in subjects for f in subject.facets for claim in f.claims)
+    problems = misnumbered(in_facets, claims) + [
+        f"subject {at} rests on {other}"
+        for at, subject in enumerate(subjects)
+        for other in subject.rests_on
+        if other == at or not 0 <= other < len(subjects)
+    ]
+    if problems:
+        raise ValueError(
+            f"put each claim, 0 to {claims - 1}, into exactly one facet, and let subjects rest on "
+            f"others by their position; {'; '.join(problems)}"
+        )

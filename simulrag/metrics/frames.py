@@ -14,8 +14,6 @@ text_before, text_after, hash_before, hash_after
     Its text before and after verification; the same where nothing was corrected.
 closeness, ...
     Its confidence before verification, a column a centrality that params.yaml's ``metrics`` name.
-votes
-    Its share (0 to 1) of the sampled answers' votes.
 verbalized
     The confidence (0 to 1) that the model stated.
 boundary
@@ -26,12 +24,6 @@ verdict
     aligned, contradicted, indeterminate or error; null: verification was not asked.
 label_before, label_after
     Of its texts, by the reference: true, false or undecided; null: no label.
-subject
-    Of which of the question's subjects it speaks, from 0.
-subject_uncertainty
-    Of that subject, by the votes, in nats.
-speaks
-    It is one of the claims by which its subject is ranked: those of the best supported answer.
 
 ``data/metrics/DOMAIN-finals.parquet`` has a row a distinct claim of every final answer, and one
 without ``claim`` of a final answer that makes none:
@@ -65,13 +57,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
-from simulrag.method.reconciliation import one_voice, uncertainty
 from simulrag.method.selection import confidence_before
 from simulrag.metrics.bill import Spent
 from simulrag.metrics.methods import FINAL, name_of
 from simulrag.metrics.stated import Asks, contradictions, stated
 from simulrag.records import (
-    VOTES,
     Answer,
     FinalClaims,
     FinalText,
@@ -116,16 +106,12 @@ def claims_frame(
         "hash_before": pl.String,
         "hash_after": pl.String,
         **dict.fromkeys(centralities, pl.Float64),
-        VOTES: pl.Float64,
         "verbalized": pl.Float64,
         "boundary": pl.Boolean,
         "checkable": pl.Boolean,
         "verdict": pl.Enum(get_args(VerdictStatus)),
         "label_before": label,
         "label_after": label,
-        "subject": pl.UInt32,
-        "subject_uncertainty": pl.Float64,
-        "speaks": pl.Boolean,
     }
     rows = (
         row
@@ -144,12 +130,7 @@ def claims_frame(
 def _claim_rows(
     answer: Answer, scenario_id: str, labels: LabelsOfQuestion, centralities: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    name, support = answer.question_id, answer.support
-    subject_of: dict[int, tuple[int, float, bool]] = {}
-    for place, subject in enumerate(answer.subjects):
-        voice = one_voice(subject, support, subject.claims)
-        in_nats = uncertainty(subject, support)
-        subject_of |= {claim: (place, in_nats, claim in voice) for claim in subject.claims}
+    name = answer.question_id
     for place, claim in enumerate(answer.claims):
         before, after = claim_hash(claim.text), claim_hash(claim.after)
         yield (
@@ -161,14 +142,12 @@ def _claim_rows(
             before,
             after,
             *(confidence_before(claim, centrality) for centrality in centralities),
-            claim.confidence.get(VOTES),
             claim.verbalized,
             claim.boundary,
             bool(answer.evidence),
             None if claim.verdict is None else claim.verdict.status,
             labels.get(before),
             labels.get(after),
-            *subject_of.get(place, (None, None, False)),
         )
 
 
@@ -261,16 +240,11 @@ _NONE = Counter[tuple[Standing, LabelValue | None]]()
 
 
 def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> FinalTextCounts:
-    """What is counted of a final text of a question.
-
-    A checked statement may have the simulator's value behind it, which its claim has not.
-    """
+    """What is counted of a final text of a question."""
     statements = final.statements if answer.failure is None else ()
     standings = Counter[tuple[Standing, LabelValue | None]]() if statements else _NONE
     for statement in statements:
-        own = statement.claim is None or statement.standing == "corrected"
-        text = statement.text if own else answer.claims[statement.claim or 0].text
-        standings[statement.standing, labels.get(claim_hash(text))] += 1
+        standings[statement.standing, labels.get(claim_hash(statement.text))] += 1
     sent = sum(answer.claims[index].verdict is not None for index in final.selected)
     return FinalTextCounts(Spent.of(final.usage), len(final.text.split()), sent, standings)
 

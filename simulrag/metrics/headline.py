@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.methods import FINAL, GROUNDED, RECONCILED, SIMULRAG, UE_SBA, UNCERTAINTY
+from simulrag.metrics.methods import FINAL, GROUNDED, SIMULRAG, UE_SBA, UNCERTAINTY
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 
@@ -62,9 +62,6 @@ def _final_answers(answers: pl.DataFrame) -> Headline:
     for method in ("input_rag", "output_rag"):
         lines = _largest_m(answers, FINAL[method], "factuality")
         found[f"factuality_{method}"] = lines[0][1] if lines else None
-    for place, (budget, value) in enumerate(_largest_m(answers, RECONCILED, "factuality")):
-        end = f"_at_{budget:g}" if place else ""
-        found[f"factuality_reconciled{end}"] = value
     return found
 
 

@@ -34,8 +34,6 @@ SELECTION: dict[str, SelectionMethod] = {
 FINAL: dict[FinalMethod, str] = {
     "grounded": "SimulRAG grounded",
     "simulrag": "SimulRAG",
-    "reconciled": "SimulRAG reconciled",
-    "reconciled_complete": "SimulRAG reconciled, completed",
     "rag_looks": "RAG by looks",
     "output_rag": "Output-layer RAG",
     "input_rag": "Input-layer RAG",
@@ -45,13 +43,9 @@ FINAL: dict[FinalMethod, str] = {
 METHOD = {name: method for method, name in FINAL.items()}
 """And back."""
 SIMULRAG = FINAL["simulrag"]
-RECONCILED = FINAL["reconciled"]
-COMPLETED = FINAL["reconciled_complete"]
 GROUNDED = FINAL["grounded"]
-SAMPLED = (SIMULRAG, RECONCILED, COMPLETED)
-"""Those that draw several answers and spend a budget: the published method and what follows it."""
-OURS = (GROUNDED, *SAMPLED)
-"""Those that say of what they state how far it was checked, and the published one."""
+OURS = (GROUNDED, SIMULRAG)
+"""The one that says of what it states how far it was checked, and the published one."""
 CLOSED_BOOK = FINAL["closed_book"]
 
 

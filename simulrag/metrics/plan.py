@@ -59,10 +59,7 @@ def stated_scores(pool: ClaimPool) -> Floats:
 
 @lru_cache(maxsize=1)
 def plans_of(data: DomainData) -> Mapping[str, tuple[BudgetedMethod, ...]]:
-    """Every line of the table, by centrality and, where the answers voted, by votes.
-
-    No line where no answer was sampled.
-    """
+    """Every line of the table, by centrality. No line where no answer was sampled."""
     if not data.ranks_claims:
         return dict.fromkeys(data.pool.confidence, ())
     shared: dict[tuple[str, int, int], NDArray[np.int32]] = {}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simulrag.method.selection import Candidates
 from simulrag.metrics.intervals import Floats, Ints
-from simulrag.records import DECIDED, VOTES
+from simulrag.records import DECIDED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,8 +41,7 @@ class ClaimPool:
     ``before`` and ``after``: the label of the text before and after its update, NO_LABEL, TRUE,
     FALSE or UNDECIDED. ``decided``: verification said aligned or contradicted; ``verified``: it
     came to an end; ``judged``: it was asked. ``boundary`` is 1, 0 or -1 (not asked), ``verbalized``
-    NaN where it was not asked. ``confidence``: before verification, by centrality and where the
-    answers voted, by votes.
+    NaN where it was not asked. ``confidence``: before verification, by centrality.
     ``question`` and ``scenario``: indices into a domain's answers and scenarios.
     """
 
@@ -66,15 +65,10 @@ class ClaimPool:
         question: Sequence[int],
         scenario: Ints,
     ) -> ClaimPool:
-        """From the frame of claims, the question of each, and the scenario of each question.
-
-        Shares of the votes are a confidence where every claim has one.
-        """
-        voted = len(claims) > 0 and claims[VOTES].null_count() == 0
-        ranked = (*centralities, VOTES) if voted else centralities
+        """From the frame of claims, the question of each, and the scenario of each question."""
         verdict, places = claims["verdict"], np.array(question, dtype=np.int64)
         return cls(
-            confidence={name: claims[name].to_numpy() for name in ranked},
+            confidence={name: claims[name].to_numpy() for name in centralities},
             verbalized=claims["verbalized"].fill_null(float("nan")).to_numpy(),
             boundary=claims["boundary"].cast(int).fill_null(_NOT_ASKED).to_numpy().astype(np.int8),
             checkable=claims["checkable"].to_numpy(),

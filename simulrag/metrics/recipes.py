@@ -13,11 +13,8 @@ from dataclasses import dataclass
 
 from simulrag.metrics.methods import (
     CLOSED_BOOK,
-    COMPLETED,
     FINAL,
     GROUNDED,
-    RECONCILED,
-    SAMPLED,
     SIMULRAG,
     name_of,
 )
@@ -31,8 +28,6 @@ SHORT = {
     FINAL["output_rag"]: "output RAG",
     FINAL["rag_looks"]: "RAG by looks",
     SIMULRAG: "paper",
-    RECONCILED: "reconciled",
-    COMPLETED: "reconciled, completed",
     GROUNDED: "grounded",
 }
 """A method's name where recipes stand side by side, in that order."""
@@ -80,11 +75,10 @@ class Recipe:
         """Method and budget; m where it is not the usual one: the paper samples, others do not."""
         budget, m = self.line.budget_percent, self.line.samples
         share = "" if budget is None else f" {budget:g} %"
-        method, _, more = SHORT[self.method].partition(",")
         without = ", no kappa" if self.twin else ""
-        usual = (m > 1) == (self.method in SAMPLED)
+        usual = (m > 1) == (self.method == SIMULRAG)
         samples = "" if usual else f", m = {m}"
-        return f"{method}{share}{',' if more else ''}{more}{without}{samples}"
+        return f"{SHORT[self.method]}{share}{without}{samples}"
 
     @property
     def order(self) -> tuple[int, bool, float, float]:
@@ -138,7 +132,7 @@ def to_choose_from(recipes: Sequence[Recipe]) -> list[Recipe]:
         if not recipe.twin
         if (
             recipe.line.samples == most or recipe.line.budget_percent == largest
-            if recipe.method in SAMPLED
+            if recipe.method == SIMULRAG
             else recipe.line.samples == 1
         )
     ]

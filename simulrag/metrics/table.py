@@ -11,10 +11,7 @@ coverage
     counts in ``value``.
 claims
     f1, precision, recall, aupr, auroc, true_share, auroc_within, aupr_within and share_spent by
-    method, budget_percent, centrality (or "votes", where the answers voted), undecided.
-subjects
-    auroc, aupr and true_share of what claims are about, before verification, by centrality (or
-    "votes"), undecided.
+    method, budget_percent, centrality, undecided.
 answers
     informativeness, factuality, factuality_per_question, completeness, and a question
     false_claims, undecided_claims (the reference does not settle them), words and claims_sent (to
@@ -23,14 +20,14 @@ answers
     SimulRAG, which verifies a share of all claims), kappa (0: written without it), undecided,
     failures.
 standings
-    true, false, undecided and unlabelled statements of a reconciled answer in ``value``, and
+    true, false, undecided and unlabelled statements of a grounded answer in ``value``, and
     true_share, by method, budget_percent and level (the standing).
 comparisons
     A method minus ``baseline``: a row with unit "difference", with p and p_holm, and one with unit
     "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
     budget_percent, centrality, undecided) or "answer" (the metrics of answers by samples,
-    budget_percent, kappa, baseline_samples, undecided; a baseline with a budget or kappa has the
-    method's own, unless its name says another budget: that of the nearest claims_sent).
+    budget_percent, kappa, baseline_samples, undecided; the name of a baseline
+    with a budget says it).
 boundary
     filtered, kept_decided, filtered_decidable.
 calibration

@@ -172,7 +172,7 @@
     }
     parts.push(...section("Question", make("p", "block", data.question)));
     parts.push(...section(
-      `Final answer${data.marked || data.subjects.length ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
+      `Final answer${data.marked ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
       ...(data.stretches.length ? marked(data) : [make("p", "block", data.final || "none")]),
     ));
     if (data.says.length) {
@@ -184,7 +184,6 @@
     }
     parts.push(...section("Reference", make("p", "block", data.reference)));
     parts.push(...section("Evidence", ...evidence(data)));
-    if (data.subjects.length) parts.push(...subjects(data));
     if (data.claims.length) parts.push(...graph(data));
     const claims = make("ol", "claims", ...data.claims.map(claim));
     if (data.claims.length || !data.marked) {
@@ -214,7 +213,6 @@
   const standings = {
     checked: "checked",
     corrected: "corrected by the simulator",
-    simulated: "from the simulator; no answer claimed it",
     unchecked: "not checked",
     outside: "outside the simulator's reach",
   };
@@ -265,7 +263,7 @@
     );
   }
 
-  // One part of the answer; opened, it shows its claim, the rivals of that, the verdict and the run.
+  // One part of the answer; opened, it shows its claim, the verdict and the run.
   function part(data, item) {
     const entry = make("details", "", make("summary", "", item.text + " ", make("span", "standing", standings[item.standing])));
     entry.addEventListener("toggle", () => entry.append(...behind(data, item)), { once: true });
@@ -273,31 +271,21 @@
   }
 
   function behind(data, item) {
-    const parts = [];
-    const claimed = item.claim === null ? null : data.claims[item.claim];
-    if (claimed) {
-      const { label } = claimed[claimed.edit ? "after" : "before"];
-      parts.push(
-        make("p", "small", `Claim ${item.claim + 1}, as the sampled answers had it`),
-        claimed.edit ? edit(claimed.edit) : make("p", "", claimed.text),
-        make(
-          "div", "facts-line",
-          dots(claimed.support),
-          fact("confidence", claimed.confidence === null ? "—" : claimed.confidence.toFixed(2)),
-          fact("verdict", claimed.verdict || "not verified", claimed.verdict ? "is-" + claimed.verdict : ""),
-          fact("label", label, "is-" + label),
-          jump(`claim ${item.claim + 1} in full`, "claim-" + (item.claim + 1)),
-        ),
-        claimed.reason ? make("p", "small is-error", claimed.reason) : null,
-      );
-    } else {
-      parts.push(make("p", "small", "No sampled answer claimed it: it is what the evidence says."));
-    }
-    const subject = item.subject === null ? null : data.subjects[item.subject];
-    const sides = subject ? subject.facets.filter((facet) => facet.said.some((said) => said.claim === item.claim)) : [];
-    const rivals = sides.flatMap((facet) => facet.said.filter((said) => said.claim !== item.claim));
-    if (rivals.length) parts.push(make("p", "small", "What other answers said in its place"), make("ul", "", ...rivals.map(rival)));
-    else if (item.others.length) parts.push(make("p", "small", "The others: " + item.others.join(" ")));
+    const claimed = data.claims[item.claim];
+    const { label } = claimed[claimed.edit ? "after" : "before"];
+    const parts = [
+      make("p", "small", `Claim ${item.claim + 1}, as the sampled answers had it`),
+      claimed.edit ? edit(claimed.edit) : make("p", "", claimed.text),
+      make(
+        "div", "facts-line",
+        dots(claimed.support),
+        fact("confidence", claimed.confidence === null ? "—" : claimed.confidence.toFixed(2)),
+        fact("verdict", claimed.verdict || "not verified", claimed.verdict ? "is-" + claimed.verdict : ""),
+        fact("label", label, "is-" + label),
+        jump(`claim ${item.claim + 1} in full`, "claim-" + (item.claim + 1)),
+      ),
+      claimed.reason ? make("p", "small is-error", claimed.reason) : null,
+    ];
     if (!["unchecked", "outside"].includes(item.standing)) {
       parts.push(make("p", "small", "The evidence it was read against"), ...runs(data));
     }
@@ -336,39 +324,6 @@
       "Calls behind this question", region,
       make("p", "small", make("code", "", "simulrag cache show KEY"), " prints what was asked and what came back."),
     );
-  }
-
-  function stands(item) {
-    const others = item.others.length ? ` The others: ${item.others.join(" ")}` : "";
-    return make(
-      "li", "kept", make("p", "text", item.text),
-      make("div", "facts-line", fact("stands as", standings[item.standing], "is-" + item.standing), others),
-    );
-  }
-
-  const rival = (item) => make(
-    "li", "",
-    `${item.text} `,
-    fact("votes", item.votes === null ? "—" : `${Math.round(100 * item.votes)} %`), " ",
-    fact("checked", item.verdict || "no", item.verdict ? "is-" + item.verdict : ""),
-  );
-
-  // What the answers said of each subject, what was checked of it, and what stands.
-  function subjects(data) {
-    const entries = data.subjects.map((subject) => make(
-      "div", "block subject",
-      make("p", "", make("b", "", subject.about)),
-      ...subject.facets.flatMap((facet) => [
-        make("p", "small", `What the answers said (${facet.kind})`),
-        make("ul", "", ...facet.said.map(rival)),
-      ]),
-      make("p", "small", subject.stands.length ? "What stands" : "Nothing stands of it in the answer."),
-      subject.stands.length ? make("ul", "claims", ...subject.stands.map(stands)) : null,
-    ));
-    const own = data.own.length
-      ? [make("p", "small", "What the evidence says and no answer claimed"), make("ul", "claims", ...data.own.map(stands))]
-      : [];
-    return section(`Subjects (${data.subjects.length})`, ...entries, ...own);
   }
 
   const run = (item, ...before) => make(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, GROUNDED, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL, GROUNDED, SIMULRAG
 from simulrag.metrics.recipes import Recipe
 from simulrag.report.blocks import Figure, interval, percent
 from simulrag.report.chart import (
@@ -30,8 +30,6 @@ _COLORS = {
     FINAL["rag_looks"]: BLUE.color,
     SIMULRAG: RED.color,
     GROUNDED: GREEN.color,
-    RECONCILED: GREEN.color,
-    COMPLETED: GREEN.color,
 }
 _MARKERS = ("square", "triangle", "diamond", "circle")
 _EMPTY = "no final answer could be measured"

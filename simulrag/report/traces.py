@@ -13,12 +13,10 @@ from typing import Any
 
 from simulrag.metrics.methods import name_of
 from simulrag.records import (
-    VOTES,
     Answer,
     Claim,
     FinalText,
     Question,
-    Standing,
     Statement,
     claim_hash,
 )
@@ -51,7 +49,7 @@ BLOCK = 20
 KEY = 12
 """Characters of a call's key that are shown: no two calls of a project begin alike so far."""
 _NEVER = Judged("missing", "never judged")
-_STANDING: dict[str, Standing] = {"aligned": "checked", "contradicted": "corrected"}
+_STANDING = {"aligned": "checked", "contradicted": "corrected"}
 
 
 def trace(one: Traced, centrality: str) -> dict[str, Any]:
@@ -83,11 +81,9 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         "claims": [
             _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
-        "subjects": [_subject(answer, at) for at in range(len(answer.subjects))],
-        "own": [
-            _statement(item) for item in final.statements if item.subject is None and not marked
-        ],
-        "says": [_statement(item) for item in final.statements or _from_claims(answer)],
+        "says": [_statement(item) for item in final.statements]
+        if marked
+        else list(_from_claims(answer)),
         "final": final.text,
         "marked": marked,
         "stretches": _stretches(final) if marked else [],
@@ -151,31 +147,6 @@ def _other(text: FinalText) -> dict[str, Any]:
     }
 
 
-def _subject(answer: Answer, at: int) -> dict[str, Any]:
-    """What the answers said of a subject, each with its share of the votes, and what stands."""
-    subject = answer.subjects[at]
-    return {
-        "about": subject.about,
-        "facets": [
-            {"kind": facet.kind, "said": [_said(answer, index) for index in facet.claims]}
-            for facet in subject.facets
-        ],
-        "stands": [_statement(item) for item in answer.final.statements if item.subject == at],
-    }
-
-
-def _said(answer: Answer, index: int) -> dict[str, Any]:
-    claim = answer.claims[index]
-    checked = index in answer.final.selected and claim.verdict is not None
-    share = claim.confidence.get(VOTES)
-    return {
-        "claim": index,
-        "text": claim.text,
-        "votes": None if share is None else round(share, 4),
-        "verdict": claim.verdict.status if checked and claim.verdict else None,
-    }
-
-
 def _problems(answer: Answer) -> list[str]:
     """What retrieval, and what came after the audit, did in vain; each once."""
     found = answer.retrieval.problems if answer.retrieval else ()
@@ -210,20 +181,17 @@ def _statement(item: Statement) -> dict[str, Any]:
         "quote": item.quote,
         "before": item.before,
         "correction": item.correction,
-        "others": list(item.others),
-        "claim": item.claim,
-        "subject": item.subject,
     }
 
 
-def _from_claims(answer: Answer) -> Iterator[Statement]:
+def _from_claims(answer: Answer) -> Iterator[dict[str, Any]]:
     """What the paper's method wrote its text from: the kept claims, by what became of them."""
     for index in answer.final.kept:
         claim = answer.claims[index]
         status = claim.verdict.status if claim.verdict and index in answer.final.selected else ""
         standing = _STANDING.get(status, "outside" if claim.boundary is False else "unchecked")
         text = claim.after if standing == "corrected" else claim.text
-        yield Statement(text=text, standing=standing, claim=index)
+        yield {"text": text, "standing": standing, "claim": index}
 
 
 def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, Any]:

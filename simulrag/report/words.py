@@ -13,8 +13,6 @@ WORDS = {
     "RAG by looks": "one answer, written from further runs too that the model planned",
     "grounded": "the answer of RAG by looks, each claim of it held against the runs, and mended",
     "paper": "SimulRAG as published: claims of m sampled answers, so many percent of them verified",
-    "reconciled": "SimulRAG with claims grouped by what they are about, each with one voice",
-    "completed": "it says too what the evidence says and no sampled answer claimed",
     "m": "sampled answers behind a final one",
     "In turn": "calls that wait for one another, a question",
     "Undecided": "claims that the reference says nothing of",
@@ -33,8 +31,6 @@ WORDS = {
 _WHERE = {
     "m": r"m(?=\Z| = )",
     "paper": r"paper(?= \d)",
-    "reconciled": r"reconciled(?= \d)",
-    "completed": r"(?<=%, )completed",
 }
 """Where a word that means something else elsewhere is one of them."""
 _SHORT = re.compile(

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from simulrag import registry
 from simulrag.models.base import Message
-from simulrag.stand_in import alike, filled
+from simulrag.stand_in import filled
 from simulrag.testing.handbook_texts import (
     SET_UP,
     own_answer,
@@ -53,7 +53,6 @@ _DECIMAL = re.compile(r"\d+\.\d+")
 _OUTPUT = re.compile(r"^ +- (\w+):", re.M)
 BEYOND = "What should be weighed besides?"
 _SENTENCE = re.compile(r"(?<=\.) ")
-_ANSWER_HEAD = re.compile(r"^--- answer \d+\n", re.M)
 
 
 def question(number: int) -> str:
@@ -119,8 +118,6 @@ def part_of(said: list[Message], tag: str) -> str:
 
 def _prose(said: list[Message], sample: int) -> str:
     """The final answer of claims, else an answer by the evidence, else one from what is known."""
-    if section(said, "statements") is not None:
-        return _from_statements(part_of(said, "statements"))
     if section(said, "claims") is not None:
         return " ".join(bullets(part_of(said, "claims"))) or "Nothing can be said."
     evidence, answer = section(said, "evidence"), section(said, "answer")
@@ -141,19 +138,6 @@ def _from_memory(asked: str, sample: int) -> list[str]:
     own = CLAIMS_AN_ANSWER - RECUR[sample % len(RECUR)]
     claims = [_claim(scheme, k, sample) for k in range(own)]
     return claims + [_claim(scheme, (sample + 3 * k) % CLAIMS_AN_ANSWER, 0) for k in range(9 - own)]
-
-
-def _from_statements(text: str) -> str:
-    """Each statement as it stands, with a word on what nobody checked and how others differ."""
-    said = []
-    for item in bullets(text):
-        standing, _, statement = item.partition(": ")
-        statement, _, others = statement.partition(" [others: ")
-        found = [float(number) for number in _DECIMAL.findall(others)]
-        spread = f" (estimates range from {min(found):g} to {max(found):g})" if found else ""
-        unsure = " This is unchecked." if standing in ("unchecked", "outside") else ""
-        said.append(f"{statement.rstrip('.')}{spread}.{unsure}")
-    return " ".join(said)
 
 
 def _claim(scheme: int, subject: int, sample: int) -> str:
@@ -254,53 +238,14 @@ _CHANGE = re.compile(r'^(\d+)\. (?:wrong: "(.*)"; right: (.*)|missing: (.*))$', 
 
 
 def _decomposition(said: list[Message]) -> Any:
-    if section(said, "evidence") is not None:
-        return _uncovered(said)
-    return _sentences(part_of(said, "answer"))
-
-
-def _sentences(answer: str) -> dict[str, Any]:
-    return {"claims": [{"claim": text} for text in _SENTENCE.split(answer)]}
-
-
-def _decompositions(said: list[Message]) -> Any:
-    answers = _ANSWER_HEAD.split(part_of(said, "answers"))[1:]
-    return {"answers": [{"index": i, **_sentences(one.strip())} for i, one in enumerate(answers)]}
-
-
-def _uncovered(said: list[Message]) -> Any:
-    """What the evidence says of a subject of the question that no claim speaks of."""
-    claims, asked = numbered(part_of(said, "claims")), part_of(said, "question")
-    covered = {_subject(claim) for claim in claims}
-    missing = [
-        _states(subject, abs(change))
-        for subject, change in changes(part_of(said, "evidence")).items()
-        if subject in asked and subject not in covered
-    ]
-    return {"claims": [{"claim": text} for text in missing]}
+    return {"claims": [{"claim": text} for text in _SENTENCE.split(part_of(said, "answer"))]}
 
 
 def _subjects(said: list[Message]) -> Any:
-    claims = numbered(part_of(said, "claims"))
-    return _by_subject(claims, lambda indices: {"claims": indices})
-
-
-def _joint_subjects(said: list[Message]) -> Any:
-    """The subjects of all answers' claims; claims of one text are one alternative."""
-    texts = [_ANSWER.sub("", claim) for claim in numbered(part_of(said, "claims"))]
-
-    def alternatives(indices: list[int]) -> Any:
-        same = alike(texts[index] for index in indices)
-        stated = ([indices[at] for at in places] for places in same)
-        return {"alternatives": [{"claims": claims, "answers": []} for claims in stated]}
-
-    return _by_subject(texts, alternatives)
-
-
-def _by_subject(texts: list[str], stated: Callable[[list[int]], Any]) -> Any:
     """A subject for each thing that claims speak of; claims of nothing known are each their own."""
+    claims = numbered(part_of(said, "claims"))
     groups: dict[str, dict[str, list[int]]] = {}
-    for index, text in enumerate(texts):
+    for index, text in enumerate(claims):
         about = _subject(text) or text
         groups.setdefault(about, {}).setdefault(_kind(text), []).append(index)
     return {
@@ -308,7 +253,7 @@ def _by_subject(texts: list[str], stated: Callable[[list[int]], Any]) -> Any:
             {
                 "about": about,
                 "facets": [
-                    {"kind": kind, "exclusive": kind != "other", **stated(indices)}
+                    {"kind": kind, "exclusive": kind != "other", "claims": indices}
                     for kind, indices in facets.items()
                 ],
                 "rests_on": [],
@@ -316,9 +261,6 @@ def _by_subject(texts: list[str], stated: Callable[[list[int]], Any]) -> Any:
             for about, facets in groups.items()
         ]
     }
-
-
-_ANSWER = re.compile(r"^\(answer \d+\) ")
 
 
 def _kind(claim: str) -> str:
@@ -443,7 +385,6 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "Mending": _mending,
     "Queries": lambda _: {"queries": [" ".join(one.split()[-2:]) for one in SUBJECTS[2:7]]},
     "Decomposition": _decomposition,
-    "DecompositionBatch": _decompositions,
     "ClaimPairs": _pairs,
     "Entailment": _entailment,
     "Boundary": lambda said: _inside(part_of(said, "claim")),
@@ -455,7 +396,6 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
     "SubjectsReply": _subjects,
-    "JointReply": _joint_subjects,
     "ReadClaims": _read_claims,
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,

@@ -188,20 +188,16 @@ def test_verdicts_by_both_are_planned_for_reading_and_for_arithmetic(
 ) -> None:
     folder = tmp_path / "project"
     shutil.copytree(project.root, folder, symlinks=True)
-    reconciled = {"method": "reconciled", "verify_by": "both", "merging": "joint"}
-    change_params(folder, **{f"answer.{name}": value for name, value in reconciled.items()})
+    change_params(folder, **{"answer.method": "paper", "answer.verify_by": "both"})
     answer = by_task(make_plan(Project(folder)), "answer")
     assert answer["verify_batch"].calls == answer["read_claims"].calls == QUESTIONS * 2
-    assert answer["joint"].calls == QUESTIONS
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         {},
-        {"method": "paper", "complete": False},
-        {"method": "reconciled"},
-        {"method": "reconciled", "merging": "joint"},
+        {"method": "paper"},
         {"verify": "selected", "verify_by": "range", "beside": []},
         {"claims_per_call": {"boundary": 1, "verify": 1, "verbalized": 1}, "samples": 2},
     ],

@@ -45,8 +45,7 @@ def test_another_tasks_step_is_that_task_for_several_texts_at_once() -> None:
         if task.step != task.name:
             assert found[task.step].step == task.step
             assert task.reply is not None
-            listed = "answers" if task.name == "decompose_batch" else "claims"
-            assert set(task.reply.model_fields) == {listed}
+            assert set(task.reply.model_fields) == {"claims"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,12 +54,12 @@ def test_the_cost_of_every_task_is_its_steps(name: str) -> None:
 
 
 def test_the_steps_that_costs_name_are_tasks() -> None:
-    groups = [*cost._SHARED.values(), cost._WRITING, *cost._IN_TURN]
+    groups = [*cost._SHARED.values(), ["final"], *cost._IN_TURN]
     assert {step for steps in groups for step in steps} <= set(NAMES)
 
 
 def test_what_the_method_asks_is_charged_to_someone() -> None:
-    groups = [*cost._SHARED.values(), cost._WRITING, *cost._IN_TURN]
+    groups = [*cost._SHARED.values(), ["final"], *cost._IN_TURN]
     charged = {step for steps in groups for step in steps}
     tasks()  # imports the steps
     modules = [module for name, module in sys.modules.items() if name.startswith("simulrag.method")]

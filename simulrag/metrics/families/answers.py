@@ -9,7 +9,7 @@ import numpy as np
 
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
 from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.methods import OURS, SIMULRAG, name_of
+from simulrag.metrics.methods import OURS, name_of
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
@@ -56,8 +56,7 @@ def answers(data: DomainData) -> Iterator[Measurement]:
     SimulRAG at its full m is compared with every baseline at every m, at m = 1 with those at m = 1,
     at each budget on the questions that both completed, grounded with the baselines and with the
     published method at its largest m and budget; Holm's correction runs over the baselines
-    of one metric. What builds on SimulRAG is compared with it at the same budget and, where another
-    of its budgets sends a nearer number of claims to verification, at that one, which is named.
+    of one metric.
     """
     weights = data.weights[:, data.scenario]
     for undecided in TREATMENTS:
@@ -173,14 +172,13 @@ def _compare(
 ) -> Iterator[Measurement]:
     """A line of ours minus each baseline, on the questions that both completed."""
     mine, pairs = _counts(data, ours), []
-    nearest = _nearest(data, ours)
     published = _largest_published(data)
     for line in data.lines:
+        baseline = name_of(line) not in OURS
         if ours.method == "grounded":
-            against = name_of(line) not in OURS or line == published
+            against = baseline or line == published
         else:
-            against = _is_baseline(line, ours) or line == nearest
-            against = against and ours.samples in (full, line.samples)
+            against = baseline and ours.samples in (full, line.samples)
         if not against:
             continue
         theirs = _counts(data, line)
@@ -193,7 +191,7 @@ def _compare(
             coverage=float(common.sum()) / questions if questions else None,
             level="answer",
             undecided=undecided,
-            baseline=_baseline_name(line, ours),
+            baseline=_baseline_name(line),
             baseline_samples=line.samples,
         )
         sides = [
@@ -206,44 +204,13 @@ def _compare(
     yield from compared(pairs, metrics_of(data), data.scenarios)
 
 
-def _baseline_name(line: Line, ours: Line) -> str:
-    """Its method's; with its budget where that is not the one of the line that is compared."""
-    same = name_of(line) not in OURS or line.budget_percent == ours.budget_percent
-    return name_of(line) if same else _at_budget(line.budget_percent)
+def _baseline_name(line: Line) -> str:
+    """Its method's, with its budget where it has one."""
+    percent = line.budget_percent
+    return name_of(line) if percent is None else f"{name_of(line)} at {percent:g} %"
 
 
 def _largest_published(data: DomainData) -> Line | None:
     """The published method at its largest m and budget."""
     published = [line for line in data.lines if line.method == "simulrag"]
     return max(published, key=lambda line: line.size, default=None)
-
-
-def _is_baseline(line: Line, ours: Line) -> bool:
-    """Another method; of ours the published one, at the same m and budget, kappa used alike."""
-    if name_of(line) not in OURS:
-        return True
-    return _published(line, ours) and line.budget_percent == ours.budget_percent
-
-
-def _published(line: Line, ours: Line) -> bool:
-    """Whether ours builds on this line's method, at the same m and with kappa used alike."""
-    alike = line.samples == ours.samples and (line.kappa == 0) == (ours.kappa == 0)
-    return line.method == "simulrag" != ours.method and alike
-
-
-def _nearest(data: DomainData, ours: Line) -> Line | None:
-    """The published method's line that sends the nearest number of claims to verification."""
-
-    def sent(line: Line) -> float:
-        counts = _counts(data, line)
-        return float(
-            counts["claims_sent"] @ counts["complete"] / max(1.0, counts["complete"].sum())
-        )
-
-    published = [line for line in data.lines if _published(line, ours)]
-    return min(published, key=lambda line: abs(sent(line) - sent(ours)), default=None)
-
-
-def _at_budget(percent: float | None) -> str:
-    """SimulRAG at a budget, where that is not the one of the line that it is compared with."""
-    return SIMULRAG if percent is None else f"{SIMULRAG} at {percent:g} %"

@@ -33,7 +33,8 @@ from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, FinalMethod, Line
 
-_SAMPLED = ("closed_book", "decompose", "merge", "joint")
+_SAMPLED = ("closed_book", "decompose", "merge")
+_VERIFIED = ("verify", "read_claims", "second_look")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "plan", "verify")
 _RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "plan", "verify")
 _SHARED: dict[FinalMethod, tuple[str, ...]] = {
@@ -42,34 +43,20 @@ _SHARED: dict[FinalMethod, tuple[str, ...]] = {
     "output_rag": ("plan", "closed_book"),
     "rag_looks": ("plan", "more_calls"),
     "grounded": ("plan", "more_calls"),
-    "simulrag": (*_SAMPLED, "entailment", "boundary", "plan", "verify"),
-    "reconciled": (
-        *_SAMPLED,
-        "entailment",
-        "subjects",
-        "boundary",
-        "plan",
-        "verify",
-        "read_claims",
-        "second_look",
-    ),
+    "simulrag": (*_SAMPLED, "entailment", "boundary", "plan", *_VERIFIED),
 }
 """The steps of a question's own usage that a method by itself would need as well."""
-_SHARED["reconciled_complete"] = _SHARED["reconciled"]
-_WRITING = ("final", "final_reconciled", "uncovered")
-"""What writes an answer from claims; each final answer has its own."""
 _IN_TURN = (
     ("plan", "closed_book"),
     ("more_calls",),
     ("input_rag", "output_rag"),
     ("audit",),
     ("decompose",),
-    ("merge", "joint"),
-    ("entailment", "subjects", "boundary", "verbalized"),
+    ("merge",),
+    ("entailment", "boundary", "verbalized"),
     ("verify", "read_claims"),
     ("second_look",),
-    ("uncovered",),
-    ("final", "final_reconciled"),
+    ("final",),
     ("mend",),
 )
 """What waits for what: steps of one entry are asked at the same time."""
@@ -154,7 +141,7 @@ def _of_answers(data: DomainData) -> dict[Line, Amounts]:
         for place, (line, text) in enumerate(counted.texts.items()):
             usage = text.usage
             if not place and line.method != "grounded":
-                usage = {task: one for task, one in counted.usage.items() if task in _WRITING}
+                usage = {task: one for task, one in counted.usage.items() if task == "final"}
             bill = bills.setdefault(line, Amounts(_estimates(data)))
             for task, used in usage.items():
                 bill.add(task, used, step=_step_of(task))
@@ -198,7 +185,7 @@ def _runs(answer: Answer, method: FinalMethod, counted: AnswerCounts) -> int:
 
 _OF_ONE_SAMPLE = (
     *("closed_book", "decompose", "boundary"),
-    *("plan", "more_calls", "verify", "read_claims"),
+    *("plan", "more_calls", *_VERIFIED),
 )
 """What a method takes of a single sample: there is nothing to merge or to compare."""
 
@@ -231,10 +218,8 @@ def _charge(
         elif step == "boundary" and part < 1:
             size = _size_of(task, data.claims_per_call)
             share = ceil(counted.first_claims / size) / usage.calls
-        elif step == "closed_book" or task == "decompose":
+        elif step in ("closed_book", "decompose"):
             share = part
-        elif step == "decompose" and part < 1:
-            share = 1 / usage.calls  # of several answers in one call
         bill.add(task, usage, min(1.0, share), step=step)
 
 

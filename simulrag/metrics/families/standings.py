@@ -26,8 +26,7 @@ _COUNTS: dict[str, LabelValue | None] = {
 def standings(data: DomainData) -> Iterator[Measurement]:
     """Of every line that marks what it says, by standing: statements by label, and ``true_share``.
 
-    ``true_share``: true ones by true and false ones. The label is that of the statement, of the
-    claim behind it where there is one, or of the corrected text.
+    ``true_share``: true ones by true and false ones. The label is that of the statement.
     """
     for line in data.lines:
         said = [

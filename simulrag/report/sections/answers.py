@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from simulrag.metrics.methods import (
     CLOSED_BOOK,
-    COMPLETED,
     FINAL,
     GROUNDED,
     OURS,
-    RECONCILED,
     SIMULRAG,
 )
 from simulrag.metrics.settings import TREATMENTS
@@ -93,13 +91,6 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
             f"{GROUNDED}: input-layer RAG's answer, every claim of it held against the runs, "
             "further runs made for what is open, and mended where something was wrong or missing."
         )
-    if any(domain.rows("answers", method=(RECONCILED, COMPLETED)) for domain in measured):
-        yield Text(
-            f"{RECONCILED}: claims are grouped by what they are about, and each subject speaks "
-            "with one voice; its differences are to SimulRAG at the same budget and at the one "
-            "that sends the nearest number of claims. "
-            f"{COMPLETED}, says too what the evidence says and no sampled answer claimed."
-        )
     for domain in measured:
         yield from _figures(run, domain)
     undecided = run.settings.undecided
@@ -117,23 +108,6 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
             )
             if found:
                 yield _gains(domain, method, found)
-        if found := domain.rows("subjects", undecided=undecided):
-            yield _subjects(domain, found)
-
-
-def _subjects(domain: DomainTable, found: Sequence[Measurement]) -> Table:
-    return pivoted(
-        found,
-        {"Confidence by": lambda row: row.centrality},
-        {"auroc": "AUROC", "aupr": "AUPR", "true_share": "True subjects"},
-        {"Subjects": lambda row: count(row.n)},
-        name="subjects",
-        caption="what claims are about, before verification: is the best supported answer right",
-        domain=domain.name,
-        headers=1,
-        line=lambda row: row.centrality,
-        fold="Subjects by confidence",
-    )
 
 
 def leading_finals(

@@ -17,7 +17,6 @@ from simulrag.metrics.methods import (
 )
 from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
-from simulrag.records import VOTES
 from simulrag.report.blocks import (
     Block,
     Figure,
@@ -88,7 +87,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         fold = "Other treatments of the same claims"
         name = f"claims-undecided-{other}"
         yield _table(domain, settings.centrality, other, name, fold)
-        for centrality in _confidences(run, domain)[1:]:
+        for centrality in settings.centralities[1:]:
             yield _table(domain, centrality, settings.undecided, f"claims-{centrality}", fold)
     for domain in measured:
         yield _comparisons(run, domain)
@@ -223,15 +222,9 @@ def by_calls(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     yield from _of_each_metric(domain, "cost", caption, draw, Axis("model calls a question"))
 
 
-def _confidences(run: ReportedRun, domain: DomainTable) -> tuple[str, ...]:
-    """The centralities of params.yaml, and where the answers voted, their votes."""
-    voted = domain.one("claims", centrality=VOTES) is not None
-    return (*run.settings.centralities, *((VOTES,) if voted else ()))
-
-
 def _by_centrality(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     settings = run.settings
-    names = _confidences(run, domain)
+    names = settings.centralities
     if len(names) < 2:
         return
     looks = list(LOOKS.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, GROUNDED, OURS, SAMPLED
+from simulrag.metrics.methods import CLOSED_BOOK, OURS, SIMULRAG
 from simulrag.metrics.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
@@ -22,15 +22,12 @@ from simulrag.report.blocks import (
 from simulrag.report.recipe_figures import axes, price, quality
 from simulrag.report.run import DomainTable, ReportedRun
 
-PRINCIPAL = ("checked", "corrected", "added", "simulated")
+PRINCIPAL = ("checked", "corrected", "added")
 """Standings that a simulator run stands behind."""
 _MARKS = {
     "checked": "runs hold it",
     "corrected": "by runs",
     "added": "the question asks for it, the text lacked it, runs give it",
-    "simulated": "from runs, no sampled answer had claimed it",
-    "unchecked": "in reach and not decided",
-    "outside": "the simulator cannot say",
     "judgement": "no run decides what is good",
     "beyond": "no run could",
     "not_run": "a run could decide it, none was made",
@@ -71,7 +68,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def reliable_words(domain: DomainTable) -> Iterator[str]:
-    """Of what the answer says (at its largest budget): how much is true, by standing."""
+    """Of what the answer says: how much is true, by standing."""
     found = _standings(domain)
     if not found:
         return
@@ -85,8 +82,8 @@ def reliable_words(domain: DomainTable) -> Iterator[str]:
 
 
 def samples_words(recipes: Sequence[Recipe], before: str = "") -> str:
-    """How many answers the published method and what builds on it sample; "" where none does."""
-    sampled = [one.line.samples for one in recipes if one.method in SAMPLED]
+    """How many answers the published method samples; "" where it does not stand there."""
+    sampled = [one.line.samples for one in recipes if one.method == SIMULRAG]
     if not sampled:
         return ""
     return (
@@ -104,21 +101,14 @@ def evidence_words(domain: DomainTable) -> str:
 
 
 def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
-    """By standing and metric, of grounded, else of the line of the largest budget."""
-    rows = [row for row in domain.rows("standings") if row.kappa != 0] or domain.rows("standings")
-    if not rows:
-        return {}
-    lines = {
-        (row.method == GROUNDED, row.budget_percent or 0, row.method == COMPLETED, row.method)
-        for row in rows
+    """By standing and metric."""
+    rows = domain.rows("standings")
+    there = {row.level for row in rows}
+    return {
+        standing: {row.metric: row for row in rows if row.level == standing}
+        for standing in STANDINGS
+        if standing in there
     }
-    _, budget, _, method = max(lines)
-    found: dict[str, dict[str, Measurement]] = {}
-    for standing in STANDINGS:
-        for row in rows:
-            if (row.level, row.method, row.budget_percent or 0) == (standing, method, budget):
-                found.setdefault(standing, {})[row.metric] = row
-    return found
 
 
 def _table(

@@ -11,17 +11,14 @@ from flows.cli.answers import answer_json, show_answer
 from simulrag.records import (
     Answer,
     Claim,
-    Facet,
     FinalText,
     Line,
     MissingPoint,
-    Statement,
-    Subject,
     Verdict,
 )
 from tests.unit.report.made import every_standing, grounded_answer
 
-LINE = Line(method="reconciled_complete", samples=2, budget_percent=100)
+LINE = Line(method="simulrag", samples=2, budget_percent=100)
 
 
 def test_a_corrected_claim_is_shown_with_what_it_was(
@@ -42,67 +39,6 @@ def test_a_corrected_claim_is_shown_with_what_it_was(
     assert "contradicted" in lines[row]
     assert "was: It falls by 9 %." in lines[row + 1]
     assert sum("was:" in line for line in lines) == 1
-
-
-def test_subjects_are_shown_with_their_voice_and_what_was_said(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
-    mended = Verdict(status="contradicted", updated_claim="The peak is 392.")
-    claims = (
-        Claim(text="The peak is 500.", confidence={"votes": 0.6}, boundary=True, verdict=mended),
-        Claim(text="The peak is 900.", confidence={"votes": 0.4}, boundary=True),
-        Claim(text="Beds suffice.", confidence={"votes": 1.0}, boundary=False),
-        Claim(text="It ends in May.", confidence={"votes": 1.0}, boundary=False),
-    )
-    answer = Answer(
-        question_id="ask",
-        domain="urban",
-        claims=claims,
-        subjects=(
-            Subject(
-                about="the peak", facets=(Facet(kind="number", exclusive=True, claims=(0, 1)),)
-            ),
-            Subject(
-                about="the beds", facets=(Facet(kind="judgement", exclusive=True, claims=(2,)),)
-            ),
-            Subject(about="the end", facets=(Facet(kind="number", exclusive=True, claims=(3,)),)),
-        ),
-        final=FinalText(
-            line=LINE,
-            text="So.",
-            selected=(0,),
-            statements=(
-                Statement(text="The peak is 392.", standing="corrected", claim=0, subject=0),
-                Statement(text="It comes in week 9.", standing="simulated"),
-                Statement(text="It ends in May.", standing="outside", claim=3, subject=2),
-            ),
-        ),
-        verified=True,
-    )
-    show_answer("How many?", answer, "answered now", "closeness")
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    start = lines.index("the peak (1 of 2 claims sent to the simulator's evidence)")
-    assert lines[start + 1 : start + 4] == [
-        "= The peak is 392.  [corrected]",
-        "said: The peak is 500.  60% of the votes",
-        "said: The peak is 900.  40% of the votes",
-    ]
-    start = lines.index("the beds (0 of 1 claims sent to the simulator's evidence)")
-    assert lines[start + 1] == "nothing of it stands in the answer"
-    assert "SimulRAG reconciled, completed, at 100 % of the claims, m = 2 sampled answers." in lines
-    said_once = [line for line in lines if "It ends in May." in line]
-    assert said_once == ["= It ends in May.  [outside the simulator's reach]  100% of the votes"]
-    assert lines[lines.index("What the evidence says and no answer claimed") + 1] == (
-        "= It comes in week 9.  [from the simulator]"
-    )
-    found = answer_json("How many?", answer)
-    assert found["statements"][0]["standing"] == "corrected"
-    assert [subject["about"] for subject in found["subjects"]] == [
-        "the peak",
-        "the beds",
-        "the end",
-    ]
 
 
 def test_a_grounded_answer_comes_first_with_its_marks_and_all_in_words(
@@ -178,24 +114,21 @@ def test_a_grounded_answer_without_evidence_says_that_nothing_was_run(
 def stored() -> Answer:
     """What the default run stores of a question: every method at every budget."""
 
-    def final(method: str, budget: float, samples: int = 2, **more: object) -> FinalText:
+    def final(method: str, budget: float | None, samples: int = 2, **more: object) -> FinalText:
         line = {"method": method, "budget_percent": budget, "samples": samples}
-        text = f"{method} at {budget:g}, m = {samples}"
+        text = f"{method} at {budget}, m = {samples}"
         return FinalText.model_validate({"line": line, "text": text, "selected": (0,), **more})
 
-    facet = Facet(kind="number", exclusive=True, claims=(0,))
     return Answer(
         question_id="q",
         domain="urban",
         closed_book=("A.", "B."),
         claims=(Claim(text="A."),),
-        subjects=(Subject(about="the peak", facets=(facet,)),),
-        final=final("reconciled_complete", 100),
+        final=final("grounded", None, samples=1),
         baselines=(
             *(final("simulrag", budget) for budget in (25, 100)),
-            *(final("reconciled", budget) for budget in (25, 100)),
             final("simulrag", 50, samples=1),
-            final("reconciled", 75, text="", failure="no reply"),
+            final("simulrag", 75, text="", failure="no reply"),
         ),
     )
 
@@ -203,29 +136,18 @@ def stored() -> Answer:
 @pytest.mark.parametrize(
     ("method", "budget", "text"),
     [
-        (None, None, "reconciled_complete at 100, m = 2"),
-        ("reconciled", None, "reconciled_complete at 100, m = 2"),
-        ("reconciled", 25, "reconciled at 25, m = 2"),
-        (None, 25, "reconciled at 25, m = 2"),
+        (None, None, "grounded at None, m = 1"),
+        ("grounded", None, "grounded at None, m = 1"),
         ("paper", None, "simulrag at 100, m = 2"),
         ("paper", 25, "simulrag at 25, m = 2"),
         ("paper", 50, "simulrag at 50, m = 1"),  # of fewer samples where there is no other
-        ("paper", 75, None),
-        ("reconciled", 75, None),  # failed
-        ("reconciled", 30, None),
+        ("paper", 75, None),  # failed
+        ("paper", 30, None),
+        ("grounded", 25, None),
     ],
 )
 def test_a_stored_answer_is_that_of_a_method_and_budget(
-    method: Literal["paper", "reconciled"] | None, budget: float | None, text: str | None
+    method: Literal["paper", "grounded"] | None, budget: float | None, text: str | None
 ) -> None:
     found = answer_by(stored(), method, budget)
     assert (None if found is None else found.text) == text
-
-
-def test_the_published_methods_answer_has_no_subjects() -> None:
-    paper, ours = answer_by(stored(), "paper", 25), answer_by(stored(), "reconciled", 25)
-    assert paper is not None
-    assert ours is not None
-    assert (paper.final.line.method, paper.final.line.budget_percent) == ("simulrag", 25)
-    assert (ours.final.line.method, ours.final.selected) == ("reconciled", (0,))
-    assert (len(paper.subjects), len(ours.subjects)) == (0, 1)

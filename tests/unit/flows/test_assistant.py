@@ -30,7 +30,7 @@ KNOWN = Question(
 def project(tmp_path: Path) -> Project:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     made = Project(tmp_path)
-    final = FinalText(line=Line(method="reconciled", samples=5), text="Eight minutes.")
+    final = FinalText(line=Line(method="simulrag", samples=5), text="Eight minutes.")
     answer = Answer(question_id="urban-1", domain="urban", final=final, verified=True)
     for path, record in (
         (made.results.benchmark("urban"), KNOWN),

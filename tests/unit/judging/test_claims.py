@@ -9,7 +9,7 @@ from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, corrected, evidence, line, question
 
 QUESTION = question(text="Deep?", reference_answer="12 m.")
-LINE = line("reconciled", 2, 100, 0.3)
+LINE = line("simulrag", 2, 100, 0.3)
 QUARTER = line("simulrag", 2, 25)
 RAG = line("input_rag")
 TRUE = {"label": "true", "reason": "stated"}

@@ -13,7 +13,7 @@ from simulrag.calls import CallCache
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 
-PAPER = MethodSettings(method="paper", merging="tree", pool="domain", complete=False)
+PAPER = MethodSettings(method="paper", pool="domain")
 """The method as published."""
 
 

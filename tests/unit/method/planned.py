@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulrag.method.algorithm import Instruments, answer_question
-from simulrag.method.settings import ClaimsPerCall, MethodSettings
+from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.records import Answer
 from simulrag.testing import ScriptedModel
@@ -15,9 +15,7 @@ from tests.making import question
 
 QUESTION = question(text="What is it like?")
 SETTINGS = MethodSettings(
-    method="reconciled",
-    merging="joint",
-    claims_per_call=ClaimsPerCall(decompose=5),
+    method="paper",
     samples=3,
     kappa=0.0,
     verbalized=False,
@@ -25,27 +23,22 @@ SETTINGS = MethodSettings(
 )
 NO_TOOL = {"calls": [], "more": False}
 """A plan of no call."""
-Facets = list[tuple[str, bool, list[str]]]
-Planned = tuple[str, Facets, list[int]]
 
 
 @dataclass
 class Plan:
     """What a model says of one question. Texts stand for themselves.
 
-    ``subjects``: what each is about, its facets (kind, exclusive, texts), what it rests on.
     ``corrected``: text by text; claims in neither it nor ``aligned`` are not in the evidence.
     ``replies``: of tasks, to be said or made from what is shown.
     ``depths``: the claims that are read as a depth, with the number of metres that they give.
     """
 
     answers: list[list[str]]
-    subjects: list[Planned]
     corrected: dict[str, str] = field(default_factory=dict)
     aligned: list[str] = field(default_factory=list)
     depths: dict[str, str] = field(default_factory=dict)
     outside: list[str] = field(default_factory=list)
-    uncovered: list[str] = field(default_factory=list)
     replies: dict[str, object] = field(default_factory=dict)
 
     def model(self) -> ScriptedModel:
@@ -63,11 +56,6 @@ class Plan:
             "input_rag": lambda: f"Answer {values['sample_index']}",
             "output_rag": lambda: values["answer"],
             "decompose": lambda: self._split(values["answer"]),
-            "decompose_batch": lambda: {
-                "answers": [
-                    {"index": i, **self._split(text)} for i, text in enumerate(values["answers"])
-                ]
-            },
             "merge": lambda: _alike(values["existing"], values["new"]),
             "entailment": lambda: {"supported": [False] * len(texts)},
             "boundary_batch": lambda: {
@@ -82,11 +70,7 @@ class Plan:
             "read_claims": lambda: {
                 "claims": [self._reading(i, text) for i, text in enumerate(texts)]
             },
-            "joint": lambda: {"subjects": [_joint(one, texts) for one in self.subjects]},
-            "subjects": lambda: {"subjects": [_subject(one, texts) for one in self.subjects]},
-            "uncovered": lambda: _claims(self.uncovered),
             "final": lambda: " / ".join(texts),
-            "final_reconciled": lambda: " / ".join(_line(item) for item in values["statements"]),
         }
         return ways[task]()
 
@@ -116,45 +100,12 @@ def sound(*places: str, more: bool = False) -> dict[str, object]:
     return {"calls": calls, "more": more}
 
 
-def _subject(one: Planned, texts: list[str]) -> dict[str, object]:
-    about, facets, rests_on = one
-    return {
-        "about": about,
-        "facets": [
-            {"kind": kind, "exclusive": only, "claims": [texts.index(text) for text in own]}
-            for kind, only, own in facets
-        ],
-        "rests_on": rests_on,
-    }
-
-
-def _joint(one: Planned, claims: list[dict[str, Any]]) -> dict[str, object]:
-    about, facets, rests_on = one
-
-    def alternative(text: str) -> dict[str, object]:
-        return {"claims": [i for i, c in enumerate(claims) if c["text"] == text], "answers": []}
-
-    return {
-        "about": about,
-        "facets": [
-            {"kind": kind, "exclusive": only, "alternatives": [alternative(text) for text in own]}
-            for kind, only, own in facets
-        ],
-        "rests_on": rests_on,
-    }
-
-
 def _claims(texts: list[str]) -> dict[str, Any]:
     return {"claims": [{"claim": text} for text in texts]}
 
 
 def _alike(existing: list[str], new: list[str]) -> dict[str, object]:
     return {"pairs": [[existing.index(text), i] for i, text in enumerate(new) if text in existing]}
-
-
-def _line(item: dict[str, Any]) -> str:
-    others = f" [{' | '.join(item['others'])}]" if item["others"] else ""
-    return f"{item['standing']}: {item['text']}{others}"
 
 
 def plan(**changes: Any) -> Plan:
@@ -165,19 +116,6 @@ def plan(**changes: Any) -> Plan:
             ["11 m deep.", "It is shallow.", "2 ha wide.", "8 degrees."],
             ["13 m deep.", "It is deep.", "3 ha wide.", "9 degrees.", "Worth a swim."],
         ],
-        subjects=[
-            (
-                "its depth",
-                [
-                    ("number", True, ["10 m deep.", "11 m deep.", "13 m deep."]),
-                    ("class", True, ["It is deep.", "It is shallow."]),
-                ],
-                [],
-            ),
-            ("its area", [("number", True, ["2 ha wide.", "3 ha wide."])], []),
-            ("its warmth", [("number", True, ["8 degrees.", "9 degrees."])], []),
-            ("whether to swim", [("judgement", True, ["Worth a swim."])], [0]),
-        ],
         corrected={
             **dict.fromkeys(("10 m deep.", "11 m deep.", "13 m deep."), "12 m deep."),
             "It is shallow.": "It is deep.",
@@ -185,7 +123,6 @@ def plan(**changes: Any) -> Plan:
         },
         aligned=["It is deep.", "3 ha wide."],
         outside=["8 degrees.", "9 degrees."],
-        uncovered=["Its bed is mud."],
     )
     for name, value in changes.items():
         setattr(made, name, value)

@@ -32,7 +32,6 @@ def model(**changes: object) -> ScriptedModel:
     shared, cold, old = "It is 12 m deep.", "It is cold.", "It is old."
     return Plan(
         answers=[[shared, cold], [shared, old]],
-        subjects=[],
         aligned=[shared, old],
         corrected={cold: "It is warm."},
         outside=[old],

@@ -80,10 +80,6 @@ def scripted(**replies: object) -> ScriptedModel:
     said = {"input_rag": TEXT, "audit": audited(DEEP, GOOD), "mend": mending(), **replies}
     return Plan(
         answers=[[shared, "It is cold."], [shared]],
-        subjects=[
-            ("depth", [("number", True, [shared])], []),
-            ("warmth", [("class", True, ["It is cold."])], []),
-        ],
         aligned=[shared],
         replies=said,
     ).model()

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from simulrag.errors import InputError
 from simulrag.method.selection import (
     Candidates,
     SelectionMethod,
-    SubjectCandidates,
     budget_count,
     candidates_of,
     kappa_from_quantile,
@@ -20,7 +17,6 @@ from simulrag.method.selection import (
     select_among,
     select_by_budget,
     select_by_threshold,
-    select_subjects,
 )
 from simulrag.records import Claim, Failure, Retrieval
 from tests.making import answer, claim
@@ -138,69 +134,3 @@ def test_selection_over_answers() -> None:
     each = select_among(pools, budget_percent=40, pool="question", seed=1)
     assert each == [(2,), (), (), ()]
     assert select_among(pools, budget_percent=0, tau=0.25, seed=1) == [(2,), (), (), ()]
-
-
-def topics(uncertainty: list[float], costs: list[int], claims: int = 10) -> SubjectCandidates:
-    within = (True,) * len(costs)
-    return SubjectCandidates(tuple(uncertainty), within, tuple(costs), claims)
-
-
-@pytest.mark.parametrize(
-    ("budget", "chosen"),
-    [
-        (10, (2,)),  # 1 of 10 claims: the first two cost more
-        (20, (0,)),
-        (30, (0, 2)),  # one is left after the first: the second is passed over
-        (50, (0, 1)),
-        (60, (0, 1, 2)),
-        (0, ()),
-    ],
-)
-def test_a_subject_costs_its_claims_and_one_too_dear_is_passed_over(
-    budget: float, chosen: tuple[int, ...]
-) -> None:
-    own = topics([1.0, 0.8, 0.6, 0.4], [2, 3, 1, 1])
-    assert select_subjects([own], budget_percent=budget, seed=1) == [chosen]
-
-
-def test_a_pool_of_all_questions_has_one_purse() -> None:
-    questions = [topics([1.0, 0.9, 0.8], [1, 1, 1], 5), topics([0.2, 0.1], [1, 1], 5)]
-    together = select_subjects(questions, budget_percent=30, pool="domain", seed=1)
-    assert together == [(0, 1, 2), ()]  # 3 of 10 claims, wherever they are
-    each = select_subjects(questions, budget_percent=30, pool="question", seed=1)
-    assert each == [(0, 1), (0, 1)]  # 1.5 of 5 claims, twice
-
-
-def test_equally_uncertain_subjects_are_shuffled_by_the_seed() -> None:
-    own = topics([0.5] * 4, [1] * 4)
-    picks = {select_subjects([own], budget_percent=10, seed=seed)[0] for seed in range(40)}
-    assert picks == {(0,), (1,), (2,), (3,)}
-
-
-def test_a_threshold_takes_the_more_uncertain_subjects_whatever_they_cost() -> None:
-    own = topics([0.7, 0.5, 0.9], [1, 1, 30])
-    assert select_subjects([own], budget_percent=0, tau=0.5, seed=1) == [(0, 2)]
-
-
-DRAWN = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.booleans(), st.integers(0, 4)), max_size=6
-)
-
-
-@given(st.lists(DRAWN, min_size=1, max_size=4), st.sampled_from([0, 7, 25, 50, 100]), st.data())
-def test_a_budget_is_never_overspent_and_never_left_where_it_buys_more(
-    drawn: list[list[tuple[float, bool, int]]], budget: float, data: st.DataObject
-) -> None:
-    questions = []
-    for own in drawn:
-        uncertainty, within, costs = zip(*own, strict=True) if own else ((), (), ())
-        claims = sum(costs) + data.draw(st.integers(0, 5))
-        questions.append(SubjectCandidates(uncertainty, within, costs, claims))
-    selected = select_subjects(questions, budget_percent=budget, seed=3)
-    for topic, chosen in zip(questions, selected, strict=True):
-        left = budget_count(budget, topic.claims) - sum(topic.costs[at] for at in chosen)
-        assert left >= 0
-        for at, cost in enumerate(topic.costs):
-            buyable = topic.within_reach[at] and cost > 0
-            assert buyable or at not in chosen
-            assert at in chosen or not buyable or cost > left

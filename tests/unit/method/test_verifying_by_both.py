@@ -20,10 +20,8 @@ DEPTHS = ["12 m deep.", "20 m deep.", "12.0 m deep.", "21 m deep.", "It is cold.
 
 def lake(**changes: object) -> Plan:
     """One answer of six claims about a lake that is 12 m deep."""
-    number, rest = ("number", True, DEPTHS[:4]), ("other", False, DEPTHS[4:])
     made = Plan(
         answers=[DEPTHS],
-        subjects=[("its depth", [number], []), ("the rest", [rest], [])],
         aligned=["12 m deep.", "20 m deep.", "It is cold."],
         corrected={"12.0 m deep.": "13 m deep."},
         depths={text: text.split()[0] for text in DEPTHS[:4]},
@@ -36,7 +34,7 @@ def lake(**changes: object) -> Plan:
 async def test_the_models_verdict_stands_and_a_value_only_where_both_find_it_aligned(
     simulations: Simulations,
 ) -> None:
-    found, model = await answered(lake(), simulations, samples=1)
+    found, model = await answered(lake(), simulations, samples=1, verify_by="both")
     assert {claim.text: claim.verdict for claim in found.claims} == {
         "12 m deep.": Verdict(status="aligned", found="12 m"),
         "20 m deep.": ALIGNED,  # by arithmetic it is wrong
@@ -62,26 +60,18 @@ def deep(**changes: object) -> Plan:
     """Two answers that agree on what is true and add what nobody can check."""
     return lake(
         answers=[["12 m deep.", "It is old."]] * 2,
-        subjects=[
-            ("its depth", [("number", True, ["12 m deep."])], []),
-            ("its age", [("other", False, ["It is old."])], []),
-        ],
         **changes,
     )
 
 
-async def test_statements_tell_the_value_and_the_papers_answers_are_as_by_reading(
+async def test_the_papers_answers_are_as_by_reading(
     simulations: Simulations,
 ) -> None:
     changes = {"samples": 2, "beside": ("paper", "rag"), "final_budgets_percent": (100.0,)}
-    found, _ = await answered(deep(), simulations, **changes)
-    assert found.text == "checked: 12 m deep. (simulator: 12 m) / unchecked: It is old."
-    by_reading, _ = await answered(deep(), simulations, **changes, verify_by="model")
-    papers = [
-        [text.text for text in one.baselines if text.line.method == "simulrag"]
-        for one in (found, by_reading)
-    ]
-    assert papers[0] == papers[1] == ["12 m deep. / It is old."] * 2  # of two samples, and of one
+    for verify_by in ("both", "model"):
+        found, _ = await answered(deep(), simulations, **changes, verify_by=verify_by)
+        one = [text.text for text in found.baselines if text.line.method == "simulrag"]
+        assert [found.text, *one] == ["12 m deep. / It is old."] * 2  # of two samples, and of one
 
 
 async def test_where_no_run_has_an_output_to_compare_with_only_the_model_reads(
@@ -92,7 +82,9 @@ async def test_where_no_run_has_an_output_to_compare_with_only_the_model_reads(
     source = LibrarySimulator(corpus(tmp_path), retrieves_by="question")
     with CallCache(tmp_path / "calls", stage="test") as cache:
         use = Instruments(model, Simulations(source, cache))
-        found = await draft(QUESTION, use, SETTINGS.model_copy(update={"samples": 2}))
+        found = await draft(
+            QUESTION, use, SETTINGS.model_copy(update={"samples": 2, "verify_by": "both"})
+        )
     assert found.evidence
     assert [claim.verdict for claim in found.claims] == [ALIGNED, SILENT]
     assert "read_claims" not in {call["task"] for call in model.asked}
@@ -100,6 +92,6 @@ async def test_where_no_run_has_an_output_to_compare_with_only_the_model_reads(
 
 async def test_a_question_fails_where_its_claims_cannot_be_read(simulations: Simulations) -> None:
     made = deep(replies={"read_claims": {"claims": []}})
-    found, _ = await answered(made, simulations, samples=2)
+    found, _ = await answered(made, simulations, samples=2, verify_by="both")
     assert found.failure is not None
     assert found.failure.step == "verify"

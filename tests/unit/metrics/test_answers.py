@@ -10,7 +10,7 @@ import pytest
 from simulrag.errors import InputError
 from simulrag.metrics.headline import headline
 from simulrag.metrics.table import select
-from simulrag.records import FinalClaims, FinalText
+from simulrag.records import FinalClaims
 from tests.making import answer, claim, failed, final_claims, label, line
 from tests.unit.metrics.measuring import FAST, measured, row
 
@@ -127,47 +127,6 @@ def test_lines_carry_their_budget_and_the_largest_leads() -> None:
     short = headline(table, FAST)
     assert (short["factuality"], short["factuality_at_25"]) == (1.0, 0.5)
     assert short["factuality_input_rag"] is None
-
-
-def test_a_reconciled_answer_is_compared_at_the_nearest_number_of_claims_sent_too() -> None:
-    claims = [claim(f"C{n}.") for n in range(4)]
-
-    def text(method: str, budget: float, sent: int) -> FinalText:
-        return FinalText(line=line(method, 5, budget, 0.0), selected=tuple(range(sent)))
-
-    written = (text("simulrag", 25, 1), text("simulrag", 50, 3), text("reconciled", 25, 3))
-    own = {"line": line("simulrag", 5, 100, 0.0), "selected": range(4)}
-    full = answer("q1", claims, closed_book=("x",) * 5, final=own, baselines=written)
-    finals = [final_claims("q1", "A.", of=one.line) for one in written]
-    table = measured([full], LABELS[:3], finals)
-    chosen = select(table, family="comparisons", metric="claims_sent", unit="difference")
-    pairs = select(chosen, undecided="excluded", method="SimulRAG reconciled")
-    assert dict(pairs.select("baseline", "value").iter_rows()) == {
-        "SimulRAG at 50 %": 0,
-        "SimulRAG": 2,
-    }
-
-
-def test_subjects_are_ranked_by_votes_and_by_centralities() -> None:
-    """The sure one is true, the unsure one false: votes see it, equal closeness does not."""
-    said = [
-        ("A.", (True, True)),
-        ("B.", (True, False)),
-        ("C.", (False, True)),
-        ("D.", (True, True)),
-    ]
-    claims = [claim(text).model_copy(update={"support": rows}) for text, rows in said]
-    subjects = [
-        {"about": "x", "facets": [{"kind": "number", "exclusive": True, "claims": own}]}
-        for own in ([0], [1, 2], [3])
-    ]
-    labels = [label("q1", "A.", "true"), label("q1", "B.", "false"), label("q1", "D.", "undecided")]
-    table = measured([answer("q1", claims, subjects=subjects)], labels, [])
-    found = select(table, family="subjects", metric="auroc", undecided="excluded")
-    by = dict(found.select("centrality", "value").iter_rows())
-    assert (by["votes"], by["closeness"]) == (1, 0.5)
-    assert set(found["n"]) == {2}
-    assert set(select(table, family="subjects", undecided="false")["n"]) == {3}
 
 
 def test_a_missing_label_takes_the_question_out() -> None:

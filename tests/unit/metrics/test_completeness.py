@@ -157,7 +157,7 @@ def test_contradictions_by_hand() -> None:
 def test_lines_with_kappa_and_without_stay_apart() -> None:
     own = line("simulrag", 1, 25, 0.4)
     without = FinalText(line=line("simulrag", 1, 25, 0.0), text="A b c d.")
-    ours = FinalText(line=line("reconciled", 1, 25, 0.4), text="A b.")
+    ours = FinalText(line=line("grounded"), text="A b.")
     done = [
         one.model_copy(
             update={
@@ -177,32 +177,20 @@ def test_lines_with_kappa_and_without_stay_apart() -> None:
         table, family="answers", metric="words", undecided="excluded", failures="excluded"
     )
     assert found.select("method", "kappa", "value").rows() == [
+        ("SimulRAG grounded", None, 2.0),
         ("SimulRAG", 0.4, 2.0),
         ("SimulRAG", 0.0, 4.0),
-        ("SimulRAG reconciled", 0.4, 2.0),
     ]
     pairs = select(
         table, family="comparisons", level="answer", metric="words", undecided="excluded"
     )
     pairs = select(pairs, unit="difference").select("method", "kappa", "baseline", "value")
-    assert pairs.rows() == [("SimulRAG reconciled", 0.4, "SimulRAG", 0.0)]
+    assert pairs.rows() == [("SimulRAG grounded", None, "SimulRAG at 25 %", 0.0)]
     cost = select(table, family="method_cost", level="answer", step="all", metric="calls")
     assert set(cost.select("method", "kappa").iter_rows()) == {
-        *(("SimulRAG", 0.4), ("SimulRAG", 0.0), ("SimulRAG reconciled", 0.4)),
+        *(("SimulRAG", 0.4), ("SimulRAG", 0.0), ("SimulRAG grounded", None)),
         ("Closed book", None),
     }
-
-
-def test_votes_rank_claims_where_every_claim_has_them() -> None:
-    def voted(share: float) -> Any:
-        one = claim()
-        return one.model_copy(update={"confidence": {**one.confidence, "votes": share}})
-
-    labels = [label("q1", claim().text, "true")]
-    table = measured([answer("q1", [voted(0.25)])], labels)
-    assert "votes" in set(select(table, family="claims")["centrality"])
-    table = measured([answer("q1", [voted(0.25), claim()])], labels)
-    assert "votes" not in set(select(table, family="claims")["centrality"])
 
 
 def test_a_template_file_that_is_none_is_named(tmp_path: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -139,8 +138,7 @@ def test_tokens_that_nobody_counted_are_estimated_beside() -> None:
     assert select(table, metric="input_tokens_estimated").is_empty()
 
 
-JOINT = {"closed_book": 5, "decompose": 5, "joint": 1}
-TREE = {"closed_book": 5, "decompose": 5, "merge": 4, "entailment": 5}
+SAMPLED = {"closed_book": 5, "decompose": 5, "merge": 4, "entailment": 5}
 BATCHED = {"plan": 1, "boundary_batch": 1, "verbalized_batch": 2, "verify_batch": 2}
 FIRST = 12
 """Claims of the first sample, of 27."""
@@ -150,7 +148,7 @@ def used(**calls: int) -> dict[str, Usage]:
     return {task: Usage(calls=number) for task, number in calls.items()}
 
 
-def default_record(asked: Mapping[str, int] = JOINT, sent: int = 8) -> Answer:
+def default_record(sent: int = 8) -> Answer:
     """What the default settings ask for one question of 27 claims."""
     claims = [
         claim(f"Claim {i}.", 0.5).model_copy(update={"sources": ((0 if i < FIRST else 1, i),)})
@@ -165,14 +163,12 @@ def default_record(asked: Mapping[str, int] = JOINT, sent: int = 8) -> Answer:
         "q",
         claims,
         closed_book=tuple("abcde"),
-        final={"line": line("reconciled_complete", 5, 100), "selected": range(sent)},
-        usage=used(**asked, **BATCHED, read_claims=2, uncovered=1, final_reconciled=1),
+        final={"line": line("simulrag", 5, 100), "selected": range(sent)},
+        usage=used(**SAMPLED, **BATCHED, final=1),
         baselines=(
             text("input_rag", 1, input_rag=1),
             text("output_rag", 1, output_rag=1),
             text("simulrag", 1, sent, final=1),
-            text("simulrag", 5, sent, final=1),
-            text("reconciled", 5, sent, final_reconciled=1),
         ),
     )
 
@@ -197,9 +193,7 @@ def default() -> pl.DataFrame:
         ("Input-layer RAG", 1, 2, 2),
         ("Output-layer RAG", 1, 3, 2),  # tools are called while the closed book answers
         ("SimulRAG", 1, 6, 5),
-        ("SimulRAG", 5, 15, 6),
-        ("SimulRAG reconciled", 5, 16, 6),
-        ("SimulRAG reconciled, completed", 5, 17, 7),
+        ("SimulRAG", 5, 23, 8),
     ],
 )
 def test_calls_of_the_default_and_how_many_wait_for_one_another(
@@ -208,13 +202,6 @@ def test_calls_of_the_default_and_how_many_wait_for_one_another(
     line = select(default, level="answer", method=method, samples=samples, step="all")
     assert only(line, metric="calls") == calls
     assert only(line, metric="chain") == chain
-
-
-def test_merging_two_at_a_time_waits_longer() -> None:
-    table = bill(default_record(TREE))
-    line = select(table, level="answer", method="SimulRAG", samples=5, step="all")
-    assert only(line, metric="chain") == 8
-    assert only(line, metric="calls") == 23
 
 
 def test_a_chain_is_told_of_whole_answers_only(default: pl.DataFrame) -> None:
@@ -229,8 +216,8 @@ def test_a_verification_call_is_counted_for_as_many_claims_as_it_holds(
     sent: int, size: int, calls: int | None
 ) -> None:
     table = bill(default_record(sent=sent), claims_per_call=ClaimsPerCall(verify=size))
-    line = select(table, method="SimulRAG reconciled, completed", metric="calls")
-    assert only(line, step="verify") == only(line, step="read_claims") == calls
+    line = select(table, method="SimulRAG", samples=5, metric="calls")
+    assert only(line, step="verify") == calls
 
 
 def test_a_claim_that_is_verified_by_itself_is_a_call() -> None:
@@ -258,21 +245,20 @@ def test_a_random_selection_is_the_mean_of_whole_calls_over_its_seeds() -> None:
     assert 1 <= found <= 1.5
 
 
-def test_arithmetic_beside_reading_is_the_reconciled_answers_alone(default: pl.DataFrame) -> None:
-    calls = select(default, level="answer", step="read_claims", metric="calls")
-    assert dict(calls.select("method", "value").iter_rows()) == {
-        "SimulRAG reconciled": 1,
-        "SimulRAG reconciled, completed": 1,
-    }
-    assert select(default, level="claim", step="read_claims").is_empty()
+def test_arithmetic_and_a_second_look_beside_reading_are_charged_too() -> None:
+    done = default_record()
+    asked = done.usage | used(read_claims=2, second_look=1)
+    table = bill(done.model_copy(update={"usage": asked}))
+    line = select(table, level="answer", method="SimulRAG", samples=5, metric="calls")
+    assert [only(line, step=step) for step in ("verify", "read_claims", "second_look")] == [1] * 3
 
 
 def test_arithmetic_in_the_place_of_reading_is_everybodys_verification() -> None:
     done = default_record()
     asked = {task: used for task, used in done.usage.items() if task != "verify_batch"}
+    asked["read_claims"] = Usage(calls=2)
     table = select(bill(done.model_copy(update={"usage": asked})), metric="calls")
-    for method in ("SimulRAG", "SimulRAG reconciled"):
-        assert only(table, level="answer", method=method, samples=5, step="verify") == 1
+    assert only(table, level="answer", method="SimulRAG", samples=5, step="verify") == 1
     assert only(table, level="claim", method="UE+SBA", budget_percent=25, step="verify") == 1
     assert select(table, step="read_claims").is_empty()
 
@@ -288,9 +274,8 @@ def test_stated_confidence_is_charged_to_those_who_rank_by_it(default: pl.DataFr
 def test_a_claim_level_line_writes_the_published_methods_answer(default: pl.DataFrame) -> None:
     calls = select(default, level="claim", metric="calls")
     assert set(select(calls, step="final")["value"]) == {1}
-    assert select(calls, step=["final_reconciled", "uncovered"]).is_empty()
-    assert only(calls, method="no-RAG", step="all") == 5 + 5 + 1 + 1
-    assert only(calls, method="UE+SBA", budget_percent=25, step="all") == 12 + 1 + 1 + 1
+    assert only(calls, method="no-RAG", step="all") == 19 + 1
+    assert only(calls, method="UE+SBA", budget_percent=25, step="all") == 20 + 1 + 1 + 1
 
 
 def test_who_failed_has_sent_nothing_and_paid_for_the_rest() -> None:

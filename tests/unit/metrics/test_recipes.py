@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulrag.metrics.methods import CLOSED_BOOK, COMPLETED, FINAL, GROUNDED, RECONCILED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL, GROUNDED, SIMULRAG
 from simulrag.metrics.recipes import (
     PRICE,
     QUALITY,
@@ -64,9 +64,7 @@ def names(recipes: Sequence[Recipe]) -> list[str]:
 
 def everything(kappa: float) -> list[Recipe]:
     """Every recipe, in no order, with ``kappa`` and without."""
-    ours = [(SIMULRAG, 5, 25.0), (SIMULRAG, 5, 100.0), (RECONCILED, 5, 25.0)]
-    ours += [(RECONCILED, 5, 100.0), (COMPLETED, 5, 100.0)]
-    ours += [(SIMULRAG, 1, 100.0), (SIMULRAG, 1, 25.0)]
+    ours = [(SIMULRAG, m, budget) for m in (5, 1) for budget in (100.0, 25.0)]
     others = [GROUNDED, *(FINAL[name] for name in ("output_rag", "rag_looks"))]
     return of(
         *(line(method, samples, budget, kappa) for method, samples, budget in ours),
@@ -117,25 +115,21 @@ def test_one_sample_comes_before_several_and_small_budgets_before_large_ones() -
         *("closed book", "input RAG", "output RAG", "RAG by looks"),
         *("paper 25 %, m = 1", "paper 100 %, m = 1"),
         *("paper 25 %, no kappa", "paper 25 %", "paper 100 %, no kappa", "paper 100 %"),
-        *("reconciled 25 %, no kappa", "reconciled 25 %"),
-        *("reconciled 100 %, no kappa", "reconciled 100 %"),
-        *("reconciled 100 %, completed, no kappa", "reconciled 100 %, completed"),
         "grounded",
     ]
 
 
-def test_some_ten_are_to_choose_from() -> None:
+def test_some_eight_are_to_choose_from() -> None:
     assert names(to_choose_from(everything(0.3))) == [
         *("closed book", "input RAG", "output RAG", "RAG by looks", "paper 100 %, m = 1"),
-        *("paper 25 %", "paper 100 %", "reconciled 25 %", "reconciled 100 %"),
-        *("reconciled 100 %, completed", "grounded"),
+        *("paper 25 %", "paper 100 %", "grounded"),
     ]
     assert to_choose_from([]) == []
 
 
 def test_a_run_that_drops_no_claim_is_to_choose_from_as_well() -> None:
-    found = of(line(CLOSED_BOOK, 1), line(SIMULRAG, 5, 25.0, 0.0), line(RECONCILED, 5, 25.0, 0.0))
-    assert [one.method for one in to_choose_from(found)] == [CLOSED_BOOK, SIMULRAG, RECONCILED]
+    found = of(line(CLOSED_BOOK, 1), line(SIMULRAG, 5, 25.0, 0.0))
+    assert [one.method for one in to_choose_from(found)] == [CLOSED_BOOK, SIMULRAG]
 
 
 def test_a_share_is_pooled_over_counts() -> None:
@@ -167,7 +161,7 @@ def test_recipes_of_different_kappas_are_one_over_domains() -> None:
 def test_the_file_has_a_row_a_recipe() -> None:
     rows = [
         *line(CLOSED_BOOK, 1, factuality=1 / 3, undecided_claims=-0.0, calls=None),
-        *line(COMPLETED, 5, 100.0, 0.25, chain=7.0),
+        *line(SIMULRAG, 5, 100.0, 0.25, chain=7.0),
     ]
     text = csv_of_recipes(recipes_of(rows, "excluded"))
     first, second = csv.DictReader(io.StringIO(text))
@@ -177,7 +171,7 @@ def test_the_file_has_a_row_a_recipe() -> None:
         "0.333333",
         "0.0",
     )
-    assert second["method"] == "SimulRAG reconciled, completed"
+    assert second["method"] == "SimulRAG"
     assert (second["samples"], second["budget_percent"], second["kappa"]) == ("5", "100.0", "0.25")
     assert (second["longest_chain"], second["questions"]) == ("7.0", "10")
     assert text.count("\n") == 3

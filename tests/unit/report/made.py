@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,12 @@ from simulrag.metrics.table import Measurement
 from simulrag.records import (
     Answer,
     Audit,
-    Facet,
     FinalMethod,
     FinalText,
     Line,
     MissingPoint,
     Retrieval,
     Statement,
-    Subject,
     Verdict,
     claim_hash,
 )
@@ -57,24 +55,16 @@ LINES: tuple[tuple[FinalMethod, float | None, int], ...] = (
     *(("input_rag", None, 1), ("output_rag", None, 1), ("closed_book", None, 1)),
 )
 """The final answers: method, budget and m."""
-STANDINGS: dict[tuple[float | None, str], tuple[int, int, int, int]] = {
-    (25.0, "checked"): (9, 0, 0, 0),
-    (25.0, "unchecked"): (6, 4, 2, 0),
-    (100.0, "checked"): (20, 0, 1, 0),
-    (100.0, "corrected"): (11, 1, 0, 2),
-    (100.0, "outside"): (0, 0, 30, 5),
+STANDINGS: dict[str, tuple[int, int, int, int]] = {
+    "checked": (30, 1, 2, 0),
+    "corrected": (4, 1, 0, 1),
+    "added": (3, 0, 0, 0),
+    "wrong": (0, 2, 0, 0),
+    "not_run": (1, 1, 1, 0),
+    "judgement": (2, 1, 5, 0),
+    "beyond": (0, 0, 9, 1),
 }
-"""Of reconciled answers by budget and standing: true, false, undecided, without a label."""
-GROUNDED_STANDINGS: dict[tuple[float | None, str], tuple[int, int, int, int]] = {
-    (None, "checked"): (30, 1, 2, 0),
-    (None, "corrected"): (4, 1, 0, 1),
-    (None, "added"): (3, 0, 0, 0),
-    (None, "wrong"): (0, 2, 0, 0),
-    (None, "not_run"): (1, 1, 1, 0),
-    (None, "judgement"): (2, 1, 5, 0),
-    (None, "beyond"): (0, 0, 9, 1),
-}
-"""Of grounded answers."""
+"""Of grounded answers by standing: true, false, undecided, without a label."""
 
 
 def rows(domain: str = "urban") -> list[Measurement]:
@@ -88,22 +78,18 @@ def rows(domain: str = "urban") -> list[Measurement]:
     ]
 
 
-def reconciled_rows(domain: str = "urban") -> list[Measurement]:
-    """SimulRAG with kappa and without, the same reconciled, and what is counted of each."""
+def kappa_rows(domain: str = "urban") -> list[Measurement]:
+    """SimulRAG with kappa and without, and what is counted of each."""
     plain = [replace(row, kappa=0.4) if row.method == "SimulRAG" else row for row in rows(domain)]
-    prices = [row for row in plain if row.kappa and row.family == "method_cost"]
     ours = [row for row in plain if row.kappa and row.family != "method_cost"]
     without = [replace(row, kappa=0.0, value=0.5) for row in ours]
-    other = [replace(row, method="SimulRAG reconciled", value=0.7) for row in ours]
-    other += [replace(row, method="SimulRAG reconciled") for row in prices]
     counted = [
         replace(row, metric=metric, value=value)
-        for row in (*ours, *without, *other)
+        for row in (*ours, *without)
         if (row.family, row.metric) == ("answers", "factuality")
         for metric, value in (("completeness", 0.8), ("words", 93.0), ("contradictions", 1.5))
     ]
-    line = {"method": "SimulRAG reconciled", "samples": 5, "kappa": 0.4}
-    return [*plain, *without, *other, *counted, *_standings(domain, line, STANDINGS)]
+    return [*plain, *without, *counted]
 
 
 def grounded_rows(domain: str = "urban") -> list[Measurement]:
@@ -141,8 +127,7 @@ def alone_rows(domain: str = "urban") -> list[Measurement]:
         if (row.family, row.metric) == ("answers", "factuality")
         for metric, value in (("completeness", 0.9), ("words", 93.0), ("undecided_claims", 1.5))
     ]
-    line = {"method": GROUNDED, "samples": 1}
-    return [*found, *ours, *counted, *_standings(domain, line, GROUNDED_STANDINGS)]
+    return [*found, *ours, *counted, *_standings(domain)]
 
 
 def looked_up(domain: str) -> list[Measurement]:
@@ -192,38 +177,15 @@ def hostile_study() -> Study:
     )
 
 
-def reconciled_study() -> Study:
-    """Two questions; what the first one's answers said is grouped, with one statement of its own.
-
-    Its first two claims are alternatives of one subject, of which the second was corrected.
-    """
+def corrected_study() -> Study:
+    """Two questions; the second claim of the first one was corrected, and nothing else checked."""
     data = study(2, failures=0)
     record = data.answers[0]
     wrong = Verdict(status="contradicted", updated_claim="It rises by 12.5 percent.")
-    claims = [
-        claim.model_copy(update={"confidence": {**claim.confidence, "votes": 0.5}})
-        for claim in record.claims
-    ]
+    claims = list(record.claims)
     claims[1] = claims[1].model_copy(update={"verdict": wrong})
-    facet = Facet(kind="number", exclusive=True, claims=(0, 1))
-    stands = "It rises by 12.5 percent."
-    final = FinalText(
-        line=Line(method="reconciled_complete", samples=5),
-        text=record.text,
-        selected=(1,),
-        kept=record.final.kept,
-        statements=(
-            Statement(text=stands, standing="corrected", claim=1, subject=0),
-            Statement(text="It is 136 s.", standing="simulated"),
-        ),
-    )
-    changed = record.model_copy(
-        update={
-            "claims": tuple(claims),
-            "subjects": (Subject(about="the travel time </script>", facets=(facet,)),),
-            "final": final,
-        }
-    )
+    final = record.final.model_copy(update={"selected": (1,), "kept": (1, 2)})
+    changed = record.model_copy(update={"claims": tuple(claims), "final": final})
     return Study(data.questions, (changed, data.answers[1]), data.labels, data.finals)
 
 
@@ -378,14 +340,10 @@ def _lines() -> Iterator[dict[str, Any]]:
         yield {"method": FINAL[method], "budget_percent": budget, "samples": samples, "n": 7}
 
 
-def _standings(
-    domain: str,
-    line: Mapping[str, Any],
-    counted: Mapping[tuple[float | None, str], tuple[int, int, int, int]],
-) -> Iterator[Measurement]:
-    """Statements of a line's answers by budget, standing and label."""
-    for (budget, standing), counts in counted.items():
-        place = {**line, "budget_percent": budget, "level": standing}
+def _standings(domain: str) -> Iterator[Measurement]:
+    """Statements of grounded answers by standing and label."""
+    for standing, counts in STANDINGS.items():
+        place: dict[str, Any] = {"method": GROUNDED, "samples": 1, "level": standing}
         names = ("true", "false", "undecided", "unlabelled")
         for name, number in zip(names, counts, strict=True):
             yield _row("standings", domain, name, value=float(number), **place)

@@ -20,7 +20,7 @@ from simulrag.report.run import DomainTable, LabelledByPeople, ReportedRun
 from simulrag.report.sections import sections
 from simulrag.report.table_files import markdown
 from simulrag.report.terminal import terminal_table
-from tests.unit.report.made import SETTINGS, SUMMARY, grounded_rows, looked_up, reconciled_rows
+from tests.unit.report.made import SETTINGS, SUMMARY, grounded_rows, kappa_rows, looked_up
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"
 PAGE, TERMINAL = (Path(__file__).with_name(f"golden.{suffix}") for suffix in ("md", "txt"))
@@ -35,7 +35,7 @@ def partly(domain: str) -> list[Measurement]:
 def run() -> ReportedRun:
     """A domain of one's own with every family, one partly and two wholly looked up."""
     made = {
-        "urban": reconciled_rows(),
+        "urban": kappa_rows(),
         "climate": partly("climate"),
         "urban-published": looked_up("urban-published"),
         "climate-published": looked_up("climate-published"),

@@ -21,10 +21,10 @@ from simulrag.report.traces import BLOCK, word_diff
 from tests.unit.metrics.synthetic import study
 from tests.unit.report.made import (
     HOSTILE,
+    corrected_study,
     grounded_answer,
     grounded_study,
     hostile_study,
-    reconciled_study,
     rows,
     run_of,
     traced,
@@ -187,16 +187,12 @@ def test_word_diff() -> None:
     assert word_diff("same", "same") == [("same", "same")]
 
 
-def test_a_question_carries_its_subjects(tmp_path: Path) -> None:
-    grouped, plain = Page(written(tmp_path, run_of(), reconciled_study())).traces
-    (subject,) = grouped["subjects"]
-    (facet,) = subject["facets"]
-    said = [(one["claim"], one["votes"], one["verdict"]) for one in facet["said"]]
-    # The first claim has a verdict that the answer did not make use of.
-    assert said == [(0, 0.5, None), (1, 0.5, "contradicted")]
-    assert [item["standing"] for item in subject["stands"]] == ["corrected"]
-    assert [item["standing"] for item in grouped["own"]] == ["simulated"]
-    assert (plain["subjects"], plain["own"]) == ([], [])
+def test_a_question_of_the_paper_says_what_became_of_the_claims_it_kept(tmp_path: Path) -> None:
+    first, _ = Page(written(tmp_path, run_of(), corrected_study())).traces
+    said = [(one["claim"], one["standing"]) for one in first["says"]]
+    # The other claim has a verdict that the answer did not make use of.
+    assert said == [(1, "corrected"), (2, "outside")]
+    assert first["says"][0]["text"] == "It rises by 12.5 percent."
 
 
 def test_a_grounded_question_carries_its_marked_text(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from simulrag.report.sections.documents import credited
 from simulrag.report.words import spelled
 from simulrag.stage import little_checked
 from tests.making import answer, evidence
-from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
+from tests.unit.report.made import grounded_rows, kappa_rows, looked_up, rows, run_of
 
 
 def tables(run: ReportedRun, key: str) -> list[Table]:
@@ -99,7 +99,7 @@ def test_documents_are_credited() -> None:
 
 def both() -> ReportedRun:
     """A domain of one's own, and two whose evidence was looked up."""
-    own = DomainTable.from_rows("urban", reconciled_rows())
+    own = DomainTable.from_rows("urban", kappa_rows())
     names = ("urban-published", "climate-published")
     return run_of(*(DomainTable.from_rows(name, looked_up(name)) for name in names), own)
 
@@ -145,17 +145,6 @@ def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
     assert table < warning
 
 
-def test_the_completed_line_speaks_where_there_is_one() -> None:
-    found = reconciled_rows()
-    completed = [
-        replace(row, method="SimulRAG reconciled, completed", value=2.0)
-        for row in found
-        if row.family == "standings" and row.budget_percent == 100
-    ]
-    marks = recipe_tables(run_of(DomainTable.from_rows("urban", [*found, *completed])))["standings"]
-    assert [row[2] for row in marks.rows] == ["2", "2", "2"]
-
-
 def test_a_run_that_drops_no_claim_is_drawn_and_listed_too() -> None:
     """Kappa is 0 where it is given so, and where no question is in the development part."""
     found = [replace(row, kappa=0.0) if row.method == "SimulRAG" else row for row in rows()]
@@ -189,7 +178,6 @@ def test_a_wide_interval_has_two_decimals(ends: tuple[float | None, ...], said: 
         ("SimulRAG at m = 1", ["m"]),
         ("paper 25 %", ["paper"]),
         ("the paper says", []),
-        ("reconciled 100 %, completed", ["reconciled", "completed"]),
         ("UE+SBA minus all-RAG", ["UE+SBA", "all-RAG"]),
         ("<b> & RAGtime", []),
     ],
@@ -202,7 +190,7 @@ def test_short_names_are_spelled_out(text: str, short: list[str]) -> None:
 
 def test_what_it_means_is_said_in_three_lines() -> None:
     run = run_of(
-        *(DomainTable.from_rows(name, reconciled_rows(name)) for name in ("urban", "climate"))
+        *(DomainTable.from_rows(name, grounded_rows(name)) for name in ("urban", "climate"))
     )
     lines = [
         block.text
@@ -214,8 +202,9 @@ def test_what_it_means_is_said_in_three_lines() -> None:
         "60 to 100 %.",
         "Fewest calls among the ways that may be as good as the best in share true and in true "
         "claims: urban paper 100 % (12), climate paper 100 % (12).",
-        "Of what the answer marks checked or corrected 62 of 64 statements "
-        "that the reference decides are true. RAG marks nothing: its reader trusts all or none.",
+        "Of what the answer marks checked, corrected or added 74 of 78 statements "
+        "that the reference decides are true; of what it marks otherwise 6 of 14. "
+        "RAG marks nothing: its reader trusts all or none.",
     ]
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from simulrag.metrics.table import Measurement
 from simulrag.report.run import DomainTable, ReportedRun
 from simulrag.report.terminal import terminal_table
-from tests.unit.report.made import looked_up, reconciled_rows, rows, run_of
+from tests.unit.report.made import kappa_rows, looked_up, rows, run_of
 
 LONG = "a-domain-with-a-very-long-name-that-stands-in-one-piece"
 PUBLISHED = ("urban-published", "climate-published", "epidemiology-published")
@@ -34,7 +34,7 @@ def printed(run: ReportedRun, *, every: bool = False, width: int = 80) -> list[s
 
 @pytest.mark.parametrize("every", [False, True])
 def test_eighty_columns_are_enough(every: bool) -> None:
-    own = domain("urban", reconciled_rows())
+    own = domain("urban", kappa_rows())
     # On a wider terminal nothing would be wrapped, so a longer line would show.
     lines = printed(run_of(own, domain(LONG), *published()), every=every, width=200)
     tables = [line for line in lines if "[" in line or " %" in line]
@@ -47,16 +47,11 @@ def test_eighty_columns_are_enough(every: bool) -> None:
 
 def test_eighty_columns_are_enough_where_no_claim_is_dropped() -> None:
     """Kappa is 0 where it is given so, and where no question is in the development part."""
-    ours = [row for row in reconciled_rows() if row.kappa]
-    completed = [
-        replace(row, method="SimulRAG reconciled, completed")
-        for row in ours
-        if (row.method, row.budget_percent) == ("SimulRAG reconciled", 100)
-    ]
+    ours = [row for row in kappa_rows() if row.kappa]
     others = [row for row in rows() if row.method != "SimulRAG"]
-    found = [*others, *(replace(row, kappa=0.0) for row in (*ours, *completed))]
+    found = [*others, *(replace(row, kappa=0.0) for row in ours)]
     lines = printed(run_of(domain("urban", found)), every=True)
-    assert any("reconciled 100 %, completed" in line for line in lines)
+    assert any("paper 100 %" in line for line in lines)
     assert not any("…" in line for line in lines)
 
 
