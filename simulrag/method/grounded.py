@@ -24,7 +24,6 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
     Instruments,
     Work,
-    compared,
     retrieve_evidence,
     step,
     verify,
@@ -207,7 +206,7 @@ async def _beside(work: Work, choices: Sequence[Selection], settings: MethodSett
         return
     begun = work.answer
     await verify_selected(work, choices, _looking_once(settings))
-    found = await compared(work, choices, choices, settings, paper.write)
+    found = await paper.compared(work, choices, choices, settings)
     if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
         written = {task: used for task, used in begun.final.usage.items() if task == "input_rag"}
         line = Line(method="rag_looks", samples=1)

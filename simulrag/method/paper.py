@@ -10,24 +10,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulrag.method.answering import synthesize
-from simulrag.method.asking import both
-from simulrag.method.baselines import first_sample, first_sample_selection
+from simulrag.method.asking import both, together
+from simulrag.method.baselines import (
+    FinalWay,
+    baseline_ways,
+    final_texts,
+    first_sample,
+    first_sample_selection,
+    first_sample_way,
+)
 from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
     Instruments,
     Work,
     boundary,
-    drafted,
     merge,
+    retrieve_evidence,
     sample,
     scored,
     stated,
+    step,
     support,
-    write_finals,
+    verify,
+    verify_selected,
 )
 from simulrag.models.base import Asker
-from simulrag.records import DECIDED, Answer, FinalMethod, FinalText, Line, Question, Selection
+from simulrag.records import DECIDED, Answer, FinalText, Line, Question, Selection
 
 Columns = list[list[Selection]]
 """A column a budget, a choice a question."""
@@ -39,7 +48,12 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     A failure of the model or the simulator is the answer's ``failure``. Raises CallsPending where
     calls wait for a batch, after all that needs no reply of theirs was asked.
     """
-    return await drafted(Work(question, use), settings, find_claims)
+    work = Work(question, use)
+    with work.ending():
+        await together([retrieve_evidence(work, settings), find_claims(work, settings)])
+        if settings.verify == "all":
+            await verify(work, range(len(work.answer.claims)), settings)
+    return work.answer
 
 
 async def find_claims(work: Work, settings: MethodSettings) -> None:
@@ -78,7 +92,7 @@ def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
             by_question=settings.pool == "question",
             seed=settings.seed,
         )
-        line = line_of("simulrag", budget, kappa, settings)
+        line = line_of(budget, kappa, settings)
         by_budget.append(
             [
                 Selection(line=line, selected=claims, first_sample=first)
@@ -105,8 +119,57 @@ async def conclude(
         return begun
     work = Work(question, use, begun)
     with work.ending():
-        await write_finals(work, choices, settings, write)
+        await _finals(work, choices, settings)
     return work.answer
+
+
+async def _finals(work: Work, choices: Sequence[Selection], settings: MethodSettings) -> None:
+    """Verdicts on what was chosen, and a final text each; the last is the answer."""
+    await verify_selected(work, choices, settings)
+    beside = compared(work, choices[:-1], choices, settings)
+    _, others = await both(_synthesise(work, choices[-1], settings), beside)
+    work.note(baselines=others)
+
+
+async def _synthesise(work: Work, choice: Selection, settings: MethodSettings) -> None:
+    """The answer itself."""
+    with step("synthesise"):
+        final = await write(work.text, work.answer, choice, settings, work.ask)
+    verdicts = (work.answer.claims[i].verdict for i in final.selected)
+    work.note(
+        final=final,
+        verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
+    )
+
+
+async def compared(
+    work: Work,
+    written: Sequence[Selection],
+    choices: Sequence[Selection],
+    settings: MethodSettings,
+) -> tuple[FinalText, ...]:
+    """Answers to compare with: RAG's, of one sample by ``choices``, and of those to be ``written``.
+
+    Their calls are counted in each text, not in the answer's own usage.
+    """
+    answer, ways = work.answer, list[FinalWay]()
+    if "rag" in settings.beside:
+        ways += baseline_ways(work.text, answer)
+    if settings.beside:
+        kappa = max((choice.kappa for choice in choices), default=0.0)
+        ways += [
+            way
+            for choice in reversed(choices)
+            if choice.kappa == kappa  # at m = 1 it drops nothing
+            for way in first_sample_way(work.text, answer, choice)
+        ]
+    for choice in reversed(written):
+
+        async def text_of(own: Asker, choice: Selection = choice) -> FinalText:
+            return await write(work.text, answer, choice, settings, own)
+
+        ways.append(FinalWay(FinalText(line=choice.line, selected=choice.selected), text_of))
+    return await final_texts(ways, work.use.ask)
 
 
 async def write(
@@ -131,12 +194,10 @@ def budgets_of(settings: MethodSettings) -> Sequence[float]:
     return budgets if settings.tau is None else budgets[-1:]
 
 
-def line_of(
-    method: FinalMethod, budget_percent: float, kappa: float, settings: MethodSettings
-) -> Line:
+def line_of(budget_percent: float, kappa: float, settings: MethodSettings) -> Line:
     """The line that choices of a budget belong to; by tau it has none."""
     budget = budget_percent if settings.tau is None else None
-    return Line(method=method, samples=settings.samples, budget_percent=budget, kappa=kappa)
+    return Line(method="simulrag", samples=settings.samples, budget_percent=budget, kappa=kappa)
 
 
 def with_twins(by_budget: Columns, settings: MethodSettings) -> Columns:

@@ -6,7 +6,7 @@ ends the question and is noted as its failure, with the step's name.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,7 +14,6 @@ from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.asking import both, together
-from simulrag.method.baselines import FinalWay, baseline_ways, final_texts, first_sample_way
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
 from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
 from simulrag.method.confidence import claim_confidence
@@ -28,12 +27,10 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker, Counted
 from simulrag.records import (
     CENTRALITIES,
-    DECIDED,
     Answer,
     Centrality,
     Claim,
     Failure,
-    FinalText,
     Question,
     Retrieval,
     Selection,
@@ -97,19 +94,6 @@ def step(name: str) -> Iterator[None]:
         yield
     except (ModelError, SimulatorError) as error:
         raise StepFailed(Failure(step=name, reason=str(error))) from None
-
-
-async def drafted(
-    work: Work,
-    settings: MethodSettings,
-    claims: Callable[[Work, MethodSettings], Awaitable[None]],
-) -> Answer:
-    """Evidence and a recipe's ``claims`` at once, and with ``verify: all`` the verdicts."""
-    with work.ending():
-        await together([retrieve_evidence(work, settings), claims(work, settings)])
-        if settings.verify == "all":
-            await verify(work, range(len(work.answer.claims)), settings)
-    return work.answer
 
 
 async def retrieve_evidence(work: Work, settings: MethodSettings, looks: int = 1) -> None:
@@ -282,71 +266,9 @@ async def _verdicts(
     return await by_arithmetic(settings.verify_by)
 
 
-Write = Callable[[str, Answer, Selection, MethodSettings, Asker], Awaitable[FinalText]]
-"""Writes one final text of a verified answer: question, answer, choice, settings, asker."""
-
-
-async def write_finals(
-    work: Work, choices: Sequence[Selection], settings: MethodSettings, write: Write
-) -> None:
-    """Steps 9 and 10: verdicts on what was chosen, and a final text each; the last is the answer.
-
-    Where only what is selected is verified, this is where it is.
-    """
-    await verify_selected(work, choices, settings)
-    beside = compared(work, choices[:-1], choices, settings, write)
-    _, others = await both(_synthesise(work, choices[-1], settings, write), beside)
-    work.note(baselines=others)
-
-
 async def verify_selected(
     work: Work, choices: Sequence[Selection], settings: MethodSettings
 ) -> None:
     """Verdicts on what was chosen, where not every claim has one already."""
     if settings.verify == "selected":
         await verify(work, sorted({i for one in choices for i in one.selected}), settings)
-
-
-async def _synthesise(
-    work: Work, choice: Selection, settings: MethodSettings, write: Write
-) -> None:
-    """The answer itself."""
-    with step("synthesise"):
-        final = await write(work.text, work.answer, choice, settings, work.ask)
-    verdicts = (work.answer.claims[i].verdict for i in final.selected)
-    work.note(
-        final=final,
-        verified=any(verdict is not None and verdict.status in DECIDED for verdict in verdicts),
-    )
-
-
-async def compared(
-    work: Work,
-    written: Sequence[Selection],
-    choices: Sequence[Selection],
-    settings: MethodSettings,
-    write: Write,
-) -> tuple[FinalText, ...]:
-    """Answers to compare with: RAG's, of one sample by ``choices``, and of those to be ``written``.
-
-    Their calls are counted in each text, not in the answer's own usage.
-    """
-    answer, ways = work.answer, list[FinalWay]()
-    if "rag" in settings.beside:
-        ways += baseline_ways(work.text, answer)
-    if settings.beside:
-        published = [choice for choice in choices if choice.line.method == "simulrag"]
-        kappa = max((choice.kappa for choice in published), default=0.0)
-        ways += [
-            way
-            for choice in reversed(published)
-            if choice.kappa == kappa  # at m = 1 it drops nothing
-            for way in first_sample_way(work.text, answer, choice)
-        ]
-    for choice in reversed(written):
-
-        async def text_of(own: Asker, choice: Selection = choice) -> FinalText:
-            return await write(work.text, answer, choice, settings, own)
-
-        ways.append(FinalWay(FinalText(line=choice.line, selected=choice.selected), text_of))
-    return await final_texts(ways, work.use.ask)
