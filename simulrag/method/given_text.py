@@ -7,13 +7,12 @@ answers, or the situation that it speaks of, says what the runs are of.
 from __future__ import annotations
 
 from simulrag.errors import InputError, ModelError
-from simulrag.method.audit import audit_text
 from simulrag.method.decomposition import decompose_final
-from simulrag.method.grounded import FOUND, LINE, mended_where_needed, statements_of
+from simulrag.method.grounded import LINE, audited, mended_where_needed, note_statements
 from simulrag.method.retrieval import retrieve, second_look
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import Instruments, Work, step
-from simulrag.records import Answer, Audit, FinalText, Question, Retrieval
+from simulrag.records import Answer, FinalText, Question, Retrieval
 
 
 async def check_given(
@@ -35,10 +34,10 @@ async def check_given(
         retrieval = await _runs(work, text, settings)
         work.note(retrieval=retrieval, simulator_runs=len(retrieval.evidence))
         if retrieval.evidence:
-            tools = {} if simulator.oracle else simulator.tools
-            with step("audit"):
-                audit = await audit_text(work.text, text, retrieval.evidence, tools, work.ask)
-            await _marked(work, audit, mend=mend)
+            audit, mended = await audited(work, text, work.ask), None
+            if mend:
+                audit, mended = await mended_where_needed(work.text, audit, work.ask)
+            note_statements(work, audit, mended)
     return work.answer
 
 
@@ -64,16 +63,3 @@ async def _runs(work: Work, text: str, settings: MethodSettings) -> Retrieval:
             raise ModelError("; ".join(looked.problems))
     status = "retrieved" if looked.evidence else "not_applicable"
     return looked.model_copy(update={"status": status})
-
-
-async def _marked(work: Work, audit: Audit, *, mend: bool) -> None:
-    mended = None
-    if mend:
-        audit, mended = await mended_where_needed(work.text, audit, work.ask)
-    statements = statements_of(audit, mended)
-    text = audit.text if mended is None else mended.text
-    work.note(
-        audit=audit,
-        final=FinalText(line=LINE, text=text, statements=statements),
-        verified=any(one.standing in FOUND for one in statements),
-    )

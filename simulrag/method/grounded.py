@@ -69,13 +69,17 @@ async def _written_and_audited(work: Work, settings: MethodSettings) -> None:
     with step("answer"):
         text = await _text(work, own)
     work.note(final=FinalText(line=LINE, text=text, usage=own.usage))
-    if not work.answer.context:
-        return
+    if work.answer.context:
+        audit = await audited(work, text, own)
+        work.note(audit=audit, final=FinalText(line=LINE, text=text, usage=own.usage))
+
+
+async def audited(work: Work, text: str, ask: Asker) -> Audit:
+    """A text held against the evidence, and what the simulator could run further."""
     simulator = work.use.simulations.simulator
     tools = {} if simulator.oracle else simulator.tools
     with step("audit"):
-        audit = await audit_text(work.text, text, work.answer.evidence, tools, own)
-    work.note(audit=audit, final=FinalText(line=LINE, text=text, usage=own.usage))
+        return await audit_text(work.text, text, work.answer.evidence, tools, ask)
 
 
 async def _text(work: Work, ask: Asker) -> str:
@@ -128,18 +132,9 @@ async def _concluded(work: Work, settings: MethodSettings) -> None:
     own = Counted(work.ask, final.usage)
     audit = await _looked_again(work, audit, own, settings)
     audit, mended = await mended_where_needed(work.text, audit, own)
-    statements = statements_of(audit, mended)
-    work.note(
-        audit=audit,
-        final=final.model_copy(
-            update={
-                "text": audit.text if mended is None else mended.text,
-                "statements": statements,
-                "usage": dict(sorted(own.usage.items())),
-            }
-        ),
-        verified=any(one.standing in FOUND for one in statements),
-    )
+    note_statements(work, audit, mended)
+    usage = dict(sorted(own.usage.items()))
+    work.note(final=work.answer.final.model_copy(update={"usage": usage}))
 
 
 async def mended_where_needed(
@@ -157,6 +152,17 @@ async def mended_where_needed(
         except ReplyInvalid as error:
             problems = (*audit.problems, f"not mended: {error}")
             return audit.model_copy(update={"problems": problems}), None
+
+
+def note_statements(work: Work, audit: Audit, mended: Mended | None) -> None:
+    """The audit, and the text as it was audited or mended, with its statements."""
+    text = audit.text if mended is None else mended.text
+    statements = statements_of(audit, mended)
+    work.note(
+        audit=audit,
+        final=work.answer.final.model_copy(update={"text": text, "statements": statements}),
+        verified=any(one.standing in FOUND for one in statements),
+    )
 
 
 async def _looked_again(work: Work, audit: Audit, ask: Asker, settings: MethodSettings) -> Audit:
