@@ -23,7 +23,6 @@ BENCHMARKS = {
     "report": "benchmarks.evaluation",
     "memory": "benchmarks.memory",
     "library": "benchmarks.library",
-    "coverage": "benchmarks.coverage",
 }
 """The function of each, which has the benchmark's name, by its module."""
 

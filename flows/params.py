@@ -270,8 +270,8 @@ def _problem(item: Any) -> str:
     where = where or "file"
     if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
         return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
-    if where == "answer.method" and item["input"] == "reconciled":
-        return "answer.method: reconciled is gone, write grounded or paper"
+    if words := GONE.get((".".join(map(str, item["loc"][:2])), str(item["input"]))):
+        return words
     renamed = RENAMED.get(where)
     if item["type"] == "extra_forbidden" and renamed:
         return f"{where}: {renamed}"
@@ -289,10 +289,18 @@ def _problem(item: Any) -> str:
     return f"{where}: {item['msg']}{shown}"
 
 
+GONE = {
+    ("answer.method", "reconciled"): "answer.method: reconciled is gone, write grounded or paper",
+    ("label.tolerance", "range"): "label.tolerance: range is gone, write rounding or a percentage",
+}
+"""Values of earlier versions, and what to write."""
 RENAMED = {
     "answer.boundary": "leave it out: a model is asked what the simulator could check",
     "answer.claims_per_call.decompose": "leave it out: each answer is taken apart by itself",
     "answer.complete": "leave it out: answer.method: grounded adds what the text lacks",
+    "answer.second_look": "leave it out: answer.method: grounded looks again, answer.looks",
+    "answer.verify_by": "leave it out: a model reads the evidence",
+    "label.subjects": "leave it out: no table counts contradictions any more",
     "answer.merging": "leave it out: claim sets are merged in pairs",
     "answer.baselines": "name what to compare with, answer.beside: [paper, rag], or []",
     "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",

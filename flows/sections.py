@@ -87,9 +87,8 @@ class BenchmarkParams(ParamsSection):
 class LabelParams(ParamsSection):
     """Claim labelling."""
 
-    tolerance: Literal["rounding", "range"] | float = Field(
-        description="'rounding' (the claim's own), a tolerance in percent of the reference, or "
-        "'range': a number in the range that the reference's run states is true too"
+    tolerance: Literal["rounding"] | float = Field(
+        description="'rounding' (the claim's own), or a tolerance in percent of the reference"
     )
     claims_per_call: int = Field(
         default=20,
@@ -97,15 +96,11 @@ class LabelParams(ParamsSection):
         le=200,
         description="claims of one question in one labelling call; 1: each",
     )
-    subjects: bool = Field(
-        default=False,
-        description="ask what each final answer's claims are about, to count its contradictions",
-    )
 
     @model_validator(mode="after")
     def _positive(self) -> LabelParams:
         if not isinstance(self.tolerance, str) and not 0 <= self.tolerance <= 100:
-            raise ValueError("tolerance is 'rounding', 'range' or a percentage from 0 to 100")
+            raise ValueError("tolerance is 'rounding' or a percentage from 0 to 100")
         return self
 
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -52,27 +52,12 @@ class MissingEngineError(SimulatorError):
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How an output scatters: the names of the outputs that say so.
-
-    Of a number, ``low`` and ``high``: the ends of the central range that holds the share ``level``
-    of its distribution. Of a word, ``share``: the share of the distribution that has this word.
-    """
-
-    level: float
-    low: str = ""
-    high: str = ""
-    share: str = ""
-
-
-@dataclass(frozen=True)
 class Tool:
     """One thing a simulator can be asked.
 
     ``arguments`` and ``outputs`` are pydantic classes, or JSON schemas (``JsonShape``) of what a
     service takes and gives; their values are then plain dicts. ``template`` is Jinja text over both
-    that turns a run into the text context a language model reads. ``spreads``: which outputs are
-    the range of which one; empty where a run gives single values.
+    that turns a run into the text context a language model reads.
     """
 
     name: str
@@ -80,7 +65,6 @@ class Tool:
     arguments: Any  # a Shape; Any, so that a simulator may use its own classes as classes
     outputs: Any
     template: str
-    spreads: Mapping[str, Spread] = field(default_factory=dict)
 
     def describe(self, arguments: Values, outputs: Values) -> str:
         """The run as text, in words and numbers with units."""

@@ -142,16 +142,14 @@ class Question(Record):
 
 
 class Verdict(Record):
-    """What verification of one claim against the context, or the outputs, said.
+    """What verification of one claim against the context said.
 
-    ``updated_claim`` is set when contradicted alone. ``reason`` names the failure when error, and
-    why the outputs decide nothing. ``found``: the value, with its range, that outputs decided by.
+    ``updated_claim`` is set when contradicted alone, ``reason`` when error.
     """
 
     status: VerdictStatus
     updated_claim: str | None = None
     reason: str | None = None
-    found: str | None = since(None)
 
 
 class Claim(Record):
@@ -181,44 +179,6 @@ class Claim(Record):
         if self.verdict is not None and self.verdict.updated_claim is not None:
             return self.verdict.updated_claim
         return self.text
-
-    @property
-    def told(self) -> str:
-        """The same, with the simulator's value behind a claim that arithmetic found to hold."""
-        if self.verdict is None or self.verdict.status != "aligned" or not self.verdict.found:
-            return self.after
-        return f"{self.text} (simulator: {self.verdict.found})"
-
-
-FacetKind = Literal["number", "direction", "class", "judgement", "reason", "other"]
-
-
-class Facet(Record):
-    """The claims of one subject that speak of one side of it, by their indices.
-
-    ``exclusive``: at most one of them can be true, rewordings and roundings apart.
-    """
-
-    kind: FacetKind
-    exclusive: bool
-    claims: tuple[int, ...] = Field(min_length=1)
-
-
-class Subject(Record):
-    """One thing of one run or case that a reader would settle as a whole.
-
-    ``about`` says what it is. ``rests_on``: for a judgement, the subjects (by their indices) that
-    it follows from.
-    """
-
-    about: str
-    facets: tuple[Facet, ...] = Field(min_length=1)
-    rests_on: tuple[int, ...] = ()
-
-    @property
-    def claims(self) -> tuple[int, ...]:
-        """Its claims, ascending."""
-        return tuple(sorted(claim for facet in self.facets for claim in facet.claims))
 
 
 class Retrieval(Record):
@@ -447,17 +407,11 @@ class HumanLabel(Record):
 
 
 class FinalClaims(Record):
-    """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt.
-
-    ``subjects``: what its claims are about (None: not asked, or asked in vain:
-    ``subjects_failure``, which leaves its claims as they are).
-    """
+    """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt."""
 
     question_id: str
     line: Line
     claims: tuple[str, ...] = ()
-    subjects: tuple[Subject, ...] | None = None
-    subjects_failure: str | None = None
     failure: str | None = None
 
 

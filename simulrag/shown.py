@@ -177,7 +177,6 @@ def claim_rows(answer: Answer) -> list[dict[str, Any]]:
             "boundary": claim.boundary,
             "selected": at in selected,
             "verdict": claim.verdict.status if claim.verdict and at in selected else None,
-            "found": claim.verdict.found if claim.verdict and at in selected else None,
             "kept": at in kept,
         }
         for at, claim in enumerate(answer.claims)
@@ -189,9 +188,9 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
 
     A row a claim: ``claim`` (its index), ``text_before`` and ``text_after`` verification, a
     confidence a column (``closeness`` and the other centralities; 0 to 1), ``boundary`` (the
-    simulator could check it), ``selected`` (the budget bought its verification), ``verdict``,
-    ``found`` (what the evidence says of it) and ``kept`` (the answer was written from it). Raises
-    EnvironmentFault where polars is not installed.
+    simulator could check it), ``selected`` (the budget bought its verification), ``verdict`` and
+    ``kept`` (the answer was written from it). Raises EnvironmentFault where polars is not
+    installed.
     """
     try:
         import polars as pl
@@ -203,8 +202,7 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
     schema = {
         **{"claim": pl.UInt32(), "text_before": words, "text_after": words},
         **confidences,
-        **{"boundary": yes_or_no, "selected": yes_or_no, "verdict": words, "found": words},
-        "kept": yes_or_no,
+        **{"boundary": yes_or_no, "selected": yes_or_no, "verdict": words, "kept": yes_or_no},
     }
     return pl.DataFrame(claim_rows(answer), schema)
 

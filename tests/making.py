@@ -15,7 +15,6 @@ from simulrag.records import (
     Answer,
     Claim,
     Evidence,
-    Facet,
     Failure,
     FinalClaims,
     Label,
@@ -23,7 +22,6 @@ from simulrag.records import (
     Line,
     Question,
     Retrieval,
-    Subject,
     ToolCall,
     Usage,
     Verdict,
@@ -98,14 +96,6 @@ def claim(
         "verdict": None if status is None else verdict,
     }
     return Claim.model_validate({**fields, **more})
-
-
-def facet(*claims: int, kind: str = "number", exclusive: bool = True) -> Facet:
-    return Facet.model_validate({"kind": kind, "exclusive": exclusive, "claims": claims})
-
-
-def subject(*facets: Facet, about: str = "it", rests_on: Sequence[int] = ()) -> Subject:
-    return Subject(about=about, facets=facets, rests_on=tuple(rests_on))
 
 
 def line(

@@ -44,7 +44,6 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
                 "boundary": claim.boundary,
                 "selected": i in selected,
                 "verdict": claim.verdict.status if claim.verdict else None,
-                "simulator": claim.verdict.found if claim.verdict else None,
                 "kept": i in kept,
             }
             for i, claim in enumerate(answer.claims)
@@ -127,7 +126,7 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
     selected, kept = set(answer.final.selected), set(answer.final.kept)
     for i, claim in enumerate(answer.claims):
         verdict = claim.verdict.status if claim.verdict and i in selected else "not selected"
-        shown = Text(claim.told if i in selected else claim.text)
+        shown = Text(claim.after if i in selected else claim.text)
         if i in selected and claim.after != claim.text:
             shown.append(f"\nwas: {claim.text}", style="dim")
         table.add_row(

@@ -31,7 +31,7 @@ async def make(at: At) -> Outcome:
         write_records(place.final_claims(at.item), finals)
         write_table(place.labels(at.item), labels, Label)
     results: list[Label | FinalClaims] = [*labels, *finals]
-    failures = [_failure(item) for item in results]
+    failures = [item.failure for item in results]
     return Outcome(
         table=stage_table(at.item, labels, finals),
         counts={
@@ -49,7 +49,7 @@ async def _label(
 ) -> tuple[tuple[FinalClaims, ...], tuple[Label, ...]]:
     question, answer = pair
     with asked_for(question.question_id):
-        finals = await final_claims(question, answer, bench.gateway, subjects=settings.subjects)
+        finals = await final_claims(question, answer, bench.gateway)
         labels = await label_claims(
             question,
             texts_to_label(answer, finals),
@@ -60,30 +60,21 @@ async def _label(
     return finals, labels
 
 
-def _failure(item: Label | FinalClaims) -> str | None:
-    """Why a record is not whole."""
-    if isinstance(item, FinalClaims):
-        return item.failure or item.subjects_failure
-    return item.failure
-
-
 def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:
     """The stage as Markdown."""
     counts = Counter(label.label for label in labels)
     failures = [(item.question_id, "label", item.failure) for item in labels if item.failure]
-    for final in finals:
-        for step, why in (("decompose", final.failure), ("group", final.subjects_failure)):
-            failures += [(final.question_id, step, why)] if why else []
+    failures += [(item.question_id, "decompose", item.failure) for item in finals if item.failure]
     rows = [(value or "failed", counts[value]) for value in ("true", "false", "undecided", None)]
     return titled_table(f"label {domain}", ("label", "claims"), rows, failures)
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether a label, a decomposition or a grouping failed."""
+    """Whether a label or a decomposition failed."""
     labels, finals = place.labels(domain), place.final_claims(domain)
     if labels.is_file() and any(one.failure for one in read_table(labels, Label)):
         return True
-    return finals.is_file() and any(map(_failure, record_lines(finals, FinalClaims)))
+    return finals.is_file() and any(one.failure for one in record_lines(finals, FinalClaims))
 
 
 STAGE = Stage(

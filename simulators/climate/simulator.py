@@ -17,16 +17,11 @@ from simulators.base import (
     render_handbook,
 )
 from simulators.climate import arguments, outputs
-from simulators.spread import CODE, with_spread
 
 Backend = Literal["physics", "emulator"]
 Version = Literal["recorded", "published-like"]
 
 _HERE = Path(__file__).parent
-_RANGES = (
-    "## Ranges\n\nThe 90 % ranges of temperatures and of the global warming hold the weather of a "
-    "single year as well. Those of changes do not: both cases have the same weather."
-)
 _ASSETS = ("cities.tsv.gz", "countries.tsv", "fields.npz", "responses.npz", "states.tsv")
 
 
@@ -36,7 +31,6 @@ class ClimateSimulator:
     ``backend`` says who projects 2015-2100 at a place: the physics, or the emulator trained on it.
     ``version``: ``recorded`` warms as FaIR does, assessed by the IPCC; ``published-like`` as the
     published SimulRAG records do, about half of it (physics only).
-    ``spread``: ranges hold the weather of a single year too, and verification may go by them.
     Deterministic: the seed plays no part, ranges come from the members of an ensemble. Raises
     ArgumentError for another backend, MissingEngineError where the emulator cannot run.
     """
@@ -48,8 +42,6 @@ class ClimateSimulator:
         self,
         backend: Backend = "physics",
         version: Version = "recorded",
-        *,
-        spread: bool = False,
     ) -> None:
         for name, given, known in (("backend", backend, Backend), ("version", version, Version)):
             if given not in get_args(known):
@@ -60,8 +52,8 @@ class ClimateSimulator:
             raise ArgumentError(
                 f"the emulator was not trained on version '{version}': take backend: physics"
             )
-        self._backend, self._version, self._spread = backend, version, spread
-        self._tools = _with_spreads() if spread else _tools()
+        self._backend, self._version = backend, version
+        self._tools = _tools()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -73,8 +65,6 @@ class ClimateSimulator:
         prose = _read("handbook.md")
         if self._version == "published-like":
             prose += _read("handbook_published_like.md")
-        if self._spread:
-            prose = f"{prose.rstrip()}\n\n{_RANGES}"
         return render_handbook(prose, self._tools)
 
     def guide(self) -> str:
@@ -95,17 +85,12 @@ class ClimateSimulator:
         # Late: the handbook and the checks of arguments need neither numpy nor the assets.
         from simulators.climate.answers import answer
 
-        outputs = answer(
+        return answer(
             tool,
             arguments,
             by_emulator=self._backend == "emulator",
             published_like=self._version == "published-like",
         )
-        if not self._spread:
-            return outputs
-        from simulators.climate.weather import with_weather
-
-        return with_weather(outputs, self._tools[tool].spreads)
 
     def fingerprint(self) -> str:
         """Hash of the code that decides results and of the assets; of the emulator where used."""
@@ -113,7 +98,6 @@ class ClimateSimulator:
             *code_files(_HERE, without=(*NOT_RUN, "emulator")),
             *(_HERE / "assets" / name for name in _ASSETS),
         ]
-        files += [CODE] if self._spread else []
         if self._backend == "physics":
             return files_fingerprint(files, *self._version.removeprefix("recorded").split())
         files += [*code_files(_HERE / "emulator"), _HERE / "assets" / "emissions.csv"]
@@ -207,20 +191,6 @@ def _tools() -> dict[str, Tool]:
         name: Tool(name, description, taken, given, _read("wording.j2") + _read(f"{name}.j2"))
         for name, description, taken, given in listed
     }
-
-
-def _with_spreads() -> dict[str, Tool]:
-    """The tools with the ranges that their outputs have declared as such."""
-    found = {}
-    for name, tool in _tools().items():
-        fields = tool.outputs.model_fields
-        ends = {
-            f"{stem}_degc": (f"{stem}_low_degc", f"{stem}_high_degc")
-            for stem in ("temperature", "change", "global_mean_change", "warming")
-            if f"{stem}_low_degc" in fields
-        }
-        found[name] = with_spread(tool, tuple(ends), ends=ends)
-    return found
 
 
 def _read(name: str) -> str:

@@ -31,7 +31,6 @@ from simulators.epidemiology.places import load_places
 from simulators.epidemiology.season import Measures
 from simulators.epidemiology.summary import QUANTILES, Summary, by_member
 from simulators.epidemiology.trajectories import check_memory
-from simulators.spread import CODE, HANDBOOK, RUNS, spread_over, with_spread
 
 if TYPE_CHECKING:
     from simulators.epidemiology.ensemble import Conditions
@@ -41,16 +40,13 @@ TOOL = "forecast"
 DEFAULT_MEMBERS = 100
 Backend = Literal["mechanistic", "emulator"]
 _ASSETS = ("assets/contacts.csv", "assets/places.csv")
-_NUMBERS = ("peak_median", "weeks_to_peak", "four_week_growth_percent", "cumulative_median")
-_PEAK = ("peak_lower_90", "peak_upper_90")
 
 
 class EpidemiologySimulator:
     """Seasonal influenza in 50 states and the District of Columbia, stochastic and by age.
 
     ``members``: size of the ensemble where a call names none. ``backend``: ``mechanistic`` runs
-    the chain binomial, ``emulator`` the neural process trained on it, much faster. ``spread``:
-    more outputs get a range over the members, and the peak's is that of a further member.
+    the chain binomial, ``emulator`` the neural process trained on it, much faster.
     """
 
     name = "epidemiology"
@@ -61,13 +57,9 @@ class EpidemiologySimulator:
         *,
         members: int = DEFAULT_MEMBERS,
         backend: Backend = "mechanistic",
-        spread: bool = False,
     ) -> None:
-        fewest = RUNS if spread else 2
-        if members < fewest:
-            raise ArgumentError(
-                f"members of the epidemiology simulator is {members}: at least {fewest}"
-            )
+        if members < 2:
+            raise ArgumentError(f"members of the epidemiology simulator is {members}: at least 2")
         if backend not in get_args(Backend):
             raise ArgumentError(
                 f"backend of the epidemiology simulator is '{backend}': take one of "
@@ -75,7 +67,6 @@ class EpidemiologySimulator:
             )
         self._members = members
         self._backend = backend
-        self._spread = spread
         forecast = Tool(
             name=TOOL,
             description=(
@@ -86,8 +77,6 @@ class EpidemiologySimulator:
             outputs=ForecastOutputs,
             template=(HERE / "forecast.j2").read_text(encoding="utf-8"),
         )
-        if spread:
-            forecast = with_spread(forecast, _NUMBERS, ("trend",), {"peak_median": _PEAK})
         self._tools = {TOOL: forecast}
 
     @property
@@ -98,8 +87,6 @@ class EpidemiologySimulator:
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
         prose = (HERE / "handbook.md").read_text(encoding="utf-8")
-        if self._spread:
-            prose = f"{prose.rstrip()}\n\n{HANDBOOK}"
         return render_handbook(prose, self._tools)
 
     def guide(self) -> str:
@@ -115,24 +102,16 @@ class EpidemiologySimulator:
                 f"epidemiology.{TOOL} takes ForecastArguments, not {type(arguments).__name__}"
             )
         members = arguments.members or self._members
-        if self._spread:
-            members = max(members, RUNS)
         check_memory(members, 7 * arguments.horizon_weeks)
         first = arguments.seed if arguments.seed is not None else seed % 2**31
         names = load_places().names
         chosen = [names.index(state) for state in arguments.states]
         series = self._series(_conditions(arguments), chosen, members, first)
-        outputs = _outputs(arguments, series)
-        if not self._spread:
-            return outputs
-        plain = arguments.model_copy(update={"per_state": False, "daily": False})
-        single = [_outputs(plain, series[[member]]) for member in range(members)]
-        return spread_over(self._tools[TOOL], outputs, single)
+        return _outputs(arguments, series)
 
     def fingerprint(self) -> str:
         """Hash of the code and facts that decide results, the default size and the engines."""
         files = [*code_files(HERE, without=(*NOT_RUN, "emulator")), *(HERE / a for a in _ASSETS)]
-        files += [CODE] if self._spread else []
         engines = ["numpy", "numba"]
         if self._backend == "emulator":
             files += [*code_files(HERE / "emulator"), HERE / "weights" / "emulator.npz"]

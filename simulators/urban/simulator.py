@@ -18,7 +18,6 @@ from simulators.base import (
     files_fingerprint,
     render_handbook,
 )
-from simulators.spread import CODE, HANDBOOK, RUNS, spread_over, with_spread
 from simulators.urban import engine
 from simulators.urban.interventions import ComparisonOutputs, Interventions, ScenarioOutputs
 from simulators.urban.measures import Measures
@@ -37,8 +36,8 @@ class UrbanSimulator:
 
     ``cache_dir``: built networks (default ``$XDG_CACHE_HOME/simulrag/urban``). ``timeout_s``: of
     one SUMO process. ``run_log``: a file that gets one JSON line a SUMO run (also the variable
-    SIMULRAG_URBAN_RUN_LOG). ``sumocfg``, ``edges``, ``signal``: a network of your own. ``spread``:
-    every call runs with at least 19 seeds and gives ranges. Only the last four change results.
+    SIMULRAG_URBAN_RUN_LOG). ``sumocfg``, ``edges``, ``signal``: a network of your own. Only the
+    last three change results.
     """
 
     name = "urban"
@@ -53,7 +52,6 @@ class UrbanSimulator:
         sumocfg: str | Path | None = None,
         edges: Sequence[str] = (),
         signal: str | None = None,
-        spread: bool = False,
     ) -> None:
         if not timeout_s > 0:
             raise ArgumentError(f"timeout_s of the urban simulator is {timeout_s}: it must be > 0")
@@ -69,8 +67,7 @@ class UrbanSimulator:
             run_log=Path(run_log) if run_log else None,
         )
         self._own = OwnNetwork(Path(sumocfg), tuple(edges), signal) if sumocfg else None
-        self._spread = spread
-        self._tools = _with_spreads() if spread else _tools()
+        self._tools = _tools()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -82,8 +79,6 @@ class UrbanSimulator:
         prose = _read("handbook.md")
         if self._own is not None:
             prose = compiled(_read("handbook_own_network.md.j2")).render(own=self._own)
-        if self._spread:
-            prose = f"{prose.rstrip()}\n\n{HANDBOOK}"
         return render_handbook(prose, self._tools)
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
@@ -101,27 +96,17 @@ class UrbanSimulator:
             use_priority_junction=arguments.use_priority_junction,
         )
         first = arguments.seed if arguments.seed is not None else seed % 2**31
-        runs = max(arguments.replicates, RUNS if self._spread else 1)
-        seeds = [replicate_seed(first, index) for index in range(runs)]
+        seeds = [replicate_seed(first, index) for index in range(arguments.replicates)]
         scenario = [self._measures(setting, one) for one in seeds]
         if tool == "run_scenario":
-            whole: ToolModel = scenario_outputs(scenario)
-            single: list[ToolModel] = [scenario_outputs([one]) for one in scenario]
-        else:
-            baseline = [self._measures(BASELINE, one) for one in seeds]
-            whole = comparison_outputs(baseline, scenario)
-            pairs = zip(baseline, scenario, strict=True)
-            single = [comparison_outputs([before], [after]) for before, after in pairs]
-        if not self._spread:
-            return whole
-        told = {name: None for name in type(whole).model_fields if "_sd_" in name}  # by the ranges
-        return spread_over(self._tools[tool], whole.model_copy(update=told), single)
+            return scenario_outputs(scenario)
+        baseline = [self._measures(BASELINE, one) for one in seeds]
+        return comparison_outputs(baseline, scenario)
 
     def fingerprint(self) -> str:
         """Hash of the code that decides results, the engine's version and the user's files."""
         own = self._own.fingerprint() if self._own else "corridor"
-        files = [CODE] if self._spread else []
-        return files_fingerprint(files, _code_hash(), engine.identity(), own)
+        return files_fingerprint([], _code_hash(), engine.identity(), own)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
         """Calls to try the tools with."""
@@ -172,14 +157,6 @@ def _tools() -> dict[str, Tool]:
             outputs=ComparisonOutputs,
             template=_template("compare_with_baseline.j2"),
         ),
-    }
-
-
-def _with_spreads() -> dict[str, Tool]:
-    """The tools with a range beside every measure."""
-    return {
-        name: with_spread(tool, [one for one in tool.outputs.model_fields if "_sd_" not in one])
-        for name, tool in _tools().items()
     }
 
 

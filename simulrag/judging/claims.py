@@ -1,7 +1,6 @@
 """Labels: is a claim true by the reference? Each (question, claim text) is judged once.
 
-The judge sees question, reference and claim alone: no method, no verdict, and no evidence but the
-reference's own where its ranges count (``tolerance`` range).
+The judge sees question, reference and claim alone: no method, no verdict and no evidence.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from pydantic import StrictStr
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, batches, together
 from simulrag.method.decomposition import decompose_final
-from simulrag.method.subjects import find_subjects
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
 from simulrag.records import (
@@ -45,26 +43,21 @@ class JudgementBatch(Reply):
     claims: list[NumberedJudgement]
 
 
+Tolerance = Literal["rounding"] | float
+"""A claim's own rounding, or percent of the reference."""
 LABEL = Task("label", Judgement, tokens=25)
 LABEL_BATCH = Task("label_batch", JudgementBatch, step="label")
 
 
-async def final_claims(
-    question: Question, answer: Answer, ask: Asker, *, subjects: bool = False
-) -> tuple[FinalClaims, ...]:
+async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[FinalClaims, ...]:
     """Every final answer as claims: the answer's own, one closed-book sample's and the baselines'.
 
     All go through the same prompt. A text that failed stays failed and is asked nothing.
-    ``subjects``: ask as well what the claims are about, to find contradictions.
     """
-    return tuple(
-        await together(_final_claims(question, final, ask, subjects) for final in answer.finals)
-    )
+    return tuple(await together(_final_claims(question, final, ask) for final in answer.finals))
 
 
-async def _final_claims(
-    question: Question, final: FinalText, ask: Asker, subjects: bool
-) -> FinalClaims:
+async def _final_claims(question: Question, final: FinalText, ask: Asker) -> FinalClaims:
     decomposed = FinalClaims(
         question_id=question.question_id, line=final.line, failure=final.failure
     )
@@ -74,14 +67,7 @@ async def _final_claims(
         claims = await decompose_final(question.text, final.text, ask)
     except ModelError as error:
         return decomposed.model_copy(update={"failure": str(error)})
-    decomposed = decomposed.model_copy(update={"claims": claims})
-    if not subjects:
-        return decomposed
-    try:
-        about = await find_subjects(question.text, claims, ask)
-    except ModelError as error:
-        return decomposed.model_copy(update={"subjects_failure": str(error)})
-    return decomposed.model_copy(update={"subjects": about})
+    return decomposed.model_copy(update={"claims": claims})
 
 
 def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str, ...]:
@@ -100,7 +86,7 @@ async def label_claims(
     question: Question,
     texts: Sequence[str],
     ask: Asker,
-    tolerance: str | float,
+    tolerance: Tolerance,
     *,
     claims_per_call: int = 1,
 ) -> tuple[Label, ...]:
@@ -117,12 +103,12 @@ async def label_claims(
 
 
 async def _judged(
-    question: Question, texts: Sequence[str], ask: Asker, tolerance: str | float, *, batched: bool
+    question: Question, texts: Sequence[str], ask: Asker, tolerance: Tolerance, *, batched: bool
 ) -> list[Label]:
     shown: dict[str, Any] = {
         "question": question.text,
-        "reference": _reference(question, tolerance),
-        "tolerance": "rounding" if tolerance == "range" else tolerance,
+        "reference": question.reference_answer,
+        "tolerance": tolerance,
     }
     judgements: Sequence[Judgement]
     try:
@@ -139,17 +125,6 @@ async def _judged(
         _label(question, text, judgement=judgement)
         for text, judgement in zip(texts, judgements, strict=True)
     ]
-
-
-def _reference(question: Question, tolerance: str | float) -> str:
-    """The reference answer; by range with the runs that it was written from, which tell theirs."""
-    runs = "\n\n".join(item.text for item in question.evidence)
-    if tolerance != "range" or not runs:
-        return question.reference_answer
-    return (
-        f"{question.reference_answer}\n\nThe simulator's results behind it follow. Where they give "
-        f"a 90 % range, a claim's number inside it is as good as the reference's own.\n\n{runs}"
-    )
 
 
 def _label(

@@ -59,7 +59,7 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     with work.ending():
         await together([_written_and_audited(work, settings), _compared_draft(work, settings)])
         if "paper" in settings.beside and settings.verify == "all":
-            await verify(work, range(len(work.answer.claims)), _looking_once(settings))
+            await verify(work, range(len(work.answer.claims)), settings)
     return work.answer
 
 
@@ -211,18 +211,13 @@ async def _beside(work: Work, choices: Sequence[Selection], settings: MethodSett
     if not settings.beside:
         return
     begun = work.answer
-    await verify_selected(work, choices, _looking_once(settings))
+    await verify_selected(work, choices, settings)
     found = await paper.compared(work, choices, choices, settings)
     if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
         written = {task: used for task, used in begun.final.usage.items() if task == "input_rag"}
         line = Line(method="rag_looks", samples=1)
         found = (*found, FinalText(line=line, text=begun.final.text, usage=written))
     work.note(baselines=found)
-
-
-def _looking_once(settings: MethodSettings) -> MethodSettings:
-    """For the published method beside: further runs are those of the answer itself."""
-    return settings.model_copy(update={"second_look": False})
 
 
 @dataclass(frozen=True)

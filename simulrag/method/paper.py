@@ -178,12 +178,7 @@ async def write(
     """The final answer of one choice, from its kept claims alone. Raises ModelError."""
     claims, chosen = answer.claims, set(choice.selected)
     kept = keep(claims, choice.selected, choice.kappa, settings.centrality)
-    if settings.verify_by in ("model", "both"):
-        texts = [claims[i].after if i in chosen else claims[i].text for i in kept]
-    else:  # by arithmetic alone: with the values, and with what was not decided
-        sure = {i for i in chosen if (v := claims[i].verdict) and v.status in DECIDED}
-        worded = [(i, claims[i].told if i in chosen else claims[i].text) for i in kept]
-        texts = [text if i in sure else f"{text} (not checked)" for i, text in worded]
+    texts = [claims[i].after if i in chosen else claims[i].text for i in kept]
     final = await synthesize(question, tuple(dict.fromkeys(texts)), ask)
     return FinalText(line=choice.line, text=final, selected=choice.selected, kept=kept)
 

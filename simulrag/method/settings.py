@@ -72,17 +72,6 @@ class MethodSettings(BaseModel):
         default="all",
         description="verify every claim (experiments: budgets then cost no call) or the selected",
     )
-    verify_by: Literal["model", "point", "range", "both"] = Field(
-        default="model",
-        description="model: verdicts as a model reads the evidence; point, range: it names the "
-        "output that a claim is about, and arithmetic compares with its value, or its range; both: "
-        "as read, with the value of point behind what holds",
-    )
-    second_look: bool = Field(
-        default=False,
-        description="ask for further runs, two at most, where the evidence leaves claims within "
-        "the boundary undecided, and verify these again",
-    )
     verbalized: bool = Field(
         default=True, description="ask for the verbalized-confidence baseline too"
     )

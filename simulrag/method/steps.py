@@ -6,21 +6,20 @@ ends the question and is noted as its failure, with the step's name.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
-from simulrag.method.asking import both, together
+from simulrag.method.asking import together
 from simulrag.method.boundary import assess_boundaries, verbalized_confidences
-from simulrag.method.checking import Rule, check_claims, has_readable_outputs, with_value
 from simulrag.method.confidence import claim_confidence
 from simulrag.method.decomposition import decompose
 from simulrag.method.entailment import support_matrix
 from simulrag.method.merging import Claims, merge_claims
-from simulrag.method.retrieval import Planning, retrieve, second_look
+from simulrag.method.retrieval import Planning, retrieve
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.verification import verify_claims
@@ -32,9 +31,7 @@ from simulrag.records import (
     Claim,
     Failure,
     Question,
-    Retrieval,
     Selection,
-    Verdict,
 )
 
 Rows = Sequence[Sequence[bool]]
@@ -191,79 +188,21 @@ def scored(
 
 
 async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
-    """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence.
-
-    With ``second_look``, what they leave open is verified once more where further runs are found.
-    """
-    seen = work.answer.first_look
-    if not seen.context:
+    """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence."""
+    context, claims = work.answer.first_look.context, list(work.answer.claims)
+    if not context:
         return
-    await _judge(work, indices, settings, seen)
-    if settings.second_look:
-        await look_again(work, indices, settings)
-
-
-async def look_again(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
-    """Verify what is undecided once more, with the runs that would decide it, if there are any.
-
-    Of the claims at ``indices`` those that the simulator could check.
-    """
-    claims, retrieval = work.answer.claims, work.answer.retrieval
-    left = [i for i in indices if _is_open(claims[i])]
-    if not left or retrieval is None:
-        return
-    texts, runs, seed = [claims[i].text for i in left], work.use.simulations, work.use.seed
-    with step("retrieve"):
-        looked = await second_look(work.text, texts, retrieval, work.ask, runs, seed=seed)
-    work.note(retrieval=looked, simulator_runs=len(looked.evidence))
-    if looked.evidence != retrieval.evidence:
-        await _judge(work, left, settings, looked)
-
-
-def _is_open(claim: Claim) -> bool:
-    undecided = claim.verdict is not None and claim.verdict.status == "indeterminate"
-    return undecided and claim.boundary is True
-
-
-async def _judge(
-    work: Work, indices: Sequence[int], settings: MethodSettings, seen: Retrieval
-) -> None:
-    claims = list(work.answer.claims)
     with step("verify"):
-        verdicts = await _verdicts(work, [claims[i].text for i in indices], settings, seen)
+        verdicts = await verify_claims(
+            work.text,
+            [claims[i].text for i in indices],
+            context,
+            work.ask,
+            claims_per_call=settings.claims_per_call.verify,
+        )
     for i, verdict in zip(indices, verdicts, strict=True):
         claims[i] = claims[i].model_copy(update={"verdict": verdict})
     work.note(claims=tuple(claims))
-
-
-async def _verdicts(
-    work: Work, texts: Sequence[str], settings: MethodSettings, seen: Retrieval
-) -> list[Verdict]:
-    """By reading, by arithmetic, or by both at once."""
-    size, tools = settings.claims_per_call.verify, work.use.simulations.simulator.tools
-
-    def by_reading() -> Awaitable[list[Verdict]]:
-        return verify_claims(work.text, texts, seen.context, work.ask, claims_per_call=size)
-
-    def by_arithmetic(rule: Rule) -> Awaitable[list[Verdict]]:
-        return check_claims(
-            work.text,
-            texts,
-            seen.evidence,
-            tools,
-            work.ask,
-            by=rule,
-            claims_per_call=size,
-        )
-
-    if settings.verify_by == "both":
-        if not has_readable_outputs(seen.evidence, tools):
-            return await by_reading()
-        read, compared = await both(by_reading(), by_arithmetic("point"))
-        return [with_value(one, other) for one, other in zip(read, compared, strict=True)]
-    if settings.verify_by == "model":
-        return await by_reading()
-    return await by_arithmetic(settings.verify_by)
 
 
 async def verify_selected(

@@ -26,7 +26,7 @@ from simulrag.metrics.methods import FINAL, METHOD
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import ClaimPool
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.stated import Asks, asks_of
+from simulrag.metrics.stated import asked_values
 from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
 from simulrag.records import (
@@ -49,19 +49,17 @@ FINAL_COUNTS = (
     "false",
     "undecided",
     "complete",
-    "grouped",
     "words",
     "claims_sent",
     "asked",
     "stated",
-    "contradictions",
 )
 FinalCounts = Mapping[str, Floats]
 """By the names of ``FINAL_COUNTS`` what is counted of a line's final answers, an entry an answer.
 
 ``true``, ``false`` and ``undecided``: distinct claims by label; ``complete``: whether all labels
-are known. ``grouped``: whether it is known what the claims are about. ``words``, ``claims_sent``,
-``asked``, ``stated`` and ``contradictions`` as in ``frames``. Floats, so that resamples weigh them.
+are known. ``words``, ``claims_sent``, ``asked`` and ``stated`` as in ``frames``. Floats, so that
+resamples weigh them.
 """
 
 
@@ -71,11 +69,11 @@ class DomainData:
 
     ``answers``: without their texts and claims, which the frames hold: with them 20,000 would take
     12 GB. ``counted``: what is counted of each. ``questions``: without evidence.
-    ``asks``: what each question asks for, by its id. ``labels_missing``: distinct texts of claims
-    without a label; ``labels_unknown``: labels of no such text. ``claims`` and ``finals``: the two
-    frames that ``frames`` describes. ``settled``: what people say; ``judge``: the judge's labels of
-    the same claims. ``exported``: what the exports of calls say, by stage. ``claims_per_call``: how
-    the answers were made, which decides what a method by itself would cost.
+    ``asked``: the values that each question asks for, by its id. ``labels_missing``: distinct
+    texts of claims without a label; ``labels_unknown``: labels of no such text. ``claims`` and
+    ``finals``: the frames that ``frames`` describes. ``settled``: what people say; ``judge``: the
+    judge's labels of the same claims. ``exported``: what the exports of calls say, by stage.
+    ``claims_per_call``: how the answers were made, which decides what a method by itself costs.
     """
 
     domain: str
@@ -83,7 +81,7 @@ class DomainData:
     questions: tuple[Question, ...]
     answers: tuple[Answer, ...]
     counted: tuple[AnswerCounts, ...]
-    asks: Mapping[str, Asks]
+    asked: Mapping[str, tuple[float, ...]]
     labels_missing: int
     labels_unknown: int
     claims: pl.DataFrame
@@ -142,13 +140,12 @@ class DomainData:
         counts = (
             *((pl.col("label") == label).sum().alias(label) for label in get_args(LabelValue)),
             (pl.col("complete") & labelled).all(),
-            pl.first("words", "claims_sent", "stated", "contradictions"),
-            pl.first("contradictions").is_not_null().alias("grouped"),
+            pl.first("words", "claims_sent", "stated"),
         )
         answers = pl.DataFrame(
             {
                 "question_id": [answer.question_id for answer in self.answers],
-                "asked": [len(self.asks[answer.question_id].values) for answer in self.answers],
+                "asked": [len(self.asked[answer.question_id]) for answer in self.answers],
             },
             schema_overrides={"question_id": pl.String},
         )
@@ -232,9 +229,9 @@ def domain_data(
     Raises InputError for records that contradict each other or do not belong together.
     """
     asked: dict[str, Question] = {}
-    asks: dict[str, Asks] = {}
+    values: dict[str, tuple[float, ...]] = {}
     for one in questions:
-        asks[one.question_id] = asks_of(one, templates or {})
+        values[one.question_id] = asked_values(one, templates or {})
         asked[one.question_id] = one.model_copy(update={"evidence": ()})
     people = {key: one for key, one in (settled or {}).items() if key[0] in asked}
     labels = dict(judge)
@@ -268,7 +265,7 @@ def domain_data(
     told = _once(finals, kept)
     if not any(len(one.retrieval.looks) > 1 for one in kept.values() if one.retrieval):
         told, counted = _without_looks(told, counted)
-    final_claims = finals_frame(told, complete, counted, scenario_of, labels, asks)
+    final_claims = finals_frame(told, complete, counted, scenario_of, labels, values)
     of_answered = {name: labels.get(name, {}) for name in kept}
     missing, unknown = _unmatched(claims, final_claims, statements, of_answered)
     return DomainData(
@@ -277,7 +274,7 @@ def domain_data(
         questions=tuple(asked.values()),
         answers=tuple(kept.values()),
         counted=tuple(counted.values()),
-        asks=asks,
+        asked=values,
         labels_missing=missing,
         labels_unknown=unknown,
         claims=claims,
@@ -345,7 +342,6 @@ def _without_texts(answer: Answer) -> Answer:
             "closed_book": ("",) * len(answer.closed_book),
             "answer_claims": (),
             "claims": (),
-            "subjects": (),
             "final": _NO_TEXT,
             "baselines": (),
             "usage": {},

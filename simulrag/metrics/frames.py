@@ -40,14 +40,10 @@ claims_sent
     How many claims the answer sent to verification.
 asked, stated
     How many values the question asks for, and how many of them the answer's true claims state.
-contradictions
-    How many the answer holds; null: what its claims are about is not known.
 claim, text, claim_hash
     Its place among the answer's claims, from 0, and its text.
 label
     By the reference: true, false or undecided; null: no label.
-subject
-    Of which of the answer's subjects it speaks, from 0.
 """
 
 from __future__ import annotations
@@ -60,7 +56,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 from simulrag.method.selection import confidence_before
 from simulrag.metrics.bill import Spent
 from simulrag.metrics.methods import FINAL, name_of
-from simulrag.metrics.stated import Asks, contradictions, stated
+from simulrag.metrics.stated import stated
 from simulrag.records import (
     Answer,
     FinalClaims,
@@ -157,7 +153,7 @@ def finals_frame(
     counted: Mapping[str, AnswerCounts],
     scenario_of: Mapping[str, str],
     labels: Mapping[str, LabelsOfQuestion],
-    asks: Mapping[str, Asks],
+    asked: Mapping[str, Sequence[float]],
 ) -> pl.DataFrame:
     """The claims of final answers; all else by question id.
 
@@ -177,14 +173,12 @@ def finals_frame(
         "claims_sent": pl.UInt32,
         "asked": pl.UInt32,
         "stated": pl.UInt32,
-        "contradictions": pl.UInt32,
     }
     of_claim: dict[str, _Kind] = {
         "claim": pl.UInt32,
         "text": pl.String,
         "claim_hash": pl.String,
         "label": pl.Enum(get_args(LabelValue)),
-        "subject": pl.UInt32,
     }
     columns = of_answer | {name: pl.List(kind) for name, kind in of_claim.items()}
 
@@ -197,7 +191,7 @@ def finals_frame(
                 "complete": complete[name] and final.failure is None,
                 "words": text.words if text else 0,
                 "claims_sent": text.claims_sent if text else 0,
-                **_final_row(final, labels.get(name, {}), asks[name]),
+                **_final_row(final, labels.get(name, {}), asked[name]),
             }
 
     return pl.concat(
@@ -249,7 +243,9 @@ def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> F
     return FinalTextCounts(Spent.of(final.usage), len(final.text.split()), sent, standings)
 
 
-def _final_row(final: FinalClaims, labels: LabelsOfQuestion, asks: Asks) -> dict[str, Any]:
+def _final_row(
+    final: FinalClaims, labels: LabelsOfQuestion, asked: Sequence[float]
+) -> dict[str, Any]:
     """What a final answer's claims tell by themselves; the claims as lists."""
     line = final.line
     # Of texts that differ in white space or case one counts.
@@ -257,22 +253,16 @@ def _final_row(final: FinalClaims, labels: LabelsOfQuestion, asks: Asks) -> dict
     texts = [final.claims[place] for place in places.values()]
     labelled = [labels.get(key) for key in places]
     true = (text for text, label in zip(texts, labelled, strict=True) if label == "true")
-    subjects = final.subjects or ()
-    subject_of = {claim: at for at, subject in enumerate(subjects) for claim in subject.claims}
     return {
         "question_id": final.question_id,
         "method": name_of(line),
         "samples": line.samples,
         "budget_percent": line.budget_percent,
         "kappa": line.kappa,
-        "asked": len(asks.values),
-        "stated": stated(asks.values, true),
-        "contradictions": None
-        if final.subjects is None
-        else contradictions(final.claims, subjects, asks.scales),
+        "asked": len(asked),
+        "stated": stated(asked, true),
         "claim": list(places.values()),
         "text": texts,
         "claim_hash": list(places),
         "label": labelled,
-        "subject": [subject_of.get(place) for place in places.values()],
     }

@@ -15,10 +15,8 @@ claims
 answers
     informativeness, factuality, factuality_per_question, completeness, and a question
     false_claims, undecided_claims (the reference does not settle them), words and claims_sent (to
-    verification), and where it was asked what the claims are about, contradictions a question
-    and contradicted (the share of answers), by method, samples (m), budget_percent (of
-    SimulRAG, which verifies a share of all claims), kappa (0: written without it), undecided,
-    failures.
+    verification), by method, samples (m), budget_percent (of SimulRAG, which verifies a share of
+    all claims), kappa (0: written without it), undecided, failures.
 standings
     true, false, undecided and unlabelled statements of a grounded answer in ``value``, and
     true_share, by method, budget_percent and level (the standing).

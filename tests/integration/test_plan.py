@@ -183,22 +183,12 @@ def test_other_parameters_are_planned_without_being_the_project_s(
     assert load_params(project.params).label.claims_per_call == 20
 
 
-def test_verdicts_by_both_are_planned_for_reading_and_for_arithmetic(
-    project: Project, tmp_path: Path
-) -> None:
-    folder = tmp_path / "project"
-    shutil.copytree(project.root, folder, symlinks=True)
-    change_params(folder, **{"answer.method": "paper", "answer.verify_by": "both"})
-    answer = by_task(make_plan(Project(folder)), "answer")
-    assert answer["verify_batch"].calls == answer["read_claims"].calls == QUESTIONS * 2
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         {},
         {"method": "paper"},
-        {"verify": "selected", "verify_by": "range", "beside": []},
+        {"verify": "selected", "beside": []},
         {"claims_per_call": {"boundary": 1, "verify": 1, "verbalized": 1}, "samples": 2},
     ],
 )

@@ -25,21 +25,14 @@ METRICS = (
     "words",
     "claims_sent",
 )
-GROUPED = ("contradictions", "contradicted")
-"""Where it was asked what the claims of the final answers are about."""
 FAILURES = ("excluded", "zero")
 
-_UNDEFINED = {
-    "completeness": "undefined: no complete question has values that it asks for",
-    **dict.fromkeys(GROUPED, "undefined: of no complete answer is known what its claims are about"),
-}
+_UNDEFINED = {"completeness": "undefined: no complete question has values that it asks for"}
 _NOT_POOLED = "undefined: a failed question adds no claims to the pooled share"
 _NO_TEXT = "undefined: a failed question has no answer to look at"
 _NOT_ZERO = {
     "factuality": _NOT_POOLED,
-    **dict.fromkeys(
-        ("false_claims", "undecided_claims", "words", "claims_sent", *GROUPED), _NO_TEXT
-    ),
+    **dict.fromkeys(("false_claims", "undecided_claims", "words", "claims_sent"), _NO_TEXT),
 }
 """What failed questions cannot be counted in as zero, and why."""
 
@@ -67,12 +60,6 @@ def answers(data: DomainData) -> Iterator[Measurement]:
         full = max((line.samples for line in ours), default=0)
         for line in ours:
             yield from _compare(data, line, full, weights, undecided)
-
-
-def metrics_of(data: DomainData) -> tuple[str, ...]:
-    """What can be measured of a domain's final answers."""
-    grouped = any(counts["grouped"].any() for counts in data.final_counts.values())
-    return METRICS + GROUPED if grouped else METRICS
 
 
 def final_answer_values(
@@ -104,7 +91,6 @@ def _metrics(
     asked = np.ones_like(complete) if failures == "zero" else complete
     # A complete answer without a claim that counts has no share of true ones; a failed one has 0.
     rated = np.where(complete > 0, counted > 0, failures == "zero").astype(float)
-    grouped = complete * counts["grouped"]
     tops_and_bottoms = {
         "informativeness": (counts["true"] * complete, asked),
         "factuality": (counts["true"] * complete, counted),
@@ -117,8 +103,6 @@ def _metrics(
         "undecided_claims": (counts["undecided"] * complete, complete),
         "words": (counts["words"] * complete, complete),
         "claims_sent": (counts["claims_sent"] * complete, complete),
-        "contradictions": (counts["contradictions"] * grouped, grouped),
-        "contradicted": ((counts["contradictions"] > 0) * grouped, grouped),
     }
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {
@@ -141,13 +125,12 @@ def _rows(
     counts = _counts(data, line)
     questions, complete = len(data.answers), int(counts["complete"].sum())
     undefined = "undefined: no claim counts" if complete else "undefined: no question completed"
-    metrics = metrics_of(data)
-    reasons = dict.fromkeys(metrics, undefined) | (_UNDEFINED if complete else {})
+    reasons = dict.fromkeys(METRICS, undefined) | (_UNDEFINED if complete else {})
     if failures == "zero":
         reasons |= _NOT_ZERO
     values = _metrics(counts, weights, undecided, failures)
     found = estimates(
-        [values[name] for name in metrics], data.scenarios, [reasons[name] for name in metrics]
+        [values[name] for name in METRICS], data.scenarios, [reasons[name] for name in METRICS]
     )
     place = replace(
         Measurement.of(line, "answers", data.domain),
@@ -157,12 +140,10 @@ def _rows(
         failures=failures,
     )
     taken = np.ones(questions) if failures == "zero" else counts["complete"]
-    over = {"completeness": taken * (counts["asked"] > 0)}
-    over |= dict.fromkeys(GROUPED, counts["complete"] * counts["grouped"])
-    for name, result in zip(metrics, found, strict=True):
+    for name, result in zip(METRICS, found, strict=True):
         here = place
-        if name in over:
-            n = int(over[name].sum())
+        if name == "completeness":
+            n = int((taken * (counts["asked"] > 0)).sum())
             here = replace(place, n=n, coverage=n / questions if questions else None)
         yield filled(here, result, metric=name)
 
@@ -183,7 +164,6 @@ def _compare(
             continue
         theirs = _counts(data, line)
         common = mine["complete"] * theirs["complete"]
-        grouped = mine["grouped"] * theirs["grouped"]
         questions = len(data.answers)
         row = replace(
             Measurement.of(ours, "comparisons", data.domain),
@@ -195,13 +175,11 @@ def _compare(
             baseline_samples=line.samples,
         )
         sides = [
-            _metrics(
-                {**counts, "complete": common, "grouped": grouped}, weights, undecided, "excluded"
-            )
+            _metrics({**counts, "complete": common}, weights, undecided, "excluded")
             for counts in (mine, theirs)
         ]
         pairs.append(Pair(row, sides[0], sides[1]))
-    yield from compared(pairs, metrics_of(data), data.scenarios)
+    yield from compared(pairs, METRICS, data.scenarios)
 
 
 def _baseline_name(line: Line) -> str:

@@ -34,7 +34,6 @@ from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, FinalMethod, Line
 
 _SAMPLED = ("closed_book", "decompose", "merge")
-_VERIFIED = ("verify", "read_claims", "second_look")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "plan", "verify")
 _RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "plan", "verify")
 _SHARED: dict[FinalMethod, tuple[str, ...]] = {
@@ -43,7 +42,7 @@ _SHARED: dict[FinalMethod, tuple[str, ...]] = {
     "output_rag": ("plan", "closed_book"),
     "rag_looks": ("plan", "more_calls"),
     "grounded": ("plan", "more_calls"),
-    "simulrag": (*_SAMPLED, "entailment", "boundary", "plan", *_VERIFIED),
+    "simulrag": (*_SAMPLED, "entailment", "boundary", "plan", "verify"),
 }
 """The steps of a question's own usage that a method by itself would need as well."""
 _IN_TURN = (
@@ -54,8 +53,8 @@ _IN_TURN = (
     ("decompose",),
     ("merge",),
     ("entailment", "boundary", "verbalized"),
-    ("verify", "read_claims"),
     ("second_look",),
+    ("verify",),
     ("final",),
     ("mend",),
 )
@@ -185,7 +184,7 @@ def _runs(answer: Answer, method: FinalMethod, counted: AnswerCounts) -> int:
 
 _OF_ONE_SAMPLE = (
     *("closed_book", "decompose", "boundary"),
-    *("plan", "more_calls", *_VERIFIED),
+    *("plan", "more_calls", "verify"),
 )
 """What a method takes of a single sample: there is nothing to merge or to compare."""
 
@@ -204,15 +203,12 @@ def _charge(
     A part asks for the boundary of the first sample's claims alone.
     """
     shared = _shared(counted)
-    read = any(_step_of(task) == "verify" for task in shared)
     for task, usage in shared.items():
         step = _step_of(task)
-        if step == "read_claims" and not read and "verify" in steps:
-            step = "verify"  # arithmetic in the place of reading
         if step not in steps or not usage.calls:
             continue
         share = 1.0
-        if step in ("verify", "read_claims"):
+        if step == "verify":
             size = _size_of(task, data.claims_per_call)
             share = fmean(ceil(claims / size) for claims in sent) / usage.calls
         elif step == "boundary" and part < 1:
@@ -239,7 +235,7 @@ def _size_of(task: str, sizes: ClaimsPerCall) -> int:
     """Claims in one call of a task."""
     if task == "boundary_batch":
         return sizes.boundary
-    return sizes.verify if task in ("verify_batch", "read_claims") else 1
+    return sizes.verify if task == "verify_batch" else 1
 
 
 def _step_of(task: str) -> str:

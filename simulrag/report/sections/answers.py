@@ -38,8 +38,6 @@ LABELLED = {
 """What the labels of claims say; it depends on how undecided claims and failures are counted."""
 METRICS = {
     **LABELLED,
-    "contradictions": "Contradictions",
-    "contradicted": "Answers with any",
     "false_claims": "False",
     "undecided_claims": "Undecided",
     "words": "Words",
@@ -53,7 +51,7 @@ COST = {
     f"output_tokens{ESTIMATED}": "Tokens out, estimated",
 }
 """What a line costs by itself, as far as that is known."""
-_COUNTED = ("contradictions", "false_claims", "undecided_claims", "words", "claims_sent", *COST)
+_COUNTED = ("false_claims", "undecided_claims", "words", "claims_sent", *COST)
 LIKE_WITH_LIKE = (
     f"RAG baselines see the whole evidence, so {SIMULRAG} at 100 % (every claim in the simulator's "
     "reach is verified) is the line to compare with them like with like. At a smaller budget it "
@@ -81,11 +79,6 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     )
     if any(domain.rows("answers", method=SIMULRAG) for domain in measured):
         yield Text(LIKE_WITH_LIKE)
-    if any(domain.rows("answers", "contradictions") for domain in measured):
-        yield Text(
-            "Contradictions a question: of what a final answer's claims are about, the sides that "
-            "hold two alternatives, and the classes that do not fit their number."
-        )
     if any(domain.rows("answers", method=GROUNDED) for domain in measured):
         yield Text(
             f"{GROUNDED}: input-layer RAG's answer, every claim of it held against the runs, "

@@ -12,11 +12,11 @@ from simulators.shapes import Described, described
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, together
 from simulrag.method.decomposition import decompose_final
-from simulrag.method.reading import read_claims, readable_runs
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
+from simulrag.rooms.score.reading import read_claims, readable_runs
 from simulrag.rooms.score.records import Again, Asked, DetailMark, Given, Votes
 from simulrag.rooms.score.settings import ScoreParams
 from simulrag.stand_in import Prompted, sentence

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from simulrag.method.reading import ClaimReading
 from simulrag.records import Evidence, Record, ToolCall, VerdictStatus
+from simulrag.rooms.score.reading import ClaimReading
 
 DetailMark = Literal["yes", "no", "n/a"]
 

@@ -1,7 +1,7 @@
 """Whether an answer stays when its question is only worded anew, and moves when that changes.
 
-Claims are compared as they were read (``simulrag.method.reading``): numbers as numbers, each at its
-own rounding and in its own unit, signs aside.
+Claims are compared as they were read (``reading``): numbers as numbers, each at its own rounding
+and in its own unit, signs aside.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simulrag.method.reading import ClaimReading, StatedRange, stated_range
 from simulrag.records import Evidence, ToolCall
+from simulrag.rooms.score.reading import ClaimReading, StatedRange, stated_range
 
 _SIGNS = {"rises": 1, "falls": -1, "same": 0}
 

@@ -11,7 +11,6 @@ from scipy.stats import spearmanr
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from simulrag.errors import InputError
-from simulrag.method.reading import ClaimReading
 from simulrag.records import Evidence, ToolCall
 from simulrag.rooms.score.context import (
     confidence,
@@ -29,6 +28,7 @@ from simulrag.rooms.score.readability import (
     sentences,
     syllables,
 )
+from simulrag.rooms.score.reading import ClaimReading
 from simulrag.rooms.score.relevance import asked_back, leave_one_out
 from simulrag.rooms.score.robustness import moved, same_calls, same_claims
 from simulrag.rooms.score.specificity import detail_shares, majority, specificity

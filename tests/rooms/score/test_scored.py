@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.method.reading import ClaimReading
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import Evidence
 from simulrag.rooms.score.measures import MEASURES
 from simulrag.rooms.score.page import score_table
 from simulrag.rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
+from simulrag.rooms.score.reading import ClaimReading
 from simulrag.rooms.score.records import Again, Asked, Given
 from simulrag.rooms.score.scored import facts_of, measured, score_rows
 from simulrag.rooms.score.settings import ScoreParams

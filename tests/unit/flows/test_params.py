@@ -48,6 +48,8 @@ def test_the_project_file_is_valid() -> None:
             ["answer.budget_percent", "final_budgets_percent: [25, 100]"],
         ),
         ("answer.method", "reconciled", ["answer.method", "write grounded or paper"]),
+        ("label.tolerance", "range", ["label.tolerance", "write rounding"]),
+        ("answer.verify_by", "both", ["answer.verify_by", "leave it out"]),
         ("answer.merging", "tree", ["answer.merging", "leave it out"]),
         ("answer.boundary", "asked", ["answer.boundary", "leave it out"]),
         ("answer.complete", False, ["answer.complete", "leave it out"]),

@@ -6,7 +6,7 @@ from simulrag.errors import ModelUnavailable
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.records import FinalClaims, FinalText
 from simulrag.testing import ScriptedModel
-from tests.making import answer, claim, corrected, evidence, line, question
+from tests.making import answer, claim, corrected, line, question
 
 QUESTION = question(text="Deep?", reference_answer="12 m.")
 LINE = line("simulrag", 2, 100, 0.3)
@@ -38,27 +38,6 @@ async def test_every_final_answer_is_decomposed_with_its_line() -> None:
         (RAG, (), "no reply"),
     ]
     assert {call["task"] for call in ask.asked} == {"evaluation_decompose"}
-
-
-async def test_what_final_answers_are_about_is_asked_only_where_it_is_wanted() -> None:
-    facet = {"kind": "other", "exclusive": True, "claims": [0]}
-
-    def reply(task: str, values: dict[str, object]) -> object:
-        if task == "evaluation_decompose":
-            return {"claims": [{"claim": str(values["answer"])}]}
-        if values["claims"] == ["First sample."]:
-            return ModelUnavailable("no reply")
-        return {"subjects": [{"about": "depth", "facets": [facet], "rests_on": []}]}
-
-    ask = ScriptedModel(by_task=reply)
-    finals = await final_claims(QUESTION, ANSWER, ask, subjects=True)
-    about = [final.subjects and final.subjects[0].about for final in finals]
-    assert about == ["depth", None, "depth", None]
-    # A grouping that failed takes nothing from the claims; a text that failed is not asked about.
-    assert [final.subjects_failure for final in finals] == [None, "no reply", None, None]
-    assert finals[1].claims == ("First sample.",)
-    tasks = [call["task"] for call in ask.asked]
-    assert (tasks.count("evaluation_subjects"), tasks.count("evaluation_decompose")) == (3, 3)
 
 
 def test_each_text_is_labelled_once() -> None:
@@ -108,14 +87,3 @@ async def test_a_call_of_several_that_fails_is_the_failure_of_each() -> None:
     ask = ScriptedModel(ModelUnavailable("no reply"))
     labels = await label_claims(QUESTION, ["a", "b"], ask, "rounding", claims_per_call=9)
     assert [(item.label, item.failure) for item in labels] == [(None, "no reply")] * 2
-
-
-async def test_by_range_the_judge_is_shown_the_reference_s_runs() -> None:
-    asked_of = QUESTION.model_copy(update={"evidence": (evidence("5 to 9 s."),)})
-    for tolerance, shown in (("range", True), ("rounding", False)):
-        ask = ScriptedModel({"label": "true", "reason": "r"})
-        await label_claims(asked_of, ["It takes 6 s."], ask, tolerance)
-        (asked,) = ask.asked
-        assert asked["tolerance"] == "rounding"
-        assert ("5 to 9 s." in str(asked["reference"])) == shown
-        assert str(asked["reference"]).startswith("12 m.")

@@ -31,13 +31,11 @@ class Plan:
 
     ``corrected``: text by text; claims in neither it nor ``aligned`` are not in the evidence.
     ``replies``: of tasks, to be said or made from what is shown.
-    ``depths``: the claims that are read as a depth, with the number of metres that they give.
     """
 
     answers: list[list[str]]
     corrected: dict[str, str] = field(default_factory=dict)
     aligned: list[str] = field(default_factory=list)
-    depths: dict[str, str] = field(default_factory=dict)
     outside: list[str] = field(default_factory=list)
     replies: dict[str, object] = field(default_factory=dict)
 
@@ -67,9 +65,6 @@ class Plan:
             "verify_batch": lambda: {
                 "claims": [self._verdict(i, text) for i, text in enumerate(texts)]
             },
-            "read_claims": lambda: {
-                "claims": [self._reading(i, text) for i, text in enumerate(texts)]
-            },
             "final": lambda: " / ".join(texts),
         }
         return ways[task]()
@@ -84,14 +79,6 @@ class Plan:
             "should_update": text in self.corrected,
             "updated_claim": self.corrected.get(text, ""),
         }
-
-    def _reading(self, index: int, text: str) -> dict[str, object]:
-        names = ("output", "run", "against", "value", "unit", "direction", "class_word")
-        nothing = {"index": index, "kind": "other", **dict.fromkeys(names)}
-        if text not in self.depths:
-            return nothing
-        depth = {"kind": "number", "output": "depth_m", "run": 1, "unit": "m"}
-        return {**nothing, **depth, "value": self.depths[text]}
 
 
 def sound(*places: str, more: bool = False) -> dict[str, object]:

@@ -611,28 +611,6 @@ async def test_several_questions_are_chosen_for_one_by_one(simulations: Simulati
     assert (await conclude(QUESTION, drafted, (), use, SETTINGS)).failure is None
 
 
-@pytest.mark.parametrize("rule", ["point", "both"])
-async def test_by_arithmetic_too_the_published_method_sees_the_first_look_alone(
-    simulations: Simulations, rule: str
-) -> None:
-    settings = SETTINGS.model_copy(update={"beside": ("paper",), "verify_by": rule})
-    answer, model = await answered(simulations, settings, **WHOLE)
-    assert answer.failure is None
-    (shown,) = [call["runs"] for call in model.asked if call["task"] == "read_claims"]
-    assert len(shown) == 1  # type: ignore[arg-type]
-
-
-async def test_only_the_grounded_answer_has_further_runs_where_others_look_twice_too(
-    simulations: Simulations,
-) -> None:
-    alone, _ = await answered(simulations, **WHOLE)
-    update = {"beside": ("paper", "rag"), "second_look": True, "verify": "selected"}
-    beside, model = await answered(simulations, SETTINGS.model_copy(update=update), **WHOLE)
-    assert beside.final == alone.final
-    assert beside.retrieval == alone.retrieval
-    assert asked(model).count("second_look") == 1
-
-
 @pytest.fixture
 async def library(tmp_path: Path) -> AsyncIterator[Simulations]:
     with CallCache(tmp_path / "library", stage="test") as cache:

@@ -11,7 +11,7 @@ def test_the_default_is_the_grounded_method_alone_as_it_is_recommended() -> None
     found = MethodSettings()
     assert (found.method, found.beside) == ("grounded", ())
     assert (found.runs, found.looks) == (6, 4)
-    assert (found.verify_by, found.pool) == ("model", "question")
+    assert found.pool == "question"
     calls = found.claims_per_call
     assert (calls.boundary, calls.verify, calls.verbalized) == (40, 20, 20)
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from simulrag.metrics.stated import NOTHING, asks_of, stated
+from simulrag.metrics.stated import asked_values, stated
 from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
 from simulrag.records import FinalClaims, FinalText, Question
@@ -16,13 +16,11 @@ from tests.making import (
     answer,
     claim,
     evidence,
-    facet,
     failed,
     final_claims,
     label,
     line,
     question,
-    subject,
 )
 from tests.unit.metrics.measuring import measured, row
 
@@ -65,16 +63,14 @@ def asked(name: str = "q1", scenario: str = "s1") -> Question:
 
 def test_the_values_are_computed_from_the_runs() -> None:
     # 110 itself, and 25 % more than 88; an output in words has no number.
-    found = asks_of(asked(), {"t": TEMPLATE})
-    assert found.values == (110, 25)
-    assert [[item.name for item in scale] for scale in found.scales] == [["small", "large"]]
+    assert asked_values(asked(), {"t": TEMPLATE}) == (110, 25)
 
 
 def test_other_questions_ask_for_nothing_that_is_known() -> None:
-    assert asks_of(asked(), {}) is NOTHING
-    assert asks_of(question("q", "s"), {"t": TEMPLATE}) is NOTHING
+    assert asked_values(asked(), {}) == ()
+    assert asked_values(question("q", "s"), {"t": TEMPLATE}) == ()
     fewer = asked().model_copy(update={"evidence": asked().evidence[:1]})
-    assert asks_of(fewer, {"t": TEMPLATE}) is NOTHING
+    assert asked_values(fewer, {"t": TEMPLATE}) == ()
 
 
 @pytest.mark.parametrize(
@@ -135,23 +131,6 @@ def test_completeness_is_undefined_where_nobody_knows_what_is_asked() -> None:
     found = cell(table_of(FINALS), "completeness")
     assert (found["value"], found["n"]) == (None, 0)
     assert found["reason"] == "undefined: no complete question has values that it asks for"
-    assert select(table_of(FINALS), metric="contradictions").is_empty()
-
-
-def grouped(of: FinalClaims, *facets: tuple[int, ...]) -> FinalClaims:
-    about = tuple(subject(facet(*claims)) for claims in facets)
-    return of.model_copy(update={"subjects": about})
-
-
-def test_contradictions_by_hand() -> None:
-    finals = [grouped(FINALS[0], (0,), (1, 2)), grouped(FINALS[1], (0,), (1,))]
-    table = table_of(finals, templates={"t": TEMPLATE})
-    assert cell(table, "contradictions")["value"] == 0.5
-    assert cell(table, "contradicted")["value"] == 0.5
-    one = table_of([finals[0], FINALS[1].model_copy(update={"subjects_failure": "no reply"})])
-    assert (cell(one, "contradictions")["value"], cell(one, "contradictions")["n"]) == (1, 1)
-    # The other metrics do not miss the question whose claims could not be grouped.
-    assert cell(one, "factuality")["n"] == 2
 
 
 def test_lines_with_kappa_and_without_stay_apart() -> None:

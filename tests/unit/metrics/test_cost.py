@@ -245,24 +245,6 @@ def test_a_random_selection_is_the_mean_of_whole_calls_over_its_seeds() -> None:
     assert 1 <= found <= 1.5
 
 
-def test_arithmetic_and_a_second_look_beside_reading_are_charged_too() -> None:
-    done = default_record()
-    asked = done.usage | used(read_claims=2, second_look=1)
-    table = bill(done.model_copy(update={"usage": asked}))
-    line = select(table, level="answer", method="SimulRAG", samples=5, metric="calls")
-    assert [only(line, step=step) for step in ("verify", "read_claims", "second_look")] == [1] * 3
-
-
-def test_arithmetic_in_the_place_of_reading_is_everybodys_verification() -> None:
-    done = default_record()
-    asked = {task: used for task, used in done.usage.items() if task != "verify_batch"}
-    asked["read_claims"] = Usage(calls=2)
-    table = select(bill(done.model_copy(update={"usage": asked})), metric="calls")
-    assert only(table, level="answer", method="SimulRAG", samples=5, step="verify") == 1
-    assert only(table, level="claim", method="UE+SBA", budget_percent=25, step="verify") == 1
-    assert select(table, step="read_claims").is_empty()
-
-
 def test_stated_confidence_is_charged_to_those_who_rank_by_it(default: pl.DataFrame) -> None:
     calls = select(default, level="claim", step="verbalized", metric="calls")
     assert dict(calls.select("method", "value").iter_rows()) == {

@@ -7,7 +7,7 @@ import re
 from simulrag.metrics import frames
 from simulrag.metrics.table import only
 from simulrag.records import claim_hash
-from tests.making import answer, claim, facet, failed, final_claims, label, line, subject
+from tests.making import answer, claim, failed, final_claims, label, line
 from tests.unit.metrics.measuring import FAST, data_of, measured
 
 
@@ -50,20 +50,19 @@ def test_a_row_a_claim_of_each_complete_answer() -> None:
 def test_a_row_a_distinct_claim_of_each_final_answer() -> None:
     own = line("simulrag", 1, 25, 0.5)
     done = answer("q", [claim("A.")], final={"line": own, "text": "A and b.", "selected": (0,)})
-    about = subject(facet(0, 1, 2, kind="other", exclusive=False))
     finals = [
-        final_claims("q", "A.", "B.", "b. ", of=own, subjects=(about,)),
+        final_claims("q", "A.", "B.", "b. ", of=own),
         final_claims("q", of=line("closed_book")),
     ]
     data = data_of([done], [label("q", "A.", "true")], finals)
     first, second, empty = data.finals.iter_rows(named=True)
-    assert (first["text"], first["label"], first["subject"]) == ("A.", "true", 0)
+    assert (first["text"], first["label"]) == ("A.", "true")
     assert (second["text"], second["label"], second["claim"]) == ("b. ", None, 2)
     of_answer = {"method": "SimulRAG", "samples": 1, "budget_percent": 25, "kappa": 0.5}
-    counted = {"words": 3, "claims_sent": 1, "asked": 0, "stated": 0, "contradictions": 0}
+    counted = {"words": 3, "claims_sent": 1, "asked": 0, "stated": 0}
     for row in (first, second):
         assert row | of_answer | counted == row
-    assert (empty["text"], empty["complete"], empty["contradictions"]) == (None, True, None)
+    assert (empty["text"], empty["complete"]) == (None, True)
 
 
 def test_a_final_answer_without_a_claim_is_complete() -> None:

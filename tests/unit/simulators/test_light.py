@@ -9,9 +9,6 @@ import sys
 ENGINES = {"fair", "libsumo", "numba", "pandas", "prefect", "scipy", "sumo", "torch", "traci"}
 BACKENDS = [
     ("urban", {}),
-    ("urban", {"spread": True}),
-    ("climate", {"spread": True}),
-    ("epidemiology", {"spread": True}),
     ("climate", {"backend": "physics"}),
     ("climate", {"backend": "emulator"}),
     ("epidemiology", {"members": 20}),

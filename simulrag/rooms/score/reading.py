@@ -1,6 +1,6 @@
 """What claims say, read once: which output of which run, and the number, direction or class.
 
-Later steps compare with the outputs by arithmetic, at the precision that the prompts state.
+Readings are compared by arithmetic, at the precision that the prompts state.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from simulrag.method.asking import ask_in_batches
 from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text
-from simulrag.records import Evidence, FacetKind, Record
+from simulrag.records import Evidence, Record
 from simulrag.task import Task
+
+ClaimKind = Literal["number", "direction", "class", "judgement", "reason", "other"]
 
 
 class ReadClaim(Numbered):
     """What one claim says: of which output of which run, and what."""
 
-    kind: FacetKind
+    kind: ClaimKind
     output: Text | None
     run: StrictInt | None
     against: StrictInt | None
@@ -75,7 +77,7 @@ class ClaimReading(Record):
     writes it, with "about" or a range, ``unit`` its unit. ``class_word``: the size in words.
     """
 
-    kind: FacetKind
+    kind: ClaimKind
     output: str | None = None
     run: int | None = None
     against: int | None = None
@@ -160,8 +162,7 @@ def _given(evidence: Evidence) -> str:
 
 
 def _outputs(tool: Tool, evidence: Evidence) -> tuple[ReadableOutput, ...]:
-    """The outputs that are there and are one number or word; not the ends of their ranges."""
-    ends = {end for one in tool.spreads.values() for end in (one.low, one.high, one.share)}
+    """The outputs that are there and are one number or word."""
     return tuple(
         ReadableOutput(
             name=output.name,
@@ -169,8 +170,7 @@ def _outputs(tool: Tool, evidence: Evidence) -> tuple[ReadableOutput, ...]:
             unit=output.unit if output.unit != "-" else None,
         )
         for output in described(tool.outputs)
-        if output.name not in ends
-        and isinstance(evidence.outputs.get(output.name), int | float | str)
+        if isinstance(evidence.outputs.get(output.name), int | float | str)
     )
 
 

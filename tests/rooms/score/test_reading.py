@@ -6,8 +6,8 @@ import pytest
 
 from simulators.base import Tool, ToolModel
 from simulrag.errors import ReplyInvalid
-from simulrag.method.reading import ClaimReading, read_claims, readable_runs, stated_range
 from simulrag.records import Evidence
+from simulrag.rooms.score.reading import ClaimReading, read_claims, readable_runs, stated_range
 from simulrag.testing import ScriptedModel
 from tests.making import evidence
 
