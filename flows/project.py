@@ -58,9 +58,6 @@ class Results:
     def metrics_table(self, domain: str) -> Path:
         return self.metrics / f"{domain}.csv"
 
-    def recipes(self, domain: str) -> Path:
-        return self.metrics / f"{domain}-recipes.csv"
-
     def headline(self, domain: str) -> Path:
         return self.metrics / f"{domain}.json"
 

@@ -25,7 +25,6 @@ from simulrag.metrics.exports import read_export
 from simulrag.metrics.frames import LabelsOfQuestion
 from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.money import Pricing, no_prices, pricing
-from simulrag.metrics.recipes import csv_of_recipes, recipes_of
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
@@ -115,13 +114,11 @@ async def make(at: At) -> None:
 
 
 def write_metrics(place: Results, data: DomainData) -> Headline:
-    """The frames of claims, the long table, the recipes and the headline."""
+    """The frames of claims, the long table and the headline."""
     write_frame(place.metrics_claims(data.domain), data.claims)
     write_frame(place.metrics_finals(data.domain), data.finals)
     rows = measure(data)
     table = frame_of(rows)
-    recipes = csv_of_recipes(recipes_of(rows, data.settings.undecided))
-    write_text(place.recipes(data.domain), recipes)
     short = headline(table, data.settings)
     write_bytes(place.metrics_table(data.domain), csv_of(table))
     text = json.dumps(short, indent=2, allow_nan=False) + "\n"
@@ -154,7 +151,6 @@ STAGE = Stage(
     ),
     makes=(
         out(Results.metrics_table),
-        out(Results.recipes),
         out(Results.metrics_claims),
         out(Results.metrics_finals),
     ),

@@ -1,13 +1,11 @@
 """What a reader chooses between: each way to write an answer, its price and its quality in one row.
 
 A recipe is a method with its m, budget and kappa. Its rows stand in several families of the long
-table; here they come together. ``csv_of_recipes`` is the file ``data/metrics/DOMAIN-recipes.csv``.
+table; here they come together.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,24 +29,24 @@ SHORT = {
     GROUNDED: "grounded",
 }
 """A method's name where recipes stand side by side, in that order."""
-PRICE = {
-    "calls": "calls",
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    f"input_tokens{ESTIMATED}": f"input_tokens{ESTIMATED}",
-    f"output_tokens{ESTIMATED}": f"output_tokens{ESTIMATED}",
-    "chain": "longest_chain",
-}
+PRICE = (
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    f"input_tokens{ESTIMATED}",
+    f"output_tokens{ESTIMATED}",
+    "chain",
+)
 """Of the family ``method_cost``, a question."""
-QUALITY = {
-    "claims_sent": "claims_sent",
-    "informativeness": "true_claims",
-    "false_claims": "false_claims",
-    "undecided_claims": "undecided_claims",
-    "factuality": "true_share",
-    "completeness": "asked_values_stated",
-    "words": "words",
-}
+QUALITY = (
+    "claims_sent",
+    "informativeness",
+    "false_claims",
+    "undecided_claims",
+    "factuality",
+    "completeness",
+    "words",
+)
 """Of the family ``answers``, with intervals; all but the shares a question."""
 _POOLED = ("calls", "informativeness", "false_claims", "undecided_claims", "words")
 
@@ -174,34 +172,3 @@ def _mean(recipes: Sequence[Recipe], metric: str) -> float | None:
         total += row.value * row.n
         questions += row.n
     return total / questions
-
-
-def csv_of_recipes(recipes: Sequence[Recipe]) -> str:
-    """A row a recipe, all numbers and the ends of their intervals."""
-    columns = ["method", "samples", "budget_percent", "kappa", "questions"]
-    columns += PRICE.values()
-    columns += [
-        f"{title}{end}" for title in QUALITY.values() for end in ("", "_lower_95", "_upper_95")
-    ]
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(columns)
-    for recipe in recipes:
-        cells = [
-            recipe.method,
-            recipe.line.samples,
-            recipe.line.budget_percent,
-            recipe.line.kappa,
-            recipe.questions,
-            *(_number(recipe.value(metric)) for metric in PRICE),
-        ]
-        for metric in QUALITY:
-            row = recipe.found.get(metric)
-            ends = (None,) * 3 if row is None else (row.value, row.lower_95, row.upper_95)
-            cells += [_number(number) for number in ends]
-        out.writerow(["" if cell is None else cell for cell in cells])
-    return text.getvalue()
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else round(value, 6) + 0.0

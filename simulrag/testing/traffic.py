@@ -50,7 +50,6 @@ NEAR_POINTS = 5.0
 """A stated percentage this near to the evidence's or the reference's counts as right."""
 SCHEME = re.compile(r"scheme (\d+)")
 _DECIMAL = re.compile(r"\d+\.\d+")
-_OUTPUT = re.compile(r"^ +- (\w+):", re.M)
 BEYOND = "What should be weighed besides?"
 _SENTENCE = re.compile(r"(?<=\.) ")
 
@@ -241,55 +240,6 @@ def _decomposition(said: list[Message]) -> Any:
     return {"claims": [{"claim": text} for text in _SENTENCE.split(part_of(said, "answer"))]}
 
 
-def _subjects(said: list[Message]) -> Any:
-    """A subject for each thing that claims speak of; claims of nothing known are each their own."""
-    claims = numbered(part_of(said, "claims"))
-    groups: dict[str, dict[str, list[int]]] = {}
-    for index, text in enumerate(claims):
-        about = _subject(text) or text
-        groups.setdefault(about, {}).setdefault(_kind(text), []).append(index)
-    return {
-        "subjects": [
-            {
-                "about": about,
-                "facets": [
-                    {"kind": kind, "exclusive": kind != "other", "claims": indices}
-                    for kind, indices in facets.items()
-                ],
-                "rests_on": [],
-            }
-            for about, facets in groups.items()
-        ]
-    }
-
-
-def _kind(claim: str) -> str:
-    if _subject(claim) is None:
-        return "judgement" if "overall" in claim.lower() else "other"
-    return "number" if _DECIMAL.search(claim) else "class"
-
-
-def _read_claims(said: list[Message]) -> Any:
-    listed = set(_OUTPUT.findall(part_of(said, "outputs")))
-
-    def read(claim: str) -> Any:
-        subject, stated = _subject(claim), _DECIMAL.search(claim)
-        _, output = INSIDE.get(subject or "", ("", (subject or "").replace(" ", "_")))
-        known = output in listed
-        return {
-            "kind": _kind(claim),
-            "output": output if known else None,
-            "run": 1 if known else None,
-            "against": None,
-            "value": f"about {stated[0]}" if stated else None,
-            "unit": "percent" if stated and subject in SUBJECTS else None,
-            "direction": None,
-            "class_word": None,
-        }
-
-    return _each(said, read)
-
-
 def _pairs(said: list[Message]) -> Any:
     existing, new = numbered(part_of(said, "existing")), numbered(part_of(said, "new"))
     place = {text: i for i, text in enumerate(existing)}
@@ -395,8 +345,6 @@ _REPLIES: Mapping[str, Callable[[list[Message]], Any]] = {
     "VerbalizedBatch": _shown,
     "Judgement": _by(_label, "reference"),
     "JudgementBatch": _each_by(_label, "reference"),
-    "SubjectsReply": _subjects,
-    "ReadClaims": _read_claims,
     "SetUpTemplates": _set_up_templates,
     "SetUpQuestion": _set_up_question,
 }

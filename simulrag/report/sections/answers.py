@@ -12,7 +12,7 @@ from simulrag.metrics.methods import (
     SIMULRAG,
 )
 from simulrag.metrics.settings import TREATMENTS
-from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.metrics.table import Measurement
 from simulrag.report.blocks import (
     Block,
     Figure,
@@ -28,6 +28,7 @@ from simulrag.report.blocks import (
 from simulrag.report.build import dot_figure, paired, pivoted
 from simulrag.report.chart import BLUE, GREY, RED
 from simulrag.report.run import DomainTable, ReportedRun
+from simulrag.report.sections.recipes import recipe_table
 
 LABELLED = {
     "informativeness": "Informativeness",
@@ -43,15 +44,6 @@ METRICS = {
     "words": "Words",
     "claims_sent": "Claims sent",
 }
-COST = {
-    "calls": "Calls",
-    "input_tokens": "Tokens in",
-    "output_tokens": "Tokens out",
-    f"input_tokens{ESTIMATED}": "Tokens in, estimated",
-    f"output_tokens{ESTIMATED}": "Tokens out, estimated",
-}
-"""What a line costs by itself, as far as that is known."""
-_COUNTED = ("false_claims", "undecided_claims", "words", "claims_sent", *COST)
 LIKE_WITH_LIKE = (
     f"RAG baselines see the whole evidence, so {SIMULRAG} at 100 % (every claim in the simulator's "
     "reach is verified) is the line to compare with them like with like. At a smaller budget it "
@@ -70,12 +62,11 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         return
     yield Text(
         "Each final answer was decomposed by one prompt, its claims labelled. Informativeness: "
-        "true claims a question, each counted once. Factuality: true claims by all claims, over "
-        "all questions together. Completeness: of the values that a generated question asks for, "
-        "the share that a true claim states. Undecided: claims a question that the reference does "
-        "not settle, those on what it was asked beyond the simulator among them. Claims sent: to "
-        "verification, a question. Calls and tokens: of the method by itself. m: sampled "
-        "answers behind a final one."
+        "true claims a question, each counted once. Factuality (share true): true claims by all "
+        "claims, over all questions together. Completeness (asked): of the values that a generated "
+        "question asks for, the share that a true claim states. Undecided: claims a question that "
+        "the reference does not settle, those on what it was asked beyond the simulator among "
+        "them. m: sampled answers behind a final one."
     )
     if any(domain.rows("answers", method=SIMULRAG) for domain in measured):
         yield Text(LIKE_WITH_LIKE)
@@ -86,10 +77,9 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         )
     for domain in measured:
         yield from _figures(run, domain)
+    yield recipe_table(run, measured, "answers", "final answers", every=True)
     undecided = run.settings.undecided
     other = next(name for name in TREATMENTS if name != undecided)
-    for domain in measured:
-        yield finals_table(domain, undecided, "excluded", "answers", "")
     for domain in measured:
         fold = "Undecided claims the other way, failures as zero"
         yield finals_table(domain, other, "excluded", f"answers-undecided-{other}", fold)
@@ -119,12 +109,8 @@ def line_name(row: Measurement) -> str:
 
 
 def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
-    """Every method's final answers by budget and m; a folded one only has what changes in it."""
+    """What the labels of every final answer say, by another treatment of the same labels."""
     found = domain.rows("answers", undecided=undecided, failures=failures)
-    if not fold:
-        costs = domain.rows("method_cost", level="answer", step="all")
-        found = [*found, *(row for row in costs if row.value is not None)]
-    there = {row.metric for row in found}
     one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in found)
     treatment = "left out" if undecided == "excluded" else "counted as false"
     failed = "left out" if failures == "excluded" else "counted as zero"
@@ -136,12 +122,12 @@ def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, 
             **kappas(found),
             "m": lambda row: str(row.samples),
         },
-        LABELLED if fold else {k: name for k, name in (METRICS | COST).items() if k in there},
+        LABELLED,
         {
             "Questions": lambda row: count(row.n),
             "Coverage": lambda row: percent(domain.covered(row.coverage)),
         },
-        lambda row: interval(row, places=1 if row.metric in _COUNTED else 3),
+        lambda row: interval(row, places=1 if row.metric == "informativeness" else 3),
         name=name,
         caption=f"final answers; undecided claims {treatment}, failed questions {failed}",
         domain=domain.name,

@@ -51,20 +51,13 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield price(domain, found[domain.name], calls, share)
     yield from (Text(line, "finding", "What it means") for line in _meaning(own, found))
     if own:
-        yield _table(run, own, "recipes", "price and quality", every=False, fold="")
+        yield recipe_table(run, own, "recipes", "price and quality", every=False)
     marked = [domain for domain in own if domain.rows("standings")]
     if marked:
         yield _reliable(marked)
-    if own:
-        fold = "Every way to write an answer"
-        yield _table(run, own, "recipes-all", "price and quality, all", every=True, fold=fold)
-    if published:
-        fold = "Published questions: oracle retrieval"
-        together = pooled([domain.recipes(run.settings.undecided) for domain in published])
-        if len(published) > 1 and together:
-            yield _together(together, fold)
-        caption = "the published benchmark's questions"
-        yield _table(run, published, "recipes-published", caption, every=True, fold=fold)
+    together = pooled([domain.recipes(run.settings.undecided) for domain in published])
+    if len(published) > 1 and together:
+        yield _together(together, "Published questions: oracle retrieval")
 
 
 def reliable_words(domain: DomainTable) -> Iterator[str]:
@@ -111,15 +104,10 @@ def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
     }
 
 
-def _table(
-    run: ReportedRun,
-    domains: Sequence[DomainTable],
-    name: str,
-    caption: str,
-    *,
-    every: bool,
-    fold: str,
+def recipe_table(
+    run: ReportedRun, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool
 ) -> Table:
+    """Price and quality a row: the recipes to choose from, or every one."""
     found = {domain.name: domain.recipes(run.settings.undecided) for domain in domains}
     shown = [
         (domain, recipe)
@@ -165,7 +153,6 @@ def _table(
                 lambda row: f"{row.domain}, {row.method}",
             ),
         ),
-        fold=fold,
     )
 
 

@@ -24,6 +24,24 @@ def _marks(said: list[Message]) -> Any:
     return {"claims": [{"index": i, **marks(claim)} for i, claim in enumerate(claims)]}
 
 
+def _readings(said: list[Message]) -> Any:
+    """A claim with a number gives it of the first output that is listed."""
+    listed = re.findall(r"^ *- (\w+)", section(said, "outputs") or "", re.M)
+
+    def reading(claim: str) -> Any:
+        stated = numbers(claim) if listed else ()
+        return {
+            **dict.fromkeys(("against", "unit", "direction", "class_word")),
+            "kind": "number" if stated else "other",
+            "output": listed[0] if stated else None,
+            "run": 1 if stated else None,
+            "value": f"about {stated[0].written}" if stated else None,
+        }
+
+    claims = numbered(part_of(said, "claims"))
+    return {"claims": [{"index": i, **reading(claim)} for i, claim in enumerate(claims)]}
+
+
 def _masked(said: list[Message]) -> Any:
     return {"answer": f"[SCENARIO] {part_of(said, 'answer')}"}
 
@@ -44,6 +62,7 @@ def _reworded(said: list[Message]) -> Any:
 
 
 REPLIES = {
+    "ReadClaims": _readings,
     "DetailMarks": _marks,
     "MaskedAnswer": _masked,
     "AskedBack": _asked_back,

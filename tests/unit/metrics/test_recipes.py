@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,10 +9,8 @@ import pytest
 
 from simulrag.metrics.methods import CLOSED_BOOK, FINAL, GROUNDED, SIMULRAG
 from simulrag.metrics.recipes import (
-    PRICE,
     QUALITY,
     Recipe,
-    csv_of_recipes,
     pooled,
     recipes_of,
     to_choose_from,
@@ -156,43 +152,3 @@ def test_what_a_domain_has_not_or_does_not_know_is_not_made_up() -> None:
 def test_recipes_of_different_kappas_are_one_over_domains() -> None:
     (together,) = pooled([of(line(SIMULRAG, 5, 25.0, kappa)) for kappa in (0.3, 0.4)])
     assert (together.name, together.questions) == ("paper 25 %", 20)
-
-
-def test_the_file_has_a_row_a_recipe() -> None:
-    rows = [
-        *line(CLOSED_BOOK, 1, factuality=1 / 3, undecided_claims=-0.0, calls=None),
-        *line(SIMULRAG, 5, 100.0, 0.25, chain=7.0),
-    ]
-    text = csv_of_recipes(recipes_of(rows, "excluded"))
-    first, second = csv.DictReader(io.StringIO(text))
-    assert (first["method"], first["budget_percent"], first["kappa"]) == ("Closed book", "", "")
-    assert (first["calls"], first["true_share"], first["undecided_claims"]) == (
-        "",
-        "0.333333",
-        "0.0",
-    )
-    assert second["method"] == "SimulRAG"
-    assert (second["samples"], second["budget_percent"], second["kappa"]) == ("5", "100.0", "0.25")
-    assert (second["longest_chain"], second["questions"]) == ("7.0", "10")
-    assert text.count("\n") == 3
-    shown = {*PRICE.values(), *QUALITY.values()}
-    assert shown | {f"{name}_lower_95" for name in QUALITY.values()} <= set(first)
-
-
-def test_the_file_holds_the_ends_of_the_intervals() -> None:
-    row = Measurement(
-        family="answers",
-        domain="urban",
-        method=CLOSED_BOOK,
-        metric="factuality",
-        undecided="excluded",
-        failures="excluded",
-        samples=1,
-        value=0.5,
-        lower_95=0.25,
-        upper_95=0.75,
-        n=3,
-    )
-    (found,) = csv.DictReader(io.StringIO(csv_of_recipes(recipes_of([row], "excluded"))))
-    ends = [found[f"true_share{end}"] for end in ("", "_lower_95", "_upper_95")]
-    assert ends == ["0.5", "0.25", "0.75"]

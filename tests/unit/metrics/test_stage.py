@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from flows.project import Results
 from flows.stages.metrics import read_domain, write_metrics
 from simulrag.errors import InputError
 from simulrag.method.settings import ClaimsPerCall, MethodSettings
-from simulrag.metrics.table import only, read_table, select
+from simulrag.metrics.table import read_table, select
 from simulrag.records import Label
 from tests.unit.metrics.measuring import FAST
 from tests.unit.metrics.people import given
@@ -45,20 +44,6 @@ def test_a_domain_is_measured_by_itself(place: Results) -> None:
     assert [(place.metrics / name).read_bytes() for name in files] == written
     climate = read_table(place.metrics / "climate.csv")
     assert climate["domain"].unique().to_list() == ["climate"]
-
-
-def test_each_recipe_is_a_row_with_price_and_quality(place: Results) -> None:
-    write_metrics(place, read_domain(place, "urban", FAST, METHOD))
-    with (place.metrics / "urban-recipes.csv").open() as file:
-        rows = {row["method"]: row for row in csv.DictReader(file)}
-    assert list(rows) == ["Closed book", "SimulRAG"]
-    ours = select(read_table(place.metrics / "urban.csv"), method="SimulRAG", samples=5)
-    variant = {"undecided": "excluded", "failures": "excluded"}
-    share = only(ours, family="answers", metric="factuality", **variant)
-    calls = only(ours, family="method_cost", metric="calls", level="answer", step="all")
-    row = rows["SimulRAG"]
-    assert (row["samples"], row["questions"]) == ("5", "3")  # one of the four failed
-    assert (row["true_share"], row["calls"]) == (str(share), str(calls))
 
 
 def test_what_a_method_costs_follows_how_the_answers_were_made(place: Results) -> None:

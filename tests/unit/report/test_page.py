@@ -114,7 +114,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
         )
     files = [path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*")]
     assert {"index.html", "figures/urban-auroc-budget.svg"} <= {str(path) for path in files}
-    assert {"tables/urban-answers.md", "tables/coverage.csv"} <= {str(path) for path in files}
+    assert {"tables/answers.md", "tables/coverage.csv"} <= {str(path) for path in files}
     for path in files:
         assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes(), path
 

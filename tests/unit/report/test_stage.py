@@ -56,7 +56,7 @@ def test_a_replayed_run_says_how_it_was_recorded(project: Project) -> None:
     assert "anthropic: claude, replayed from recorded calls" in text
     assert "<li>Tokens were not counted.</li>" in text
     assert "1 of 1 labelled claims with a disagreement" in text
-    assert (project.results.report.parent / "tables/urban-answers.tex").is_file()
+    assert (project.results.report.parent / "tables/answers.tex").is_file()
 
 
 def test_questions_replayed_and_answers_of_a_model_of_ones_own_are_told_apart(
