@@ -41,16 +41,12 @@ def sources_of(name: str, settings: Mapping[str, Any]) -> list[tuple[str, Mappin
     return [(str(source.get("name")), source.get("settings") or {}) for source in told]
 
 
-def reaches_out(name: str, settings: Mapping[str, Any]) -> bool:
+def reaches_out(name: str) -> bool:
     """Whether making this simulator starts or contacts a service of somebody else's.
 
-    The class says so: by ``contacts(settings)``, or else by a true ``remote``.
+    The class says so, by a true ``remote``.
     """
-    factory = _factory(name)
-    contacts = getattr(factory, "contacts", None)
-    if contacts is not None:
-        return bool(contacts(settings))
-    return bool(getattr(factory, "remote", False))
+    return bool(getattr(_factory(name), "remote", False))
 
 
 def no_package(module: str) -> str:

@@ -184,7 +184,7 @@ class AssistantDesk:
         """
         name, settings = params.chosen(domain, self.project.root)
         sources = sources_of(name, settings)
-        own = sources if self.allowed else [one for one in sources if not reaches_out(*one)]
+        own = sources if self.allowed else [one for one in sources if not reaches_out(one[0])]
         if len(own) == len(sources):
             simulator = load(name, settings)
             if self.allowed or not tool or not is_remote(simulator, tool):

@@ -1,1 +1,1 @@
-"""Simulators behind a wire: tools of an MCP server, operations of an OpenAPI document."""
+"""Simulators behind a wire: the tools of an MCP server."""

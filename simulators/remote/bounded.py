@@ -1,24 +1,26 @@
-"""HTTP replies bounded in size, for an async client."""
+"""HTTP replies bounded in size: the SDK's client bounds events, and no other reply."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import httpx2
 
-from simulators.remote.errors import ReplyTooLarge, ServiceReplyInvalid
+from simulators.base import RunError
+from simulators.remote.errors import ReplyTooLarge, ServiceDied
+from simulators.remote.tools import Limits
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """A transport that tells of a reply to a POST above ``max_bytes``, and of a failed request.
+    """A transport that ends a reply to a POST above the limit, and notes why a request failed.
 
     Replies are asked for as they are: what is packed would be counted before it is unpacked.
     """
 
-    def __init__(self, max_bytes: int, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, limits: Limits, problems: list[RunError]) -> None:
         super().__init__()
-        self._max_bytes = max_bytes
-        self._failed = failed
+        self._limits = limits
+        self._problems = problems
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; the reply's body is counted as it is read."""
@@ -26,58 +28,45 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         try:
             response = await super().handle_async_request(request)
         except httpx2.ConnectError as refused:
-            self._failed(refused)
+            self._problems.append(ServiceDied(f"it cannot be reached ({refused})"))
             raise
         if response.status_code in (401, 403):
-            self._failed(ServiceRefused(response.status_code))
+            self._problems.append(
+                ServiceDied(
+                    f"it answers {response.status_code}: its key is wrong or missing; token_env "
+                    "names the variable that holds it"
+                )
+            )
         packed = response.headers.get("content-encoding", "identity").strip().lower()
         if packed != "identity":
             await response.aclose()
-            error = ServiceReplyInvalid(
-                f"its reply is packed ({packed[:20]}), which was not asked for"
-            )
-            self._failed(error)
-            raise httpx2.ReadError(str(error), request=request)
+            raise httpx2.ReadError("a packed reply, which was not asked for", request=request)
         if request.method == "POST":
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _BoundedStream(response.stream, self._max_bytes, self._failed)
+            response.stream = _Bounded(response.stream, self._limits, self._problems)
         return response
 
 
-class ServiceRefused(Exception):  # noqa: N818
-    """The service takes no request of ours."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(
-            f"it answers {status}: its key is wrong or missing; token_env names the variable that "
-            "holds it"
-        )
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
+class _Bounded(httpx2.AsyncByteStream):
     def __init__(
-        self, stream: httpx2.AsyncByteStream, most: int, failed: Callable[[Exception], None]
+        self, stream: httpx2.AsyncByteStream, limits: Limits, problems: list[RunError]
     ) -> None:
         self._stream = stream
-        self._most = most
-        self._failed = failed
+        self._limits = limits
+        self._problems = problems
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         count = 0
-        try:
-            async for part in self._stream:
-                count += len(part)
-                if count > self._most:
-                    error = ReplyTooLarge(
-                        f"more than {self._most / 1e6:g} MB in one reply; raise max_mb or ask for "
-                        "less"
-                    )
-                    self._failed(error)
-                    raise httpx2.ReadError(str(error))
-                yield part
-        except httpx2.TransportError as error:
-            self._failed(error)
-            raise
+        async for part in self._stream:
+            count += len(part)
+            if count > self._limits.max_bytes:
+                error = ReplyTooLarge(
+                    f"more than {self._limits.max_mb:g} MB in one reply; raise max_mb or ask for "
+                    "less"
+                )
+                self._problems.append(error)
+                raise httpx2.ReadError(str(error))
+            yield part
 
     async def aclose(self) -> None:
         await self._stream.aclose()

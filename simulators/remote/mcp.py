@@ -1,43 +1,64 @@
-"""Any MCP server as a simulator, by command line (stdio) or by URL (streamable HTTP)."""
+"""Any MCP server as a simulator, by command line (stdio) or by URL (streamable HTTP).
+
+Nobody sees the code of a service, so its fingerprint is what it says of itself (name, version,
+schemas of its tools) and a ``salt`` that the user turns when the service's results have changed.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from simulators.base import ArgumentError, RunError
+from simulators.base import (
+    ArgumentError,
+    RunError,
+    Tool,
+    code_files,
+    files_fingerprint,
+    render_handbook,
+)
 from simulators.remote.errors import ReplyTooLarge
-from simulators.remote.link import Address, Link
-from simulators.remote.pipe import process_streams
-from simulators.remote.service import (
+from simulators.remote.session import Address, Server
+from simulators.remote.tools import (
+    SEED,
     Limits,
-    RemoteSimulator,
-    checked_url,
-    chosen,
+    Offered,
+    canonical,
+    make_tool,
     outputs_of,
-    prose_of,
-    secret,
+    schemas_of,
     without_secrets,
 )
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
+HERE = Path(__file__).parent
+_LAST_WORDS = 2000
 
-class McpSimulator(RemoteSimulator):
+
+class McpSimulator:
     """The tools of an MCP server.
 
     ``command`` (a list of words) starts it, with ``environment`` the names of the variables that it
     may see and ``folder`` its working directory; or ``url`` names it, with ``token_env`` the
     variable of its bearer token. ``tools``: only these. ``handbook`` (a file) and ``prose`` (a
     text) say what its descriptions do not. ``salt``: any text; another one makes every run anew.
+    ``timeout_s`` of a call, ``max_mb`` of a reply (10^6 bytes).
     ``examples``: by tool, calls for ``simulrag simulators check``.
 
     Raises ArgumentError for settings, RunError where the server does not answer.
     """
+
+    oracle = False
+    remote = True
 
     def __init__(
         self,
@@ -58,29 +79,55 @@ class McpSimulator(RemoteSimulator):
     ) -> None:
         if (command is None) == (url is None):
             raise ArgumentError("mcp needs one of command (a list of words) and url, not both")
-        limits = Limits(timeout_s, max_mb)
+        self.name = name
+        self._limits = Limits(timeout_s, max_mb)
         if url is not None:
-            address = _by_url(checked_url(url, "url"), secret(token_env), limits)
+            address = _by_url(_checked(url), _secret(token_env), self._limits)
         else:
-            address = _by_command(command or (), environment, folder, limits)
-        self._link = Link(address, limits, tools)
-        self._limits = limits
+            address = _by_command(command or (), environment, folder)
         self._secrets = address.secrets
-        about = self._link.greet()
-        weakref.finalize(self, self._link.forget)  # also where the interpreter ends
-        super().__init__(
-            name=name,
-            title=about.name,
-            version=about.version,
-            offered=chosen(about.tools, tools, about.name),
-            about=prose_of(handbook, prose, about.instructions),
-            salt=salt,
-            examples=examples,
-        )
+        self._server = Server(address, self._limits, tools)
+        about = self._server.greet()
+        weakref.finalize(self, self._server.forget)
+        self._title = about.name
+        offered = _chosen(about.tools, tools, about.name)
+        self._about = _prose(handbook, prose, about.instructions)
+        self._identity = {
+            "service": about.name,
+            "version": about.version,
+            "tools": schemas_of(offered),
+            "salt": str(salt),
+        }
+        self._tools = {one.name: make_tool(one) for one in offered}
+        self._seeded = {one.name for one in offered if one.seeded}
+        self._examples = dict(examples or {})
+        if unknown := sorted(set(self._examples) - set(self._tools)):
+            raise ArgumentError(
+                f"examples: {about.name} has no tool {', '.join(unknown)}; its tools are: "
+                f"{', '.join(self._tools)}"
+            )
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by name, in the server's order."""
+        return self._tools
+
+    def handbook(self) -> str:
+        """The user's prose and the server's, then what it says of its tools."""
+        return render_handbook(f"# {self._title}\n\n{self._about}".strip(), self._tools)
+
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Calls to try it with, from the settings."""
+        return self._examples
+
+    def fingerprint(self) -> str:
+        """Hash of the server's name, version and schemas, of the salt and of this code."""
+        return files_fingerprint(code_files(HERE), canonical(self._identity))
 
     def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """One call of a tool. Raises RunError."""
-        result = self._link.call(tool, self.sent(tool, arguments, seed))
+        """One call of a tool, with the seed where the tool takes one. Raises RunError."""
+        sent = {**arguments, SEED: seed} if tool in self._seeded else dict(arguments)
+        result = self._server.call(tool, sent)
         text = _text(result)
         if result.is_error:
             said = without_secrets(text, self._secrets) or "it does not say why"
@@ -97,7 +144,7 @@ class McpSimulator(RemoteSimulator):
 
     def close(self) -> None:
         """End the session, and the server where it is a process of ours."""
-        self._link.close()
+        self._server.close()
 
 
 def _text(result: CallToolResult) -> str:
@@ -110,53 +157,119 @@ def _text(result: CallToolResult) -> str:
     return "\n".join(parts)
 
 
-def _by_command(
-    command: Sequence[str], environment: Sequence[str], folder: str | None, limits: Limits
-) -> Address:
+def _by_command(command: Sequence[str], environment: Sequence[str], folder: str | None) -> Address:
     if isinstance(command, str) or not command or not all(isinstance(w, str) for w in command):
         raise ArgumentError(
             "command is a list of words, such as [python, -m, my_server]; the first is a program"
         )
-    passed = {variable: secret(variable) or "" for variable in environment}
+    passed = {variable: _secret(variable) or "" for variable in environment}
+    said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
 
-    def opened(failed: Callable[[Exception], None], words: bytearray) -> Any:
-        return process_streams(
-            list(command),
-            environment=passed,
-            folder=folder,
-            max_bytes=limits.max_bytes,
-            failed=failed,
-            last_words=words,
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Any]:
+        from mcp import StdioServerParameters, stdio_client
+
+        said.truncate(0)
+        program, *words = command
+        parameters = StdioServerParameters(
+            command=program,
+            args=words,
+            env=passed,
+            cwd=folder,
+            encoding_error_handler="replace",
         )
+        async with stdio_client(parameters, errlog=said) as streams:
+            yield streams
 
-    return Address(f"the MCP server '{' '.join(command)[:80]}'", opened, tuple(passed.values()))
+    def last_words() -> str:
+        """The last line: the end of a traceback says most."""
+        said.seek(max(0, said.seek(0, os.SEEK_END) - _LAST_WORDS))
+        return "".join(said.read().strip().splitlines()[-1:])[:200]
+
+    title = f"the MCP server '{' '.join(command)[:80]}'"
+    return Address(title, opened, last_words=last_words, secrets=tuple(passed.values()))
 
 
 def _by_url(url: str, token: str | None, limits: Limits) -> Address:
-    def opened(failed: Callable[[Exception], None], words: bytearray) -> Any:  # noqa: ARG001
-        return _http_streams(url, token, limits, failed)
-
-    return Address(f"the MCP server at {url.partition('?')[0]}", opened, (token,) if token else ())
-
-
-@asynccontextmanager
-async def _http_streams(
-    url: str, token: str | None, limits: Limits, failed: Callable[[Exception], None]
-) -> AsyncIterator[Any]:
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
-    from simulators.remote.bounded import BoundedTransport
-
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with (
-        httpx2.AsyncClient(
-            headers=headers,
-            timeout=limits.timeout_s,
-            transport=BoundedTransport(limits.max_bytes, failed),
-        ) as client,
-        streamable_http_client(
-            url, http_client=client, max_sse_event_size=limits.max_bytes
-        ) as streams,
-    ):
-        yield streams
+    problems: list[RunError] = []
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Any]:
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        from simulators.remote.bounded import BoundedTransport
+
+        problems.clear()
+        async with (
+            httpx2.AsyncClient(
+                headers=headers,
+                timeout=limits.timeout_s,
+                transport=BoundedTransport(limits, problems),
+            ) as client,
+            streamable_http_client(
+                url, http_client=client, max_sse_event_size=limits.max_bytes
+            ) as streams,
+        ):
+            yield streams
+
+    return Address(
+        f"the MCP server at {url.partition('?')[0]}",
+        opened,
+        problems,
+        secrets=(token,) if token else (),
+    )
+
+
+def _chosen(offered: Sequence[Offered], wanted: Sequence[str] | None, title: str) -> list[Offered]:
+    """The tools that the settings name, all without. Raises ArgumentError."""
+    names = [one.name for one in offered]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ArgumentError(f"{title} has two tools named {', '.join(twice)}; its owner mends that")
+    unknown = [name for name in wanted or [] if name not in names]
+    if unknown:
+        raise ArgumentError(f"{title} has no tool {', '.join(unknown)}; known: {', '.join(names)}")
+    kept = [one for one in offered if wanted is None or one.name in wanted]
+    if not kept:
+        raise ArgumentError(f"{title} offers no tool; a simulator needs one at least")
+    return kept
+
+
+def _prose(handbook: str | None, prose: str, service: str) -> str:
+    """The user's prose (a file and a text) and the service's own. Raises ArgumentError."""
+    parts = [prose.strip(), service.strip()]
+    if handbook is not None:
+        try:
+            parts.insert(0, Path(handbook).read_text(encoding="utf-8").strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise ArgumentError(f"handbook: {handbook} cannot be read: {error}") from None
+    return "\n\n".join(part for part in parts if part)
+
+
+def _secret(variable: str | None) -> str | None:
+    """A key from the environment, by the name of its variable. Raises ArgumentError."""
+    if variable is None:
+        return None
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise ArgumentError(
+            f"the environment variable {variable} is not set; it holds the key of the service"
+        )
+    if not value.isascii() or not value.isprintable():
+        raise ArgumentError(f"the value of {variable} cannot be sent: it holds odd characters")
+    return value
+
+
+def _checked(url: str) -> str:
+    """An http(s) address without a key in it. Raises ArgumentError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = parts._replace(netloc="...").geturl()
+        raise ArgumentError(f"url is '{shown}', not an http(s) address; write https://host/path")
+    if parts.username or parts.password:
+        raise ArgumentError(
+            "url holds a user name or password; name a variable of the environment instead"
+        )
+    return url

@@ -39,9 +39,9 @@ def by_command(server: str, **settings: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def listening(server: str) -> Iterator[str]:
-    """A server of ours over HTTP: its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
+def listening(server: str, port: int = 0) -> Iterator[str]:
+    """A server of ours over HTTP: its address. ``port`` 0: any free one."""
+    with socket.create_server(("127.0.0.1", port)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", f"tests.servers.{server}", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
@@ -108,7 +108,7 @@ def test_it_keeps_the_protocol() -> None:
     ("way", "error", "words"),
     [
         ("die", ServiceDied, r"'gauge' ended .*its key was \*\*\*"),
-        ("huge", ReplyTooLarge, "more than 10 MB"),
+        ("huge", ReplyTooLarge, "above the limit of 10 MB"),
         ("change", ToolsChanged, "changed its tools"),
         ("misfit", ServiceReplyInvalid, "'high' is not of type 'number'"),
         ("silent", ServiceReplyInvalid, "neither a text nor outputs"),
@@ -185,3 +185,18 @@ def test_a_program_that_is_not_there_is_named() -> None:
 def test_a_server_whose_start_fails_says_its_last_words() -> None:
     with pytest.raises(ServiceDied, match="No module named"):
         McpSimulator(command=[sys.executable, "-m", "no_such_module"])
+
+
+def test_a_reply_over_http_is_bounded_and_a_server_that_was_started_again_is_found() -> None:
+    with listening("mcp_faults") as url:
+        simulator = McpSimulator(url=url, max_mb=1)
+        with pytest.raises(ReplyTooLarge, match="more than 1 MB"):
+            ask(simulator, way="huge")
+        assert ask(simulator)["level_m"] == 1.5
+    with pytest.raises(ServiceDied, match="cannot be reached"):
+        ask(simulator)
+    with listening("mcp_faults", int(url.split(":")[2].partition("/")[0])):
+        with contextlib.suppress(ServiceDied):  # of a session that it does not know
+            ask(simulator)
+        assert ask(simulator)["level_m"] == 1.5
+        simulator.close()

@@ -51,7 +51,7 @@ async def call_tool(context: Any, parameters: types.CallToolRequestParams) -> ty
         case "hang":
             await asyncio.sleep(60)
         case "huge":
-            text = "x" * 50_000_000
+            text = "x" * 12_000_000
         case "change":
             tools[:] = [CHANGED]
         case "nan":

@@ -44,9 +44,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 def test_one_call_says_which_source_fits(
     project: Path, server: LoopbackServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change_params(
-        project, **{"simulators.gone": {"name": "openapi", "settings": {"document": "a"}}}
-    )
+    gone = {"name": "mcp", "settings": {"command": ["no-such-program"]}}
+    change_params(project, **{"simulators.gone": gone})
     model = ("--model", f"{server.url}#m", "--json")
     found = said(capsys, "route", question(3), *model)
     assert found["chosen"] == "urban"
@@ -56,7 +55,7 @@ def test_one_call_says_which_source_fits(
         "climate": ("not", ""),
         "epidemiology": ("not", ""),
     }
-    assert "cannot be read" in found["unavailable"]["gone"]
+    assert "no-such-program" in found["unavailable"]["gone"]
     assert said(capsys, "route", ELSEWHERE, *model)["chosen"] is None
     said(capsys, "route", question(3), *model)
     assert len(server.requests) == 2  # a third time was a hit

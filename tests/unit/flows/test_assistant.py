@@ -106,36 +106,13 @@ async def test_where_calls_are_allowed_the_recorded_model_still_answers_nothing_
     assert "params.yaml only replays recorded answers" in text
 
 
-async def test_somebody_elses_service_is_not_run_by_the_way(
-    project: Project, tmp_path: Path
-) -> None:
-    (tmp_path / "api.json").write_text(yaml.safe_dump(SERVICE))
-    params = yaml.safe_load(project.params.read_text())
-    service = {"document": "api.json", "base_url": "http://127.0.0.1:9"}
-    params["simulators"]["rivers"] = {"name": "openapi", "settings": service}
-    both = {"sources": ["climate", "rivers"]}
-    params["simulators"]["both"] = {"name": "joined", "settings": both}
-    project.params.write_text(yaml.safe_dump(params))
-    text, _, wrong = await called(AssistantDesk(project), "handbook", domain="rivers")
-    assert ("### level" in text, wrong) == (True, False)
-    for domain in ("rivers", "both"):
-        text, _, wrong = await called(
-            AssistantDesk(project), "simulate", domain=domain, tool="level"
-        )
-        assert wrong
-        assert "somebody else's" in text
-    own = {"tool": "query_lat_and_lon", "arguments": {"city_name": "Oslo"}}
-    _, _, wrong = await called(AssistantDesk(project), "simulate", domain="both", **own)
-    assert not wrong  # the other source of the two is ours
-
-
 async def test_a_command_of_somebody_elses_is_not_started(project: Project, tmp_path: Path) -> None:
     started = tmp_path / "started"
     params = yaml.safe_load(project.params.read_text())
     tools = {"name": "mcp", "settings": {"command": ["touch", str(started)]}}
-    page = {"document": "http://127.0.0.1:9/api.json", "base_url": "http://127.0.0.1:9"}
+    page = {"url": "http://127.0.0.1:9/mcp"}
     params["simulators"]["tools"] = tools
-    params["simulators"]["page"] = {"name": "openapi", "settings": page}
+    params["simulators"]["page"] = {"name": "mcp", "settings": page}
     both = {"sources": ["climate", "tools", "page"]}
     params["simulators"]["both"] = {"name": "joined", "settings": both}
     project.params.write_text(yaml.safe_dump(params))
@@ -148,20 +125,6 @@ async def test_a_command_of_somebody_elses_is_not_started(project: Project, tmp_
     text, _, wrong = await called(AssistantDesk(project), "simulate", domain="both", **own)
     assert not wrong, text
     assert not started.exists()
-
-
-SERVICE = {
-    "openapi": "3.1.0",
-    "info": {"title": "Rivers", "version": "1"},
-    "paths": {
-        "/level": {
-            "get": {
-                "operationId": "level",
-                "responses": {"200": {"content": {"text/plain": {}}}},
-            }
-        }
-    },
-}
 
 
 async def test_long_requests_say_that_they_go_on(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,10 @@ def test_colours_reach_a_terminal_and_no_file() -> None:
 
 def test_a_service_and_a_name_are_shown_in_words(tmp_path: Path) -> None:
     evil = "".join(ATTACKS.values()).replace("\ud800", "")
-    level = {"operationId": "level", "description": evil, "responses": TEXT}
-    info = {"title": f"Rivers{evil}", "version": "1", "description": evil}
-    document = {"openapi": "3.1.0", "info": info, "paths": {"/level": {"get": level}}}
-    (tmp_path / "api.json").write_text(yaml.safe_dump(document))
+    (tmp_path / "rivers.py").write_text(SERVER.format(evil=evil))
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    service = {"document": "api.json", "base_url": "http://127.0.0.1:9"}
-    params["simulators"]["rivers"] = {"name": "openapi", "settings": service}
+    settings = {"command": [sys.executable, "rivers.py"], "folder": str(tmp_path)}
+    params["simulators"]["rivers"] = {"name": "mcp", "settings": settings}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
     for command in (("handbook", "rivers"), ("simulate", "rivers", evil), ("ask", evil)):
         done = subprocess.run(
@@ -74,4 +72,11 @@ def test_a_service_and_a_name_are_shown_in_words(tmp_path: Path) -> None:
         ] == []
 
 
-TEXT = {"200": {"content": {"text/plain": {}}}}
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+evil = {evil!r}
+server = MCPServer("Rivers" + evil, version="1", instructions=evil)
+server.tool(name="level", description=evil)(lambda: "1.5 m")
+server.run()
+"""

@@ -3,67 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from simulators.base import RunError
-from simulators.remote.errors import ServiceReplyInvalid, ServiceTimeout
-from simulators.remote.fetch import Fetcher
+from simulators.remote.errors import ServiceReplyInvalid
 from simulators.remote.mcp import McpSimulator
-from simulators.remote.service import Limits
-
-
-@contextmanager
-def dripping(first: bytes, then: bytes) -> Iterator[str]:
-    """A server that says ``first`` at once and ``then`` again and again, ten times a second."""
-    over = threading.Event()
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        connection, _ = listening.accept()
-        with connection:
-            connection.recv(65536)
-            connection.sendall(first)
-            while not over.wait(0.1):
-                try:
-                    connection.sendall(then)
-                except OSError:
-                    return
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    finally:
-        over.set()
-        thread.join()
-        listening.close()
-
-
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        (b"HTTP/1.1 200 OK\r\nX: ", b"a"),
-        (b"HTTP/1.1 200 OK\r\n", b"X: a\r\n"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", b"a"),
-    ],
-)
-def test_what_drips_is_late(first: bytes, then: bytes) -> None:
-    began = time.monotonic()
-    with dripping(first, then) as url, pytest.raises(ServiceTimeout, match=r"within 0\.5 s"):
-        Fetcher(Limits(0.5, 1.0), 3, None).send("GET", url)
-    assert time.monotonic() - began < 5
 
 
 def mcp_server(folder: Path, called: str, before: str = "", output: str = "") -> list[str]:
@@ -104,20 +54,6 @@ def mcp_server(folder: Path, called: str, before: str = "", output: str = "") ->
     return [sys.executable, str(file)]
 
 
-@pytest.mark.parametrize(
-    ("head", "retries"),
-    [
-        (b"HTTP/1.1 503 X\r\nRetry-After: nan\r\nContent-Length: 0\r\n\r\n", 1),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", 0),
-        (b"HTTP/1.1 302 X\r\nLocation: http://u:p@127.0.0.1/\r\nContent-Length: 0\r\n\r\n", 0),
-        (b"SMTP ready\r\n\r\n", 0),
-    ],
-)
-def test_an_odd_reply_is_a_run_that_failed(head: bytes, retries: int) -> None:
-    with dripping(head, b"") as url, pytest.raises(RunError):
-        Fetcher(Limits(2.0, 1.0), retries, None).send("GET", url)
-
-
 LOGGED = (
     'INFO received {"jsonrpc": "2.0", "id": 1, "method": "x"}',
     '{"ts": 1, "msg": "got", "payload": {"jsonrpc": "2.0"}}',
@@ -130,9 +66,7 @@ LOGGED = (
 
 def test_lines_of_a_log_and_messages_of_nobody_are_passed_over(tmp_path: Path) -> None:
     said = "; ".join(f"print({line!r})" for line in LOGGED)
-    good = (
-        """print("\ufeff" + head + '{"content": [{"type": "text", "text": "1.5"}]}}', flush=True)"""
-    )
+    good = """print(head + '{"content": [{"type": "text", "text": "1.5"}]}}', flush=True)"""
     simulator = McpSimulator(mcp_server(tmp_path, f"{said}; {good}"), timeout_s=20)
     try:
         assert simulator.run("gauge", {}, 0)["evidence_text"] == "1.5"
@@ -168,27 +102,6 @@ def test_a_pattern_of_a_reply_stops_no_other_call(tmp_path: Path) -> None:
     finally:
         simulator.close()
     assert time.monotonic() - began < 10
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        r"""'{"content": [{"type": "text", "text": "\\ud800"}]}}'""",
-        """'{"content": [], "structuredContent": ' + '[' * 5000 + ']' * 5000 + '}}'""",
-        """'{"content": ['""",
-    ],
-    ids=["lone surrogate", "too deep", "cut short"],
-)
-def test_an_odd_message_is_told_as_that_and_not_as_a_time_out(tmp_path: Path, result: str) -> None:
-    command = mcp_server(tmp_path, f"print(head + {result}, flush=True)")
-    simulator = McpSimulator(command, timeout_s=20)
-    began = time.monotonic()
-    try:
-        with pytest.raises(ServiceReplyInvalid, match="cannot be read"):
-            simulator.run("gauge", {}, 0)
-    finally:
-        simulator.close()
-    assert time.monotonic() - began < 15
 
 
 def test_a_hung_server_does_not_outlive_the_process_that_started_it(tmp_path: Path) -> None:

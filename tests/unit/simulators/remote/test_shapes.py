@@ -9,7 +9,7 @@ import pytest
 
 from simulators.base import ArgumentError, render_handbook
 from simulators.remote.errors import ServiceReplyInvalid
-from simulators.remote.service import SAID, Offered, make_tool, outputs_of
+from simulators.remote.tools import SAID, Offered, make_tool, outputs_of
 from simulators.shapes import JsonShape, described, plain_values, text_of
 
 ARGUMENTS: dict[str, Any] = {

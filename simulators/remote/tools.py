@@ -1,15 +1,10 @@
-"""What simulators behind a wire share: settings, a handbook, tools of JSON schemas, a fingerprint.
-
-Nobody sees the code of a service, so its fingerprint is what it says of itself (name, version,
-schemas of its tools) and a ``salt`` that the user turns when the service's results have changed.
-"""
+"""Tools of a service as tools of ours: their JSON schemas, their results, their limits."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +12,6 @@ from typing import Any
 from simulators.base import (
     ArgumentError,
     Tool,
-    code_files,
-    files_fingerprint,
-    render_handbook,
 )
 from simulators.remote.errors import ServiceReplyInvalid
 from simulators.shapes import JsonShape, described, not_finite
@@ -76,69 +68,6 @@ class Offered:
         given = {name: one for name, one in self.arguments["properties"].items() if name != SEED}
         required = [name for name in self.arguments.get("required", ()) if name != SEED]
         return {**self.arguments, "properties": given, "required": required}
-
-
-class RemoteSimulator:
-    """A simulator whose tools a service runs; subclasses say how it is reached."""
-
-    oracle = False
-    remote = True
-
-    @staticmethod
-    def contacts(settings: Mapping[str, Any]) -> bool:  # noqa: ARG004
-        """Whether it is asked for its tools as soon as it is made."""
-        return True
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        title: str,
-        version: str,
-        offered: Sequence[Offered],
-        about: str,
-        salt: str,
-        examples: Mapping[str, Sequence[Mapping[str, Any]]] | None,
-    ) -> None:
-        self.name = name
-        self._about = about
-        self._title = title
-        self._identity = {
-            "service": title,
-            "version": version,
-            "tools": schemas_of(offered),
-            "salt": str(salt),
-        }
-        self._tools = {one.name: make_tool(one) for one in offered}
-        self._seeded = {one.name for one in offered if one.seeded}
-        self._examples = dict(examples or {})
-        unknown = sorted(set(self._examples) - set(self._tools))
-        if unknown:
-            raise ArgumentError(
-                f"examples: {title} has no tool {', '.join(unknown)}; its tools are: "
-                f"{', '.join(self._tools)}"
-            )
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools by name, in the service's order."""
-        return self._tools
-
-    def handbook(self) -> str:
-        """The user's prose and the service's, then what it says of its tools."""
-        return render_handbook(f"# {self._title}\n\n{self._about}".strip(), self._tools)
-
-    def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Calls to try it with, from the settings."""
-        return self._examples
-
-    def sent(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """What a call sends: its arguments, and the seed where the tool takes one."""
-        return {**arguments, SEED: seed} if tool in self._seeded else dict(arguments)
-
-    def fingerprint(self) -> str:
-        """Hash of the service's name, version and schemas, of the salt and of this code."""
-        return files_fingerprint(code_files(HERE), canonical(self._identity))
 
 
 def make_tool(offered: Offered) -> Tool:
@@ -205,46 +134,6 @@ def schemas_of(offered: Iterable[Offered]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: str(one["name"]))
 
 
-def chosen(offered: Sequence[Offered], wanted: Sequence[str] | None, title: str) -> list[Offered]:
-    """The tools that the settings name, all without. Raises ArgumentError."""
-    names = [one.name for one in offered]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ArgumentError(f"{title} has two tools named {', '.join(twice)}; its owner mends that")
-    unknown = [name for name in wanted or [] if name not in names]
-    if unknown:
-        raise ArgumentError(f"{title} has no tool {', '.join(unknown)}; known: {', '.join(names)}")
-    kept = [one for one in offered if wanted is None or one.name in wanted]
-    if not kept:
-        raise ArgumentError(f"{title} offers no tool; a simulator needs one at least")
-    return kept
-
-
-def prose_of(handbook: str | None, prose: str, service: str) -> str:
-    """The user's prose (a file and a text) and the service's own. Raises ArgumentError."""
-    parts = [prose.strip(), service.strip()]
-    if handbook is not None:
-        try:
-            parts.insert(0, Path(handbook).read_text(encoding="utf-8").strip())
-        except (OSError, UnicodeDecodeError) as error:
-            raise ArgumentError(f"handbook: {handbook} cannot be read: {error}") from None
-    return "\n\n".join(part for part in parts if part)
-
-
-def secret(variable: str | None) -> str | None:
-    """A key from the environment, by the name of its variable. Raises ArgumentError."""
-    if variable is None:
-        return None
-    value = os.environ.get(variable, "").strip()
-    if not value:
-        raise ArgumentError(
-            f"the environment variable {variable} is not set; it holds the key of the service"
-        )
-    if not value.isascii() or not value.isprintable():
-        raise ArgumentError(f"the value of {variable} cannot be sent: it holds odd characters")
-    return value
-
-
 def without_secrets(text: str, secrets: Iterable[str | None]) -> str:
     """A text that may be shown: keys replaced, and no longer than people read."""
     for value in secrets:
@@ -252,21 +141,6 @@ def without_secrets(text: str, secrets: Iterable[str | None]) -> str:
             text = text.replace(value, "***")
     text = " ".join(text.split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
-
-
-def checked_url(url: str, what: str) -> str:
-    """An http(s) address without a key in it. Raises ArgumentError."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = parts._replace(netloc="...").geturl()
-        raise ArgumentError(f"{what} is '{shown}', not an http(s) address; write https://host/path")
-    if parts.username or parts.password:
-        raise ArgumentError(
-            f"{what} holds a user name or password; name a variable of the environment instead"
-        )
-    return url
 
 
 def canonical(value: Any) -> str:
