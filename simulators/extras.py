@@ -6,7 +6,6 @@ _EXTRAS = {
     "bm25s": "documents",
     "dvc": "pipeline",
     "fastapi": "pipeline",
-    "lxml": "documents",
     "mcp": "remote",
     "numba": "epidemiology",
     "polars": "pipeline",

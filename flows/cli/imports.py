@@ -70,7 +70,7 @@ def build(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Markdown, R Markdown, notebooks, HTML, PDF, plain text, JSONL, or folders."
+            help="Markdown, plain text, JSONL, folders; PDF, HTML and others by markitdown."
         ),
     ],
     licence: Annotated[

@@ -1,24 +1,29 @@
-"""Files as pages: what each kind of file says, without its markup of no use to a reader."""
+"""Files as pages: Markdown, plain text and lines of JSON; other kinds are turned into Markdown."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import re2
 
 from simulators.base import MissingEngineError
-from simulators.library.builder.html import html_page
 from simulators.library.errors import CorpusError, NoText, TooLarge
 
 MOST_BYTES_A_FILE = 64 * 2**20
 """Of a file that is read as a whole; JSONL is read line by line."""
 
 MOST_BYTES_A_LINE = 16 * 2**20
+DEADLINE_S = 300.0
+"""How long a file may take to be turned into Markdown."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff]")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -26,11 +31,10 @@ _COMMENT = re2.compile(r"(?s)<!--.*?-->")
 _PICTURE = re2.compile(r"!\[[^\]]*\]\([^)]*\)")
 """By an engine that never goes back: a text of half comments would take a minute otherwise."""
 _HEADING = re2.compile(r"(?m)^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$")
-_FENCE = re.compile(r"(`{3,}|~{3,})\{")
 
 
 class Page(NamedTuple):
-    """One text, never mixed with another: a file, a page of a PDF, a line of JSONL.
+    """One text, never mixed with another: a file, a line of JSONL.
 
     ``licence`` and ``attribution`` are the file's own, where it carries them, as is ``date`` (ISO):
     when what it reports happened.
@@ -46,7 +50,7 @@ class Page(NamedTuple):
 
 
 def read_pages(path: Path) -> Iterator[Page]:
-    """The pages of a file, by its suffix. Raises CorpusError, or MissingEngineError for a PDF."""
+    """The pages of a file, by its suffix. Raises CorpusError, or MissingEngineError."""
     read = READERS.get(path.suffix.lower())
     if read is None:
         known = ", ".join(sorted(READERS))
@@ -74,64 +78,39 @@ def _markdown(path: Path) -> Iterator[Page]:
     yield _prose(path, _read(path))
 
 
-def _r_markdown(path: Path) -> Iterator[Page]:
-    yield _prose(path, "\n".join(_without_chunks(_read(path).split("\n"))))
-
-
-def _without_chunks(lines: Iterable[str]) -> Iterator[str]:
-    """The lines outside of code that is run (```{r} to ```)."""
-    fence = ""
-    for line in lines:
-        if fence:
-            fence = "" if line.rstrip(" \t") == fence else fence
-            continue
-        opened = _FENCE.match(line)
-        fence = opened[1] if opened else ""
-        if not fence:
-            yield line
-
-
-def _notebook(path: Path) -> Iterator[Page]:
-    try:
-        cells = json.loads(_read(path))["cells"]
-        prose = [
-            source if isinstance(source, str) else "".join(source)
-            for cell in cells
-            if cell["cell_type"] == "markdown" and (source := cell["source"])
-        ]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise CorpusError(f"{path} is not a notebook of nbformat 4") from None
-    yield _prose(path, "\n\n".join(prose))
-
-
-def _html(path: Path) -> Iterator[Page]:
-    title, text = html_page(_read(path))
-    yield Page(path.stem, path.name, line(title) or path.stem, clean(text))
-
-
-def _pdf(path: Path) -> Iterator[Page]:
-    try:
-        from pypdf import PdfReader
-        from pypdf.errors import PyPdfError
-    except ImportError:
+def _converted(path: Path) -> Iterator[Page]:
+    """Any other kind by markitdown, in a process of its own: such files are not to be trusted."""
+    if find_spec("markitdown") is None:
         raise MissingEngineError(
-            f"{path}: reading a PDF needs the package pypdf: pip install 'simulrag[library-pdf]'"
-        ) from None
-    _check_size(path)
-    try:
-        reader = PdfReader(path)
-        told = (reader.metadata.title if reader.metadata else None) or path.stem
-        texts = [clean(page.extract_text()) for page in reader.pages]
-    except (PyPdfError, ValueError, KeyError, TypeError, RecursionError, OSError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise CorpusError(f"{path} cannot be read as a PDF: {reason}") from None
-    if not any(texts):
-        raise NoText(
-            f"{path} is a PDF without text ({len(texts)} pages, of pictures it seems): "
-            "recognise its text first, with OCR"
+            f"{path}: a {path.suffix} file is turned into Markdown by the package markitdown: "
+            "pip install 'simulrag[library-files]'"
         )
-    for number, text in enumerate(texts, start=1):
-        yield Page(path.stem, f"{path.name}, page {number}", line(str(told)), text)
+    _check_size(path)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "made.md"
+        command = (sys.executable, "-m", "markitdown", str(path.resolve()), "-o", str(made))
+        try:
+            done = subprocess.run(
+                command,
+                check=False,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=DEADLINE_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise CorpusError(
+                f"{path} was not turned into Markdown within {DEADLINE_S:g} s; part it"
+            ) from None
+        if done.returncode or not made.is_file():
+            said = line(done.stderr).rpartition("Exception: ")[2] or "it does not say why"
+            raise CorpusError(f"{path} cannot be read by markitdown: {said[:300]}")
+        text = _read(made, path)
+    if not text:
+        raise NoText(
+            f"{path} holds no text (pictures of pages, it seems): recognise its text first, by OCR"
+        )
+    yield _prose(path, text)
 
 
 def _json_lines(path: Path) -> Iterator[Page]:
@@ -183,33 +162,30 @@ def _prose(path: Path, text: str) -> Page:
     return Page(path.stem, path.name, line(told), clean(body))
 
 
-def _read(path: Path) -> str:
-    _check_size(path)
+def _read(path: Path, of: Path | None = None) -> str:
+    """A text; ``of``: the file that it was made of."""
+    _check_size(path, of)
     try:
         return clean(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise CorpusError(f"{path} is not UTF-8 text; convert it first") from None
+        raise CorpusError(f"{of or path} is not UTF-8 text; convert it first") from None
 
 
-def _check_size(path: Path) -> None:
+def _check_size(path: Path, of: Path | None = None) -> None:
     size = path.stat().st_size
     if size > MOST_BYTES_A_FILE:
         raise TooLarge(
-            f"{path} has {size >> 20} MiB; a file may have {MOST_BYTES_A_FILE >> 20} MiB: part it, "
-            "or write its text as JSONL, which is read line by line"
+            f"{of or path} has {size >> 20} MiB; a file may have {MOST_BYTES_A_FILE >> 20} MiB: "
+            "part it, or write its text as JSONL, which is read line by line"
         )
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[Page]]] = {
-    ".md": _markdown,
-    ".markdown": _markdown,
-    ".rmd": _r_markdown,
-    ".qmd": _r_markdown,
-    ".ipynb": _notebook,
-    ".html": _html,
-    ".htm": _html,
-    ".pdf": _pdf,
+    **dict.fromkeys((".md", ".markdown", ".rmd", ".qmd"), _markdown),
     ".txt": _plain,
     ".jsonl": _json_lines,
+    **dict.fromkeys(
+        (".docx", ".epub", ".htm", ".html", ".ipynb", ".pdf", ".pptx", ".xlsx"), _converted
+    ),
 }
 """By suffix."""

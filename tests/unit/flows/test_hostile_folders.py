@@ -64,15 +64,12 @@ def test_a_deep_export_is_one_line() -> None:
         read_export(b"[" * 200_000, "export.json")
 
 
-@pytest.mark.parametrize("suffix", [".md", ".rmd", ".html"])
-@pytest.mark.parametrize(
-    "piece", ["<!--", "![", "```{r}\n", "<a b='", "<script></", "<![CDATA[", "# #", "<nav>", "&a"]
-)
-def test_a_document_is_read_in_linear_time(tmp_path: Path, suffix: str, piece: str) -> None:
+@pytest.mark.parametrize("piece", ["<!--", "![", "```{r}\n", "# #"])
+def test_a_document_is_read_in_linear_time(tmp_path: Path, piece: str) -> None:
     """80 KB of half a comment took 11 s, 800 KB did not end."""
-    (tmp_path / f"a{suffix}").write_text(f"# A\n\nText.\n{piece * (800_000 // len(piece))}>")
+    (tmp_path / "a.md").write_text(f"# A\n\nText.\n{piece * (800_000 // len(piece))}>")
     began = time.process_time()
-    list(read_pages(tmp_path / f"a{suffix}"))
+    list(read_pages(tmp_path / "a.md"))
     assert time.process_time() - began < 5
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulators.base import MissingEngineError
 from simulators.library.builder import pages as reading
 from simulators.library.builder.chunks import chunks
 from simulators.library.builder.pages import read_pages
@@ -33,41 +33,37 @@ kept
 ```
 """
 NOTEBOOK = {
-    "cells": [
-        {"cell_type": "markdown", "source": ["# Clouds\n", "They float."]},
-        {"cell_type": "code", "source": "print(1)"},
-        {"cell_type": "markdown", "source": "More."},
-    ]
+    "nbformat": 4,
+    "nbformat_minor": 5,
+    "metadata": {},
+    "cells": [{"cell_type": "markdown", "source": ["# Clouds\n", "They float."], "metadata": {}}],
 }
-HTML = """<html><head><title>A &amp; B</title><style>p {}</style></head><body><nav>menu</nav>
+HTML = """<html><head><title>A &amp; B</title><style>p {}</style></head><body>
 <h1>Rain</h1><p>It <b>rains</b>
-often.</p><script>x()</script><ul><li>one<li>two</ul><pre>a
-  b</pre></body></html>"""
+often.</p><script>x()</script></body></html>"""
 
 
-def pdf(*texts: str) -> bytes:
-    """A PDF with a page for each text; an empty one holds no text."""
-    from pypdf import PdfWriter
-    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+def pdf(text: str) -> bytes:
+    """A PDF of one page, with this text in its stream."""
+    stream = f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET" if text else ""
+    parts = (
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents 4 0 R /Resources "
+        "<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+    )
+    made, places = "%PDF-1.4\n", []
+    for number, part in enumerate(parts, start=1):
+        places.append(len(made))
+        made += f"{number} 0 obj\n{part}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(parts) + 1
+    end = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
+    return f"{made}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode()
 
-    writer = PdfWriter()
-    for text in texts:
-        page = writer.add_blank_page(300, 300)
-        font = DictionaryObject(
-            {
-                NameObject("/Type"): NameObject("/Font"),
-                NameObject("/Subtype"): NameObject("/Type1"),
-                NameObject("/BaseFont"): NameObject("/Helvetica"),
-            }
-        )
-        fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-        stream = DecodedStreamObject()
-        stream.set_data(f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode() if text else b"")
-        page[NameObject("/Contents")] = writer._add_object(stream)
-    target = io.BytesIO()
-    writer.write(target)
-    return target.getvalue()
+
+BROKEN = b"%PDF-1.4\n" + bytes(range(256)) * 40
 
 
 def read(tmp_path: Path, name: str, content: str | bytes) -> list[tuple[str, str, str]]:
@@ -83,25 +79,42 @@ def test_each_kind_gives_its_prose_and_title(tmp_path: Path) -> None:
     assert "note" not in markdown[2]
     assert "picture" not in markdown[2]
     assert "library(x)" in markdown[2]
-    (r_markdown,) = read(tmp_path, "a.Rmd", MARKDOWN)
-    assert "library(x)" not in r_markdown[2]
-    assert "kept" in r_markdown[2]
-    assert read(tmp_path, "b.ipynb", json.dumps(NOTEBOOK)) == [
-        ("b.ipynb", "Clouds", "# Clouds\nThey float.\n\nMore.")
-    ]
-    assert read(tmp_path, "c.html", HTML) == [
-        ("c.html", "A & B", "Rain\n\nIt rains often.\n\none\ntwo\n\na\nb")
-    ]
     assert read(tmp_path, "d.txt", "One.\r\n\r\n\r\n\r\nTwo.\x07") == [
         ("d.txt", "d", "One.\n\nTwo.")
     ]
 
 
-def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
-    assert read(tmp_path, "a.pdf", pdf("Ice melts", "Snow falls")) == [
-        ("a.pdf, page 1", "a", "Ice melts"),
-        ("a.pdf, page 2", "a", "Snow falls"),
-    ]
+@pytest.mark.parametrize(
+    ("name", "content", "title", "text"),
+    [
+        ("a.ipynb", json.dumps(NOTEBOOK), "Clouds", "They float."),
+        ("a.html", HTML, "Rain", "It **rains**"),
+        ("a.pdf", pdf("Ice melts"), "a", "Ice melts"),
+    ],
+)
+def test_other_kinds_are_turned_into_markdown(
+    tmp_path: Path, name: str, content: str | bytes, title: str, text: str
+) -> None:
+    ((locator, told, said),) = read(tmp_path, name, content)
+    assert (locator, told) == (name, title)
+    assert text in said
+    assert "x()" not in said
+
+
+def test_a_kind_that_needs_markitdown_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "find_spec", lambda _: None)
+    with pytest.raises(MissingEngineError, match="library-files"):
+        read(tmp_path, "a.pdf", pdf("Ice"))
+
+
+def test_a_file_that_takes_too_long_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "DEADLINE_S", 0.01)
+    with pytest.raises(CorpusError, match=r"within 0\.01 s"):
+        read(tmp_path, "a.html", HTML)
 
 
 def test_a_line_of_jsonl_carries_its_origin(tmp_path: Path) -> None:
@@ -115,11 +128,10 @@ def test_a_line_of_jsonl_carries_its_origin(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "kind", "reason"),
     [
-        ("a.docx", "x", CorpusError, "'.docx' is not a kind of document; known: .htm, "),
+        ("a.zip", "x", CorpusError, "'.zip' is not a kind of document; known: .docx, "),
         ("a.txt", b"\xff\xfe\x00", CorpusError, "is not UTF-8 text"),
-        ("a.ipynb", '{"worksheets": []}', CorpusError, "not a notebook of nbformat 4"),
-        ("a.pdf", pdf("", ""), NoText, r"a PDF without text \(2 pages"),
-        ("a.pdf", b"%PDF-1.4 broken", CorpusError, "cannot be read as a PDF"),
+        ("a.pdf", pdf(""), NoText, "a.pdf holds no text"),
+        ("a.pdf", BROKEN, CorpusError, "cannot be read by markitdown: File conv"),
         ("a.jsonl", "{", CorpusError, "a.jsonl:1: this is not JSON"),
         ("a.jsonl", "\n[]", CorpusError, "a.jsonl:2: an object with 'text'"),
         ("a.jsonl", '{"document": "d", "locator": "l"}', CorpusError, "'text' is missing"),
