@@ -1,4 +1,8 @@
-"""Questions of files of one's own, a file a domain, answered from the evidence they came with."""
+"""Questions of files of one's own, a file a domain: ``simulrag run --benchmark``.
+
+They are answered from the evidence they came with, where they carry none by their domain's
+simulator.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ from flows.project import Project, Results
 from flows.sections import SimulatorChoice
 from simulrag.errors import InputError
 from simulrag.questions.published import check_domain, read_questions, sampled
-from simulrag.records import Question
 
 STAGES = ("answer", "label", "metrics")
 """What is done of each domain, in this order; the report is of all domains."""
@@ -31,12 +34,18 @@ class Imported:
     def placed(self, project: Project, params: Params, place: Results) -> Params:
         """Write the questions into ``place``; the parameters of a run over them alone.
 
-        Raises InputError for a file that holds no questions of its domain, and ArgumentError for
-        questions without evidence, or of a domain that no handbook describes.
+        Raises InputError for a file that holds no questions of its domain, or questions that
+        neither carry evidence nor are of a domain of ``params``; ArgumentError where some carry
+        none, or where no handbook describes the domain.
         """
         choices = dict(params.simulators)
         for domain, file in self.files.items():
-            write_records(place.benchmark(domain), taken(file, domain, self.limit, self.seed))
+            questions = read_questions(file)
+            check_domain(file, questions, domain)
+            write_records(place.benchmark(domain), sampled(questions, self.limit, self.seed))
+            if not any(question.evidence for question in questions):
+                params.simulator(domain)
+                continue
             # The whole file: a sample's simulator would be another one.
             settings: dict[str, JsonValue] = {"benchmark": str(file.resolve()), "domain": domain}
             choices[domain] = SimulatorChoice(name="replay", settings=settings)
@@ -55,10 +64,3 @@ def imported(folder: Path, limit: int | None, seed: int) -> Imported:
             "writes them to data/imported"
         )
     return Imported(files, limit, seed)
-
-
-def taken(file: Path, domain: str, limit: int | None, seed: int) -> list[Question]:
-    """The questions of a file, or some of them. Raises InputError for those of another domain."""
-    questions = read_questions(file)
-    check_domain(file, questions, domain)
-    return sampled(questions, limit, seed)

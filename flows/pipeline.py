@@ -80,8 +80,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
 
 
 def _make(name: str, project: Project, params: Params, place: Results, domain: str = "") -> None:
-    at = At(stage_of(name), project, params, domain, place, Tracker(), place.benchmark(domain))
-    make_item(at)
+    make_item(At(stage_of(name), project, params, domain, place, Tracker()))
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:

@@ -70,8 +70,8 @@ class Stage:
     ``each`` what an entry is. ``role`` is the model that it asks (None: no call; its calls are
     exported). ``sections`` of params.yaml that ``make`` reads, further to those of the role;
     ``reads`` and ``code``: files and folders that its result rests on; ``makes``: its outs,
-    ``measures`` those that DVC shows as metrics. ``takes``: options of ``simulrag stage`` for files
-    of one's own. ``failed``: whether the outs of an item hold a failure, to make again.
+    ``measures`` those that DVC shows as metrics. ``failed``: whether the outs of an item hold a
+    failure, to make again.
     ``always``: it runs each time, because what it looks at may lie outside of the project.
     """
 
@@ -86,7 +86,6 @@ class Stage:
     code: tuple[str, ...] = ()
     makes: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
     failed: Callable[[Any, str], bool] | None = None
     always: bool = False
 

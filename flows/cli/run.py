@@ -18,8 +18,8 @@ def run(
     benchmark: Annotated[
         Path | None,
         typer.Option(
-            help="Without DVC, over the question files of this folder and their evidence instead, "
-            "DOMAIN.jsonl as `simulrag import-official` writes them."
+            help="Without DVC, over the question files of this folder (DOMAIN.jsonl) instead: from "
+            "the evidence they carry, without any by the domain's simulator."
         ),
     ] = None,
     out: Annotated[

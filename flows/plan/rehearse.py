@@ -333,7 +333,7 @@ async def rehearse(
             results = scratch.results
             make_folders(stage, results, item)
             at = Rehearsed(
-                *(stage, scratch, params, item, results, Tracker(), results.benchmark(item)),
+                *(stage, scratch, params, item, results, Tracker()),
                 cache=cache,
             )
             began = asyncio.get_running_loop().time()

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import JsonValue
 
-from flows.files import check_folder, write_records
-from flows.imported import taken
+from flows.files import check_folder
 from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.sections import RoomSection
 from flows.watch.progress import planned_calls, shown
 from flows.watch.tracking import Tracker, say, tracked
-from simulrag.errors import CallsPending, CoverageFailed, InputError
+from simulrag.errors import CallsPending, CoverageFailed
 from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage, little_checked
 
@@ -44,8 +43,7 @@ Chosen = tuple[str, Mapping[str, JsonValue]]
 class At:
     """Where and with what one item of a stage is made.
 
-    ``place`` holds the outs, ``benchmark`` the item's questions, ``simulator`` the name given with
-    ``--simulator``. ``bench``: the last one that was opened.
+    ``place`` holds the outs. ``bench``: the last one that was opened.
     """
 
     stage: Stage
@@ -54,14 +52,17 @@ class At:
     item: str
     place: Results
     tracker: Tracker
-    benchmark: Path
-    simulator: str | None = None
     bench: Bench | None = None
 
     @property
     def name(self) -> str:
         """``answer-urban``."""
         return self.stage.named(self.item)
+
+    @property
+    def benchmark(self) -> Path:
+        """The file of the item's questions."""
+        return self.place.benchmark(self.item)
 
     @property
     def role(self) -> Role:
@@ -182,32 +183,12 @@ async def work_all(work: Work[Item, Result], part: list[Item], bench: Bench) -> 
     return await together(work(bench, item) for item in part)
 
 
-def execute(
-    stage: Stage,
-    project: Project,
-    item: str = "",
-    *,
-    benchmark: Path | None = None,
-    out: Path | None = None,
-    simulator: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-) -> None:
-    """Make one item of a stage, or some ``limit`` questions of a file into another folder.
-
-    Raises what ``make_item`` raises.
-    """
+def execute(stage: Stage, project: Project, item: str = "") -> None:
+    """Make one item of a stage. Raises what ``make_item`` raises."""
     params = load_params(project.params)
-    if item and benchmark is None:
+    if item:
         _check_known(stage, item, params)
-    place = project.results if out is None else Results(out)
-    source = benchmark or place.benchmark(item)
-    if benchmark is not None and limit is not None:
-        source = place.benchmark(item)
-        if source.resolve() == benchmark.resolve():
-            raise InputError(f"--limit would overwrite {benchmark}: choose another --out")
-        write_records(source, taken(benchmark, item, limit, seed))
-    make_item(At(stage, project, params, item, place, Tracker(), source, simulator))
+    make_item(At(stage, project, params, item, project.results, Tracker()))
 
 
 def make_item(at: At) -> None:
@@ -279,17 +260,6 @@ def _check_known(stage: Stage, item: str, params: Params) -> None:
     section = getattr(params, stage.over.partition(".")[0], None)
     if not isinstance(section, RoomSection) or item not in section.own_items:
         params.simulator(item)
-
-
-def options_of(stage: Stage, given: Mapping[str, object]) -> dict[str, object]:
-    """The options that were given. Raises InputError for one that the stage does not take."""
-    options = {key: value for key, value in given.items() if value is not None}
-    others = [f"--{key}" for key in options if key not in stage.takes]
-    if others:
-        raise InputError(f"stage {stage.name} does not take {', '.join(others)}")
-    if ("benchmark" in options) != ("out" in options):
-        raise InputError("--benchmark and --out go together: data/ holds the pipeline's own outs")
-    return options
 
 
 def chunks(what: str, items: Iterable[Item], size: int) -> Iterator[tuple[str, list[Item]]]:

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from pydantic import JsonValue
-
 from flows.files import record_lines, write_records
 from flows.project import Results, out
 from flows.running.bench import Bench
-from flows.running.runner import At, Chosen
+from flows.running.runner import At
 from flows.watch.artifacts import titled_table
 from simulrag.calls import asked_for
 from simulrag.method.algorithm import choose, conclude, draft
@@ -25,15 +23,12 @@ from simulrag.stage import Outcome, Stage
 
 
 async def make(at: At) -> Outcome:
-    """Answer a domain's benchmark, or the questions of a file into another folder.
-
-    ``--simulator replay`` answers from the file's own published evidence.
-    """
+    """Answer a domain's questions."""
     questions = read_questions(at.benchmark)
     check_domain(at.benchmark, questions, at.item)
     settings = at.params.answer
     at.tracker.expect(2 * len(questions))
-    async with at.asking(*_simulator(at)) as bench:
+    async with at.asking(*at.chosen()) as bench:
         drafts = await at.over("draft", questions, partial(_draft, settings=settings), bench)
         rows = zip(questions, drafts, choose(drafts, settings), strict=True)
         answers = await at.over("conclude", rows, partial(_conclude, settings=settings), bench)
@@ -58,15 +53,6 @@ async def _conclude(
     question, drafted, choices = row
     with asked_for(question.question_id):
         return await conclude(question, drafted, choices, bench.instruments, settings)
-
-
-def _simulator(at: At) -> tuple[Chosen, int]:
-    if at.simulator is None:
-        return at.chosen()
-    settings: dict[str, JsonValue] = {}
-    if at.simulator == "replay":
-        settings = {"benchmark": str(at.benchmark.resolve()), "domain": at.item}
-    return (at.simulator, settings), 0
 
 
 def stage_table(domain: str, answers: Sequence[Answer]) -> str:
@@ -120,6 +106,5 @@ STAGE = Stage(
         "simulators/shapes.py",
     ),
     makes=(out(Results.answers),),
-    takes=("benchmark", "out", "simulator"),
     failed=failed,
 )

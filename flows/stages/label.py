@@ -91,6 +91,5 @@ STAGE = Stage(
         "simulrag/records.py",
     ),
     makes=(out(Results.labels), out(Results.final_claims)),
-    takes=("benchmark", "out"),
     failed=failed,
 )

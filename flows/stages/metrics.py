@@ -42,12 +42,11 @@ def read_domain(
     settings: MetricSettings,
     method: MethodSettings,
     *,
-    benchmark: Path | None = None,
     prices: Pricing = no_prices,
 ) -> DomainData:
     """A domain's outs, ready to be measured.
 
-    ``benchmark``: another file of questions. Of ``method`` only ``claims_per_call`` is read.
+    Of ``method`` only ``claims_per_call`` is read.
     """
     human = place.human_labels
     # A run outside DVC has made no benchmark.
@@ -55,7 +54,7 @@ def read_domain(
     return domain_data(
         domain,
         settings,
-        questions=record_lines(benchmark or place.benchmark(domain), Question),
+        questions=record_lines(place.benchmark(domain), Question),
         answers=record_lines(place.answers(domain), Answer),
         finals=record_lines(place.final_claims(domain), FinalClaims),
         judge=read_labels(place.labels(domain)),
@@ -101,7 +100,6 @@ async def make(at: At) -> None:
             at.item,
             at.params.metrics,
             at.params.answer,
-            benchmark=at.benchmark,
             prices=pricing(at.project.prices),
         )
         return write_metrics(at.place, data)
@@ -155,5 +153,4 @@ STAGE = Stage(
         out(Results.metrics_finals),
     ),
     measures=(out(Results.headline),),
-    takes=("benchmark", "out"),
 )

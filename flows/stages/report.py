@@ -35,8 +35,8 @@ from simulrag.report.run import (
     RunSummary,
     read_domains,
 )
-from simulrag.report.sections.answers import finals_table
 from simulrag.report.sections.documents import credited
+from simulrag.report.sections.recipes import recipe_table
 from simulrag.report.table_files import markdown
 from simulrag.report.traces import Traced
 from simulrag.stage import Role, Stage
@@ -48,13 +48,11 @@ if TYPE_CHECKING:
 
 
 async def make(at: At) -> None:
-    """Write the report of all domains, or of the questions of a file, whose outs lie in ``out``."""
-    names = [at.item] if at.item else list(at.params.domains)
-    files = {name: at.benchmark if at.item else at.place.benchmark(name) for name in names}
+    """Write the report of all domains."""
     tables: list[Table] = []
 
     async def work() -> None:
-        tables.extend(write(at.project, at.params, at.place, files))
+        tables.extend(write(at.project, at.params, at.place))
 
     await at.tracker.step("write", work)
     period = os.environ.get(PERIOD)
@@ -64,35 +62,30 @@ async def make(at: At) -> None:
     await at.tracker.markdown("report", "\n\n".join([link, *map(markdown, tables)]))
 
 
-def write(
-    project: Project, params: Params, place: Results, files: Mapping[str, Path]
-) -> list[Table]:
-    """The report from the outs in ``place`` and the benchmark file of each domain.
-
-    Returns the tables of final answers.
-    """
+def write(project: Project, params: Params, place: Results) -> list[Table]:
+    """The report from the outs in ``place``. Returns the tables of final answers."""
     check_folder(place.report.parent)
-    questions = {name: _questions(file) for name, file in files.items()}
+    names = list(params.domains)
+    questions = {name: _questions(place.benchmark(name)) for name in names}
     path = place.human_labels
     settled = settle(read_records(path, HumanLabel)) if path.is_file() else {}
-    labels = {name: LabelTable(read_frame(place.labels(name), "labels"), settled) for name in files}
+    labels = {name: LabelTable(read_frame(place.labels(name), "labels"), settled) for name in names}
     # Questions of a file were written by no model of this run.
     asked = ROLES if place == project.results else ROLES[1:]
-    outs = Outs(project, params, place, list(files), labels, questions)
+    outs = Outs(project, params, place, names, labels, questions)
     brought = [(page.SECTION.key, page.read(outs)) for page in registry.each("page")]
     run = ReportedRun(
         settings=params.metrics,
         min_coverage=params.operations.min_coverage,
-        domains=read_domains(place.metrics, list(files)),
-        summary=_summary(project, params, place, list(files), asked),
+        domains=read_domains(place.metrics, names),
+        summary=_summary(project, params, place, names, asked),
         published=_published(project.published),
         rooms={key: found for key, found in brought if found is not None},
-        credits={name: _credits(place.answers(name)) for name in files},
-        people={name: _by_people(settled, questions[name], labels[name]) for name in files},
+        credits={name: _credits(place.answers(name)) for name in names},
+        people={name: _by_people(settled, questions[name], labels[name]) for name in names},
     )
     write_report(place.report, run, _traced(place, questions, labels))
-    leading = params.metrics.undecided
-    return [finals_table(one, leading, "excluded", "answers", "") for one in run.domains]
+    return [recipe_table(run, run.domains, "answers", "final answers", every=True)]
 
 
 def _questions(path: Path) -> dict[str, Question]:
@@ -233,5 +226,4 @@ STAGE = Stage(
         *(f"simulrag/rooms/{room}" for room in registry.rooms()),
     ),
     makes=("data/report",),
-    takes=("benchmark", "out"),
 )

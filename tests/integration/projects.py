@@ -68,8 +68,10 @@ def copy_finished(finished: Path, folder: Path, **changes: Any) -> Path:
 
 
 def write_questions(project: Path, *texts: str) -> Path:
-    """A benchmark file of urban questions, q0 and on, each of a scenario of its own."""
-    file = project / "questions.jsonl"
+    """The urban benchmark: questions q0 and on, each of a scenario of its own."""
+    file = project / "data/benchmark/urban.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)  # a link perhaps
     asked = (
         Question(
             question_id=f"q{i}",
@@ -100,11 +102,10 @@ def stub_roles(url: str) -> dict[str, Any]:
     return {f"llm.{role}": stub_model(url) for role in ROLES}
 
 
-def start_answers(project: Path, out: str = "out", **environment: str) -> subprocess.Popen[str]:
+def start_answers(project: Path, **environment: str) -> subprocess.Popen[str]:
     """The answer stage over ``write_questions``' file, as a process of its own."""
-    files = ("--benchmark", "questions.jsonl", "--out", out)
     return subprocess.Popen(
-        [*SIMULRAG, "stage", "answer", "--domain", "urban", *files],
+        [*SIMULRAG, "stage", "answer", "--domain", "urban"],
         cwd=project,
         env=environment_of(project, **environment),
         stdout=subprocess.PIPE,

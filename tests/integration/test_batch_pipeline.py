@@ -25,10 +25,10 @@ def test_the_same_command_goes_on_until_all_is_done(
         changes = {**SMALL, "llm.answer": stub_model(server.url)}
         project = copy_project(tmp_path / "project", **changes)
         shutil.rmtree(project / "data/recorded")  # so that all that is stored came by a batch
-        file = write_questions(project, question(0), question(1))
+        write_questions(project, question(0), question(1))
         terminal = Terminal(project, monkeypatch, capsys)
-        command = ("stage", "answer", "-d", "urban", "--benchmark", str(file), "--out", "out")
-        out = project / "out/answers/urban.jsonl"
+        command = ("stage", "answer", "-d", "urban")
+        out = project / "data/answers/urban.jsonl"
         rounds = 0
         while (done := terminal(*command)).code == 75:
             assert "calls pending for" in done.err

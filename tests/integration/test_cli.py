@@ -136,7 +136,6 @@ def test_handbook_and_params(terminal: Terminal) -> None:
         (("cache", "import", "nowhere.parquet"), ["nowhere.parquet"]),
         (("stage", "answer"), ["--domain"]),
         (("stage", "answer", "--domain", "atlantis"), ["atlantis"]),
-        (("stage", "benchmark", "--domain", "urban", "--out", "x"), ["does not take --out"]),
         (("refresh", "--period", "x"), ["'x' is not a period", "2026-11-23T0300Z"]),
         (("refresh",), ["llm.benchmark", "replay", "simulrag use --for-benchmark"]),
     ],
@@ -154,44 +153,42 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 
 
 def test_a_benchmark_file_that_lacks_a_field(terminal: Terminal, tmp_path: Path) -> None:
-    file = tmp_path / "broken.jsonl"
+    (tmp_path / "mine").mkdir()
+    file = tmp_path / "mine/urban.jsonl"
     file.write_text('{"question_id": "urban-1", "domain": "urban"}\n')
-    named = ("--benchmark", str(file), "--simulator", "replay", "--out", str(tmp_path / "out"))
-    said = terminal("stage", "answer", "--domain", "urban", *named)
+    said = terminal("run", "--benchmark", str(file.parent))
     assert said.code == 2
-    assert "broken.jsonl: line 1: 'text', 'reference_answer', 'scenario_id' are" in said.err
+    assert "urban.jsonl: line 1: 'text', 'reference_answer', 'scenario_id' are" in said.err
     assert "text" in said.err
 
 
-def test_files_that_do_not_belong_together(terminal: Terminal, tmp_path: Path) -> None:
-    benchmark = tmp_path / "one.jsonl"
+def test_files_that_do_not_belong_together(terminal: Terminal) -> None:
+    data = terminal.project / "data"
     question = Question(
         question_id="q1", domain="urban", text="Why?", reference_answer="So.", scenario_id="s1"
     )
-    benchmark.write_text(question.model_dump_json() + "\n")
-    out = tmp_path / "out"
-    (out / "answers").mkdir(parents=True)
-    (out / "answers/urban.jsonl").write_text('{"question_id": "q2", "domain": "urban"}\n')
-    named = ("--benchmark", str(benchmark), "--out", str(out))
-    said = terminal("stage", "label", "--domain", "urban", *named)
+    for domain in ("urban", "climate"):
+        file = data / f"benchmark/{domain}.jsonl"
+        file.unlink(missing_ok=True)
+        file.write_text(question.model_dump_json() + "\n")
+    (data / "answers").mkdir(parents=True, exist_ok=True)
+    (data / "answers/urban.jsonl").write_text('{"question_id": "q2", "domain": "urban"}\n')
+    said = terminal("stage", "label", "--domain", "urban")
     assert said.code == 2
     assert "q2" in said.err
-    other = terminal("stage", "answer", "--domain", "climate", *named, "--simulator", "replay")
+    other = terminal("stage", "answer", "--domain", "climate")
     assert other.code == 2
     assert "domain urban, not climate" in other.err
-    lonely = terminal("stage", "answer", "--domain", "urban", *named[:2])
-    assert lonely.code == 2
-    assert "--out" in lonely.err
 
 
 def test_an_out_folder_that_cannot_be_made_costs_nothing(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    file = tmp_path / "one.jsonl"
+    (tmp_path / "mine").mkdir()
+    file = tmp_path / "mine/urban.jsonl"
     file.write_text(first_question(terminal).model_dump_json() + "\n")
     before = runs(terminal)
-    named = ("--benchmark", str(file), "--domain", "urban", "--out", "/proc/nope")
-    said = terminal("stage", "answer", *named)
+    said = terminal("run", "--benchmark", str(file.parent), "--out", "/proc/nope")
     assert said.code == 1
     assert said.err.count("\n") == 1
     assert runs(terminal) == before

@@ -135,9 +135,8 @@ def test_without_a_budget_it_states_the_plan_and_makes_no_call(
         (("run", "report", "--benchmark", FOLDER), "name no stages"),
         (("run", "--limit", "3"), "go with --benchmark"),
         (("plan", "--limit", "3"), "name their folder"),
-        (("stage", "answer", "-d", "urban", "--limit", "3"), "the file of --benchmark"),
         (("run", "--benchmark", "others"), "holds questions of domain urban, not others"),
-        (("run", "--benchmark", "bare"), "no 'evidence' to replay"),
+        (("run", "--benchmark", "bare"), "'elsewhere' is not a domain"),
     ],
 )
 def test_what_cannot_be_run_is_said(
@@ -149,40 +148,16 @@ def test_what_cannot_be_run_is_said(
 ) -> None:
     terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
     question = Path(FOLDER, "urban.jsonl").read_text().splitlines()[0]
-    for name, changes in (("others/others", {}), ("bare/urban", {"evidence": []})):
+    for name, changes in (
+        ("others/others", {}),
+        ("bare/elsewhere", {"evidence": [], "domain": "elsewhere"}),
+    ):
         file = Path(f"{name}.jsonl")
         file.parent.mkdir()
         file.write_text(json.dumps({**json.loads(question), **changes}))
     said = terminal(*command)
     assert said.code == 2, said
     assert why in said.err
-
-
-def test_a_stage_draws_the_same_questions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with LoopbackServer(traffic()) as server:
-        project = copy_project(tmp_path / "project", **stub_roles(server.url))
-        terminal = Terminal(project, monkeypatch, capsys)
-        file = f"{FOLDER}/urban.jsonl"
-        drawn = ("--domain", "urban", "--benchmark", file, "--limit", "1", "--seed", "4")
-        replay = ("--simulator", "replay")
-        terminal.passes("stage", "answer", *drawn, "--out", "out", *replay)
-        for name in ("label", "metrics", "report"):
-            terminal.passes("stage", name, *drawn, "--out", "out")
-        own = terminal(
-            "stage", "label", *drawn[:3], "out/benchmark/urban.jsonl", *drawn[4:], "--out", "out"
-        )
-        asked_for = len(server.requests)
-        run = ("--benchmark", FOLDER, "--limit", "1", "--seed", "4")
-        terminal.passes("run", *run)
-        answers = "answers/urban.jsonl"
-        assert (
-            Path("out", answers).read_bytes() == Path("data/runs/questions", answers).read_bytes()
-        )
-        assert len(server.requests) > asked_for
-    assert own.code == 2
-    assert "choose another --out" in own.err
 
 
 def test_all_domains_of_the_authors_repository_are_imported(

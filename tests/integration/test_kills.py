@@ -83,7 +83,7 @@ def ended(project: Path) -> None:
 
 
 def answers(project: Path) -> bytes:
-    return (project / "out/answers/urban.jsonl").read_bytes()
+    return (project / "data/answers/urban.jsonl").read_bytes()
 
 
 def stored(project: Path) -> set[Call]:

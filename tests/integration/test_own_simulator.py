@@ -44,7 +44,8 @@ def by_hand(project: Path, path: str, server: LoopbackServer) -> None:
     made = {file: file.read_bytes() for file in place.data.rglob("reservoir*.*")}
     identity = json.loads(place.simulator("reservoir").read_text())
     (project / "mine.yaml").write_text(block("- template_id: "))
-    (project / "mine.jsonl").write_text(block('{"question_id"'))
+    (project / "mine").mkdir()
+    (project / "mine/reservoir.jsonl").write_text(block('{"question_id"'))
     before = (project / "params.yaml").read_text()
     change_params(project, **{"simulators.reservoir.templates_file": "mine.yaml"})
     simulrag(project, "stage", "simulators", check=True, PYTHONPATH=path)
@@ -58,11 +59,9 @@ def by_hand(project: Path, path: str, server: LoopbackServer) -> None:
     assert "BenchmarkQuestion" in schemas
     assert not schemas & {"Templates", "SetUpTemplates"}
     (project / "params.yaml").write_text(before)
-    files = ("--benchmark", "mine.jsonl", "--out", "mine")
-    for stage in ("answer", "label", "metrics", "report"):
-        of = ("stage", stage, "--domain", "reservoir", *files)
-        simulrag(project, *of, check=True, PYTHONPATH=path)
-    assert len(read_records(Results(project / "mine").answers("reservoir"), Answer)) == 3
+    simulrag(project, "run", "--benchmark", "mine", check=True, PYTHONPATH=path)
+    answers = read_records(Results(project / "data/runs/mine").answers("reservoir"), Answer)
+    assert len(answers) == 3
     for file, content in made.items():
         file.write_bytes(content)
 

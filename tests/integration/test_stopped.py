@@ -60,7 +60,7 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         (error,) = [line for line in errors.splitlines() if line.startswith("error: ")]
         assert "the budget of 1.00 USD and 12,000 tokens would be passed: spent 0.00" in error
         assert "operations.budget" in error
-        assert not (project / "out/answers/urban.jsonl").exists()
+        assert not (project / "data/answers/urban.jsonl").exists()
         paid = len(server.requests) - 1
         assert paid_calls(project) == paid > 2
 
@@ -68,7 +68,7 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         again = start_answers(project, PLANTED_KEY=KEY)
         later = again.communicate(timeout=120)
         assert again.returncode == 0, later
-        assert (project / "out/answers/urban.jsonl").exists()
+        assert (project / "data/answers/urban.jsonl").exists()
         # Nothing was paid for twice.
         assert paid_calls(project) == len(server.requests) - 1 > paid
     nowhere(project, out, errors, *later)

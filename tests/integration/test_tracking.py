@@ -33,12 +33,12 @@ def test_a_stage_of_dvc_is_one_flow_run_with_its_steps(finished: Path, tmp_path:
         assert names == {"draft 1-15", "conclude 1-15"}
         shown = {found["type"]: found["key"] for found in ask(project, "artifacts/filter")}
         assert (shown["table"], shown["markdown"]) == ("answer-urban-cost", "answer-urban")
-        nowhere = ("--benchmark", "nowhere.jsonl", "--out", "out")
-        wrong = simulrag(project, "stage", "answer", "--domain", "urban", *nowhere)
+        (project / "data/benchmark/urban.jsonl").unlink()
+        wrong = simulrag(project, "stage", "answer", "--domain", "urban")
         assert wrong.returncode == 2, "an error of the work stays that error"
-        assert "nowhere.jsonl" in wrong.stderr.splitlines()[-1]
+        assert "benchmark/urban.jsonl" in wrong.stderr.splitlines()[-1]
         logs = ask(project, "logs/filter", logs={"level": {"ge_": 40}})
-        assert ["nowhere.jsonl" in log["message"] for log in logs] == [True]
+        assert ["benchmark/urban.jsonl" in log["message"] for log in logs] == [True]
     finally:
         stopped = simulrag(project, "ui", "--stop")
     assert "stopped" in stopped.stdout

@@ -175,7 +175,7 @@ async def _scored(
     from simulrag.rooms.score.stages.score import STAGE
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)
-    at = At(STAGE, project, params, domain or "", project.results, Tracker(), project.root)
+    at = At(STAGE, project, params, domain or "", project.results, Tracker())
     async with (
         at.opened(simulator, 0, beside="file") as bench,
         open_desk(at, bench, simulator) as desk,

@@ -82,18 +82,18 @@ def test_the_stage_measures_it(
     change_params(
         project, **{"routing": wanted, "llm.answer": model, "operations.mode": "deferred"}
     )
-    file = write_questions(project, question(1), question(2))
-    stage = ("stage", "routing", "-d", "urban", "--benchmark", str(file), "--out", "out")
+    write_questions(project, question(1), question(2))
+    stage = ("stage", "routing", "-d", "urban")
     assert ended(lambda: app(stage)) == 75
     assert "13 calls pending for 13 items" in capsys.readouterr().err  # 1 + 2 + 10
-    assert not (project / "out/routing/urban.jsonl").exists()
+    assert not (project / "data/routing/urban.jsonl").exists()
     change_params(project, **{"operations.mode": "normal"})
     assert ended(lambda: app(stage)) == 0
     assert "Every question is sent right." in capsys.readouterr().err
-    found = read_records(project / "out/routing/urban.jsonl", Routed)
+    found = read_records(project / "data/routing/urban.jsonl", Routed)
     scores = routing_scores(found)
     assert scores.counts == {"all": 16, "own": 2, "none": 10, "out_of_range": 1, "not_returned": 3}
-    assert json.loads((project / "out/metrics/routing-urban.json").read_text()) == {
+    assert json.loads((project / "data/metrics/routing-urban.json").read_text()) == {
         "own": {"right": 2, "wrong": 0},
         "right is urban": {"sent to urban": 2},
         "none": {"right": 10, "wrong": 0},

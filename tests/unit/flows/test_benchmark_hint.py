@@ -36,9 +36,7 @@ def said(made: BenchmarkSummary) -> str:
     params = load_params(project.params).with_operations(min_coverage=0.95)
     outcome = Outcome("", {}, made.accepted, made.requested, hints(made))
     with pytest.raises(CoverageFailed) as caught:
-        check_coverage(
-            At(STAGE, project, params, "urban", project.results, Tracker(), ROOT), outcome
-        )
+        check_coverage(At(STAGE, project, params, "urban", project.results, Tracker()), outcome)
     return str(caught.value)
 
 

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from flows.params import load_params
 from flows.project import Project
 from flows.running.lineage import dvc_yaml, entry, without_the_gone
-from flows.running.runner import execute, options_of
+from flows.running.runner import execute
 from flows.stages import exports, stage_names, stage_of, stages
 from simulrag.errors import InputError
 from simulrag.registry import stage_modules
@@ -72,13 +72,6 @@ def test_a_stage_runs_over_the_list_that_it_names() -> None:
     assert stage_of("report").items(PARAMS) == [""]
 
 
-def test_options_that_a_stage_does_not_take_are_refused() -> None:
-    with pytest.raises(InputError, match="stage label does not take --simulator"):
-        options_of(stage_of("label"), {"simulator": "replay", "out": None})
-    with pytest.raises(InputError, match="--benchmark and --out go together"):
-        options_of(stage_of("label"), {"out": Path("x")})
-
-
 def test_an_unknown_domain_is_named_before_anything_is_opened(tmp_path: Path) -> None:
     project = Project(copy_project(tmp_path / "project"))
     with pytest.raises(InputError, match="'ubran' is not a domain; did you mean 'urban'"):
@@ -93,15 +86,9 @@ def test_few_frames_lie_between_the_runner_and_the_method(
 
     monkeypatch.setattr("flows.stages.answer.draft", broken)
     project = copy_project(tmp_path / "project")
-    questions = write_questions(project, "How long is the queue?")
+    write_questions(project, "How long is the queue?")
     with pytest.raises(ZeroDivisionError) as caught:
-        execute(
-            stage_of("answer"),
-            Project(project),
-            "urban",
-            benchmark=questions,
-            out=tmp_path / "out",
-        )
+        execute(stage_of("answer"), Project(project), "urban")
     files = [frame.filename for frame in traceback.extract_tb(caught.tb)]
     ours = [Path(file).relative_to(ROOT).as_posix() for file in files if _is_ours(file)]
     made = ours.index("flows/stages/answer.py")

@@ -45,8 +45,8 @@ def project(tmp_path: Path) -> Project:
 
 
 def page(project: Project) -> str:
-    files = {"urban": project.results.benchmark("urban")}
-    tables = write(project, load_params(project.params), project.results, files)
+    params = load_params(project.params).model_copy(update={"domains": ["urban"]})
+    tables = write(project, params, project.results)
     assert [table.name for table in tables] == ["answers"]
     return project.results.report.read_text(encoding="utf-8")
 

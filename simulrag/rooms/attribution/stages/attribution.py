@@ -88,6 +88,5 @@ STAGE = Stage(
         "simulators/shapes.py",
     ),
     makes=(out(file_of), out(table_of)),
-    takes=("benchmark", "out"),
     failed=failed,
 )

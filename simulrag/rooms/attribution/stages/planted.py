@@ -70,6 +70,5 @@ STAGE = Stage(
         "simulrag/records.py",
     ),
     makes=(out(planted_file), out(planted_table)),
-    takes=("benchmark", "out"),
     failed=failed,
 )

@@ -97,6 +97,5 @@ STAGE = Stage(
     ),
     makes=(out(file_of),),
     measures=(out(counts_of),),
-    takes=("benchmark", "out"),
     failed=failed,
 )

@@ -191,6 +191,5 @@ STAGE = Stage(
         "flows/stages/metrics.py",
     ),
     makes=(out(file_of), out(table_of)),
-    takes=("benchmark", "out"),
     failed=failed,
 )
