@@ -133,7 +133,7 @@ def params(as_json: Json = False) -> None:
 
 @models_app.command("check")
 def check(as_json: Json = False) -> None:
-    """Two tiny calls to each model and sampling, and what works; exit 1 where one does not."""
+    """A tiny call to each model: reached, schema kept, seconds; exit 1 where one fails."""
     from flows.cli.model_check import check_models, checked_text
     from flows.project import find_project
 

@@ -1,4 +1,4 @@
-"""Errors against published records: ``python -m simulators.climate.validate DIR``.
+"""Errors against published records: ``python -m studies.climate.validate DIR``.
 
 DIR holds a ``parsed.csv``, one row a question: ``kind``, ``name``, ``lat``, ``lon``, ``ssp``,
 ``hy`` and ``fy`` (years of the past and to come), ``co2`` ... ``bc`` (percent) and the published
@@ -145,7 +145,7 @@ def aerosol_evidence(published: Sequence[Published]) -> dict[str, int]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = published_parser("simulators.climate.validate", get_args(Version))
+    parser = published_parser("studies.climate.validate", get_args(Version))
     parser.add_argument("--longitude-offset", type=float, default=LONGITUDE_OFFSET)
     given = parser.parse_args(argv)
     offset = given.longitude_offset

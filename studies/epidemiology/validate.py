@@ -1,4 +1,4 @@
-"""Errors against published records: ``python -m simulators.epidemiology.validate DIR``.
+"""Errors against published records: ``python -m studies.epidemiology.validate DIR``.
 
 DIR holds a ``parsed.csv``, one row a question: ``states``, ``start``, ``R0``, ``season`` (no,
 moderate, high), ``imm`` (percent), ``metric`` (prevalence, incidence) and the published ``peak``,
@@ -191,7 +191,7 @@ def validate(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = published_parser("simulators.epidemiology.validate")
+    parser = published_parser("studies.epidemiology.validate")
     parser.add_argument("--members", type=int, default=MEMBERS, help="default 20")
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args(argv)

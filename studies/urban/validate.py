@@ -1,4 +1,4 @@
-"""Errors of the corridor against published records: ``python -m simulators.urban.validate DIR``.
+"""Errors of the corridor against published records: ``python -m studies.urban.validate DIR``.
 
 DIR holds a ``parsed.csv``, one row a question: ``speed_factor``, ``demand_factor``, ``lanes_txt``,
 ``priority_txt``, ``family`` (naming speed, demand or road_diet) and the published values ``s_*``
@@ -80,7 +80,7 @@ def validate(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; 2 for wrong input, 1 for a failed run."""
-    parser = published_parser("simulators.urban.validate")
+    parser = published_parser("studies.urban.validate")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument(
         "--replicates", type=int, default=REPLICATES, help="runs a setting, 1 to 20 (default 5)"

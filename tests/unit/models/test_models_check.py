@@ -1,4 +1,4 @@
-"""``simulrag models check``: two tiny calls a model, and each failure beside the others."""
+"""``simulrag models check``: a tiny call a model, and each failure beside the others."""
 
 from __future__ import annotations
 
@@ -61,20 +61,17 @@ def test_each_model_once_and_each_failure_beside_the_others(
             judge={"provider": "openai", "model": "gpt-5"},
         )
         first, second, third = checked(made)
-        assert (len(good.requests), len(strict.requests)) == (2, 1)
+        assert (len(good.requests), len(strict.requests)) == (1, 1)
         again = checked(made)
-        assert len(good.requests) == 4  # always calls of their own
+        assert len(good.requests) == 2  # always a call of its own
     assert first.works
     assert first.roles == ("benchmark",)
-    assert first.key == "PLANTED_KEY is set"
-    assert first.price.startswith("known as of 20")
     assert first.structured
-    assert first.input_tokens > 0
+    assert first.seconds is not None
+    assert "s a call" in checked_text(first)
     assert not second.works
     assert second.reached
-    assert second.sampling_accepted is False
     assert "temperature" in str(second.problem)
-    assert third.key == "OPENAI_API_KEY is not set"
     assert "OPENAI_API_KEY" in str(third.problem)
     assert [row.works for row in again] == [True, False, False]
     stored = b"".join(file.read_bytes() for file in tmp_path.rglob("*.db*"))
@@ -90,24 +87,6 @@ def test_a_server_without_structured_output_is_found_out(tmp_path: Path, answer:
     assert row.roles == ("benchmark", "answer", "judge")
     assert row.reached
     assert row.structured is False
-    assert row.price == "free"
-
-
-@pytest.mark.parametrize(
-    ("json_reply", "plain"),
-    [("", "<think>A week ...</think>"), ("<think>{1}</think>\n", ""), ("", "")],
-)
-def test_a_model_that_thinks_aloud_is_said(tmp_path: Path, json_reply: str, plain: str) -> None:
-    replies = {"Verbalized": json_reply + '{"probability": 1.0}', None: f"{plain}Seven."}
-    with LoopbackServer(canned(replies)) as server:
-        model = {"provider": "openai", "model": "m", "base_url": server.url}
-        (row,) = checked(project(tmp_path, benchmark=model, answer=model, judge=model))
-        (again,) = checked(Project(tmp_path))
-    assert row.works
-    assert row.thinks_aloud is bool(json_reply or plain)
-    assert ("begin with <think>" in checked_text(row)) is row.thinks_aloud
-    assert (row.stored_calls, again.stored_calls) == (0, 2)
-    assert "2 calls of it at the endpoint default are stored" in checked_text(again)
 
 
 def test_what_is_only_replayed_is_said(tmp_path: Path) -> None:
