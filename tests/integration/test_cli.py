@@ -167,12 +167,12 @@ def test_files_that_do_not_belong_together(terminal: Terminal) -> None:
     question = Question(
         question_id="q1", domain="urban", text="Why?", reference_answer="So.", scenario_id="s1"
     )
-    for domain in ("urban", "climate"):
-        file = data / f"benchmark/{domain}.jsonl"
-        file.unlink(missing_ok=True)
-        file.write_text(question.model_dump_json() + "\n")
-    (data / "answers").mkdir(parents=True, exist_ok=True)
-    (data / "answers/urban.jsonl").write_text('{"question_id": "q2", "domain": "urban"}\n')
+    written = {f"benchmark/{domain}": question.model_dump_json() for domain in ("urban", "climate")}
+    written["answers/urban"] = '{"question_id": "q2", "domain": "urban"}'
+    for name, line in written.items():
+        file = data / f"{name}.jsonl"
+        file.unlink(missing_ok=True)  # a link to a file of other tests
+        file.write_text(f"{line}\n")
     said = terminal("stage", "label", "--domain", "urban")
     assert said.code == 2
     assert "q2" in said.err
