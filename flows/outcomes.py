@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -48,9 +48,7 @@ def run_child(
         raise EnvironmentFault(f"{command[0]} cannot be started: {error.strerror}") from None
 
 
-def said_child(
-    folder: Path, *command: str, environment: Mapping[str, str], pass_fds: Sequence[int]
-) -> int:
+def said_child(folder: Path, *command: str, environment: Mapping[str, str]) -> int:
     """Run a program as ``run_child`` does and say its lines as they come; its exit code.
 
     Said here, they reach the log of a flow run too.
@@ -62,7 +60,6 @@ def said_child(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        pass_fds=pass_fds,
         encoding="utf-8",
         errors="replace",
     ) as process:

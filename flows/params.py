@@ -304,6 +304,7 @@ RENAMED = {
     "answer.merging": "leave it out: claim sets are merged in pairs",
     "answer.baselines": "name what to compare with, answer.beside: [paper, rag], or []",
     "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",
+    "operations.refresh.missed": "leave it out: the latest period is made up",
     "operations.retry": "give the number of retries, operations.retries: 5",
 }
 """Keys of earlier versions, and what stands in their place."""

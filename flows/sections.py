@@ -135,10 +135,6 @@ class RefreshParams(ParamsSection):
 
     cron: str = Field(default="0 3 * * 1", description="when a period begins, as five cron fields")
     timezone: str = Field(default="UTC", description="the time zone of cron, by its IANA name")
-    missed: Literal["latest", "all", "skip"] = Field(
-        default="latest",
-        description="periods that nobody was there for: make up the latest, all, or skip them",
-    )
     branch: str = Field(
         default="refresh", pattern=r"^[\w./-]+$", description="git branch of the results"
     )

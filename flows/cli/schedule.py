@@ -25,7 +25,7 @@ def refresh(
 
     from flows.params import open_project
     from flows.refresh.periods import last_fire, moment_of, name_of
-    from flows.refresh.refresh import alone, check_models, done_already, end_of, refresh_period
+    from flows.refresh.refresh import check_models, done_already, end_of, refresh_period
     from flows.watch import server
     from simulrag.errors import InputError, SimulRAGError
 
@@ -35,11 +35,10 @@ def refresh(
     if moment_of(wanted) > datetime.now(UTC):
         raise InputError(f"period {wanted} has not begun; give one that has")
     check_models(params)
-    with alone(project) as lock:
-        if (done := done_already(project, params, wanted)) and not again:
-            typer.echo(done)
-            return
-        record = refresh_period(project, wanted, lock)
+    if (done := done_already(project, params, wanted)) and not again:
+        typer.echo(done)
+        return
+    record = refresh_period(project, wanted)
     typer.echo(end_of(project, params, record))
     if record.status != "completed":
         raise SimulRAGError("; ".join(record.reasons) or "the pipeline failed; its words are above")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 from prefect import flow, runtime
@@ -21,14 +22,11 @@ from flows.refresh.history import COMPARABLE, Status
 from flows.refresh.periods import last_fire, name_of
 from flows.refresh.refresh import (
     PAGE,
-    alone,
     branch_of,
     done_already,
     end_of,
     refresh_period,
-    unfinished,
 )
-from flows.watch import server
 from flows.watch.tracking import PARENT, say
 from simulrag.errors import CallsPending, SimulRAGError
 
@@ -54,35 +52,20 @@ def _run_name() -> str:
 def refresh(period: str | None = None, again: bool = False) -> Any:
     """Refresh a period: the scheduled one, unless one is named. One done already stays.
 
-    A refresh that was killed before its end is gone on with first. ``again``: also where it is
-    done; what was paid for is not paid again.
+    ``again``: also where it is done; what was paid for is not paid again.
     """
     project = _project()
     os.environ[PARENT] = runtime.flow_run.id
-    with alone(project) as lock:
-        wanted, why_not = _wanted(project, period, again)
-        left = unfinished(project)
-        todo = [left] if left and left != wanted else []
-        states = [_one(project, name, lock) for name in todo]
-        if why_not and left != wanted:
-            say(why_not)
-            states.append(Completed(name="Skipped", message=why_not))
-        else:
-            states.append(_one(project, wanted, lock))
-    return next((state for state in states if state.is_failed()), states[-1])
-
-
-def _wanted(project: Project, period: str | None, again: bool) -> tuple[str, str]:
-    """The period of this run, and why it is not to be run, or nothing."""
     params = load_params(project.params)
-    schedule = params.operations.refresh
-    latest = name_of(last_fire(schedule, datetime.now(UTC)))
+    latest = name_of(last_fire(params.operations.refresh, datetime.now(UTC)))
     wanted = period or _scheduled(params)
-    if (done := done_already(project, params, wanted)) and not again:
-        return wanted, done
-    if period is None and wanted < latest and schedule.missed != "all":
-        return wanted, f"period {wanted} was missed: {latest} has begun (missed: {schedule.missed})"
-    return wanted, ""
+    why_not = "" if again else done_already(project, params, wanted)
+    if not why_not and period is None and wanted < latest:
+        why_not = f"period {wanted} was missed: {latest} has begun"
+    if why_not:
+        say(why_not)
+        return Completed(name="Skipped", message=why_not)
+    return _one(project, wanted)
 
 
 def _project() -> Project:
@@ -95,9 +78,9 @@ def _scheduled(params: Params) -> str:
     return name_of(last_fire(params.operations.refresh, due))
 
 
-def _one(project: Project, period: str, lock: int) -> Any:
+def _one(project: Project, period: str) -> Any:
     try:
-        record = refresh_period(project, period, lock)
+        record = refresh_period(project, period)
     except CallsPending as error:
         return Failed(name="CallsPending", message=str(error))
     except SimulRAGError as error:
@@ -107,7 +90,7 @@ def _one(project: Project, period: str, lock: int) -> Any:
     if record.status in COMPARABLE:
         report = project.kept_report(period)
         page = report.with_name(Path(PAGE).name).read_text(encoding="utf-8")
-        text = f"{server.link(project.root, report)}\n\n{page}"
+        text = f"The report is `{report}` on {gethostname()}\n\n{page}"
         create_markdown_artifact(markdown=text, key="refresh", description=f"Refresh {period}")
     if record.status == "completed":
         return Completed(message=f"refresh {period}: no metric fell significantly")

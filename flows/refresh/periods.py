@@ -71,17 +71,10 @@ def seed_of(name: str, seed: int) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
-def owed(params: RefreshParams, last_done: str | None, now: datetime) -> list[str]:
-    """The periods to make up: begun after the last one done, as ``missed`` says, oldest first.
+def owed(params: RefreshParams, last_done: str | None, now: datetime) -> str | None:
+    """The period to make up: the latest, where it has begun after the last one done.
 
     Nothing is owed where no refresh was ever done: the first refresh is the first that fires.
     """
-    if params.missed == "skip" or last_done is None:
-        return []
-    latest = last_fire(params, now)
-    done = moment_of(last_done)
-    if latest <= done:
-        return []
-    if params.missed == "latest":
-        return [name_of(latest)]
-    return [name_of(moment) for moment in fires(params, done, now)]
+    latest = name_of(last_fire(params, now))
+    return latest if last_done is not None and latest > last_done else None

@@ -1,19 +1,17 @@
 """One refresh: new questions for a period, the whole pipeline on them, and what moved since.
 
-``simulrag refresh`` runs one by hand; ``simulrag serve`` runs them on the schedule. DVC runs the
-pipeline as an experiment in a folder of its own (``dvc exp run --temp``), with the project's call
-cache, so that a refresh that was killed is run again without a call repeated. It ends as a branch,
-``<operations.refresh.branch>-<period>``. One refresh runs at a time; another waits for it.
+``simulrag refresh`` runs one by hand; ``simulrag serve`` runs them on the schedule. The
+pipeline runs in a worktree of its own, with the project's two caches, so that a refresh that was
+killed is run again without a call repeated. It ends as a branch,
+``<operations.refresh.branch>-<period>``.
 """
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +30,9 @@ from flows.refresh.history import (
     with_rows,
 )
 from flows.refresh.periods import moment_of, seed_of
-from flows.refresh.repository import author, dvc, experiment, git, push, shown
+from flows.refresh.repository import author, dvc, git, push, shown, worktree
 from flows.stages.metrics import read_domain
-from flows.watch.tracking import PERIOD, say
+from flows.watch.tracking import PERIOD
 from simulrag.errors import CallsPending, InputError
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
@@ -59,48 +57,41 @@ class Past:
     status: str
 
 
-def refresh_period(project: Project, period: str, lock: int) -> RefreshRecord:
+def refresh_period(project: Project, period: str) -> RefreshRecord:
     """Run the refresh of a period; its branch has the questions, the lock and the comparison.
 
-    Its report is kept in ``reports/PERIOD``.
-    ``lock``: what ``alone`` gave; the pipeline inherits it, and keeps others waiting for as long as
-    it works, even where this process is killed. A pipeline that fails makes no branch. Raises
+    Its report is kept in ``reports/PERIOD``. A pipeline that fails makes no branch. Raises
     CallsPending where a batch is to be waited for, InputError where the roles only replay.
     """
     moment_of(period)
     params = load_params(project.params)
     check_models(params)
-    name = branch_of(params, period)
-    seed = seed_of(period, params.benchmark.seed)
     source = git(project, "rev-parse", "HEAD").strip()
-    _unfinished_file(project).write_text(period, encoding="utf-8")
-    with gathered() as outcomes:
-        code = _run_experiment(project, params, period, lock)
-        status, reasons = _failure(code, outcomes, period)
     earlier = [past for past in pasts(project, params) if past.period < period]
     base = next((past for past in earlier if past.status in COMPARABLE), None)
-    changes: list[Change] = []
-    if code == 0:
-        git(project, "branch", "-f", name, experiment(project, name))
-        dvc(project, "exp", "remove", "-q", name)
-        if base is not None:
-            changes = _compare(project, params, base.branch, name)
-        reasons = reasons_of(changes)
-        status = "regressed" if reasons else "completed"
-    record = RefreshRecord(
-        period=period,
-        status=status,
-        seed=seed,
-        source=source,
-        domains=tuple(params.domains),
-        compared_with=base.period if base else None,
-        changes=tuple(changes),
-        reasons=reasons,
-    )
-    if code == 0:
-        _write_comparison(project, params, record, base)
-        _keep_report(project, name, period)
-    _unfinished_file(project).unlink()
+    with worktree(project, source) as work:
+        with gathered() as outcomes:
+            code = _run_pipeline(project, work, params, period)
+            status, reasons = _failure(code, outcomes, period)
+        changes: list[Change] = []
+        if code == 0:
+            if base is not None:
+                changes = _compare(project, params, base.branch, work)
+            reasons = reasons_of(changes)
+            status = "regressed" if reasons else "completed"
+        record = RefreshRecord(
+            period=period,
+            status=status,
+            seed=seed_of(period, params.benchmark.seed),
+            source=source,
+            domains=tuple(params.domains),
+            compared_with=base.period if base else None,
+            changes=tuple(changes),
+            reasons=reasons,
+        )
+        if code == 0:
+            _write_branch(project, work, params, record, base)
+            _keep_report(project, work, period)
     return record
 
 
@@ -130,9 +121,9 @@ def end_of(project: Project, params: Params, record: RefreshRecord) -> str:
 
 
 def done_already(project: Project, params: Params, period: str) -> str | None:
-    """Why a period is not run, in a line; None where it has no branch, or began again."""
+    """Why a period is not run, in a line; None where it has no branch."""
     past = next((past for past in pasts(project, params) if past.period == period), None)
-    if past is None or unfinished(project) == period:
+    if past is None:
         return None
     return (
         f"period {period} is done already: {past.status} (branch {past.branch}); "
@@ -154,29 +145,7 @@ def pasts(project: Project, params: Params) -> list[Past]:
     return sorted(found, key=lambda past: past.period, reverse=True)
 
 
-def unfinished(project: Project) -> str | None:
-    """The period of a refresh that began and did not end, if any."""
-    path = _unfinished_file(project)
-    return path.read_text(encoding="utf-8").strip() or None if path.is_file() else None
-
-
-@contextmanager
-def alone(project: Project) -> Iterator[int]:
-    """The lock, as a file descriptor: wait for a refresh that runs, and keep others waiting.
-
-    It is the kernel's, and free as soon as whoever held it and the pipeline that it started are
-    gone, whatever killed them.
-    """
-    with (_home(project) / "lock").open("a") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another refresh of this project runs; waiting for its end")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield handle.fileno()
-
-
-def experiment_params(params: Params, period: str) -> dict[str, object]:
+def refresh_params(params: Params, period: str) -> dict[str, object]:
     """What a refresh changes in params.yaml: the seed, and its own budget, counted from its day."""
     values: dict[str, object] = {
         "benchmark.seed": seed_of(period, params.benchmark.seed),
@@ -192,26 +161,15 @@ def experiment_params(params: Params, period: str) -> dict[str, object]:
     return values
 
 
-def _run_experiment(project: Project, params: Params, period: str, lock: int) -> int:
-    """``dvc exp run`` in a temporary folder; the experiment has the branch's name."""
-    name = branch_of(params, period)
-    if experiment(project, name):  # left by one that was killed
-        dvc(project, "exp", "remove", "-q", name)
-    values = experiment_params(params, period)
+def _run_pipeline(project: Project, work: Project, params: Params, period: str) -> int:
+    """``dvc repro`` in the worktree, with the project's call cache; its exit code."""
+    values = refresh_params(params, period)
     place = params.operations.cache
-    path = place.removeprefix("diskcache:")
-    if "://" not in place:  # that folder has a .cache of its own
-        values["operations.cache"] = str(project.root / path)
-    arguments = [argument for setting in overrides(values) for argument in ("-S", setting)]
-    run = [sys.executable, "-m", "flows.refresh.experiment", "exp", "run", "--temp", "-n", name]
-    told = {PERIOD: period}
-    return said_child(project.root, *run, *arguments, environment=told, pass_fds=[lock])
-
-
-def overrides(values: Mapping[str, object]) -> list[str]:
-    """What ``dvc exp run -S`` takes, one for each dotted key."""
-    texts = {key: "null" if value is None else repr(value) for key, value in values.items()}
-    return [f"++{key}={text}" for key, text in texts.items()]
+    if "://" not in place:  # the worktree has a .cache of its own
+        values["operations.cache"] = str(project.root / place.removeprefix("diskcache:"))
+    write_text(work.params, changed(project.params, values))
+    repro = (sys.executable, "-m", "dvc", "repro")
+    return said_child(work.root, *repro, environment={PERIOD: period})
 
 
 def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[str, ...]]:
@@ -225,17 +183,23 @@ def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[
     return (named[0] if named else "failed"), tuple(found.text for found in errors)
 
 
-def _compare(project: Project, params: Params, before: str, after: str) -> list[Change]:
+def _compare(project: Project, params: Params, before: str, work: Project) -> list[Change]:
+    """What moved from a branch to the worktree."""
     alpha = params.operations.refresh.alpha
     resamples = resamples_for(len(params.domains), alpha, params.metrics.bootstrap)
 
-    def samples(branch: str, which: str) -> dict[str, Sample]:
+    def samples(measured: Iterable[DomainData], which: str) -> dict[str, Sample]:
         return {
             data.domain: sample(data, resamples=resamples, stream=f"{data.domain}/{which}")
-            for data in _measured(project, params, branch)
+            for data in measured
         }
 
-    return compare(samples(before, "before"), samples(after, "after"), alpha)
+    after = (
+        read_domain(work.results, domain, params.metrics, params.answer)
+        for domain in params.domains
+    )
+    measured = _measured(project, params, before)
+    return compare(samples(measured, "before"), samples(after, "after"), alpha)
 
 
 def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainData]:
@@ -259,51 +223,37 @@ def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainD
             yield read_domain(place, domain, params.metrics, params.answer)
 
 
-def _write_comparison(
-    project: Project, params: Params, record: RefreshRecord, base: Past | None
+def _write_branch(
+    project: Project, work: Project, params: Params, record: RefreshRecord, base: Past | None
 ) -> None:
-    """Commit the page, the history, and params.yaml as a user would write it, on the branch."""
+    """A branch of the lock, params.yaml as a user would write it, the page and the history."""
     branch = branch_of(params, record.period)
-    differences = []
+    values = refresh_params(params, record.period)
+    write_text(work.params, changed(project.params, values))
+    commit = (*author(project), "commit", "-q", "--no-verify", "-m")
+    message = f"{SUBJECT} {record.period}: {record.status}"
+    branched = ("update-ref", f"refs/heads/{branch}", "HEAD")
+    git(work, "add", "-f", "--", "dvc.lock", "params.yaml")
+    git(work, *commit, message)
+    git(work, *branched)
+    differences, history = [], ""
     if base is not None:
         table = dvc(project, "metrics", "diff", "--md", base.branch, branch)
         differences = [(f"Metrics since {base.period} (`dvc metrics diff`)", table.strip())]
-    with tempfile.TemporaryDirectory() as folder:
-        work = Project(Path(folder) / "work")
-        git(project, "worktree", "add", "-q", str(work.root), branch)
-        try:
-            values = experiment_params(params, record.period)
-            write_text(work.params, changed(project.params, values))
-            history = "" if base is None else shown(project, base.branch, HISTORY)
-            rows = rows_of(record, work.results.metrics)
-            write_text(work.root / HISTORY, with_rows(history, record.period, rows))
-            write_text(work.root / PAGE, page(record, rows, differences))
-            git(work, "add", "-f", "--", "params.yaml", HISTORY, PAGE)
-            message = f"{SUBJECT} {record.period}: {record.status}"
-            git(work, *author(project), "commit", "-q", "--no-verify", "-m", message)
-            push(project, work)
-        finally:
-            git(project, "worktree", "remove", "--force", str(work.root))
+        history = shown(project, base.branch, HISTORY)
+    rows = rows_of(record, work.results.metrics)
+    write_text(work.root / HISTORY, with_rows(history, record.period, rows))
+    write_text(work.root / PAGE, page(record, rows, differences))
+    git(work, "add", "-f", "--", HISTORY, PAGE)
+    git(work, *commit, message, "--amend")
+    git(work, *branched)
+    push(project, work)
 
 
-def _keep_report(project: Project, branch: str, period: str) -> None:
-    """Bring a branch's report and page out of DVC's cache and git, where people open them."""
-    from dvc.api import DVCFileSystem
-
+def _keep_report(project: Project, work: Project, period: str) -> None:
+    """A copy of the report and the page where people open them."""
     folder = project.kept_report(period).parent
     shutil.rmtree(folder, ignore_errors=True)
     check_folder(folder.parent)
-    store = DVCFileSystem(str(project.root), rev=branch)
-    store.get("data/report", str(folder), recursive=True)
-    write_text(folder / Path(PAGE).name, shown(project, branch, PAGE))
-
-
-def _home(project: Project) -> Path:
-    """Where refreshes keep the lock, and the note of what runs."""
-    folder = project.root / ".cache" / "refresh"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _unfinished_file(project: Project) -> Path:
-    return _home(project) / "unfinished"
+    shutil.copytree(work.results.report.parent, folder)
+    shutil.copy(work.root / PAGE, folder)

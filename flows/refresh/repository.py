@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from flows.outcomes import run_child
 from flows.pipeline import dvc_config
@@ -12,10 +15,23 @@ from flows.project import Project
 from simulrag.errors import EnvironmentFault, InputError
 
 
-def experiment(project: Project, name: str) -> str:
-    """The commit of an experiment; empty where there is none of that name."""
-    found = git(project, "for-each-ref", "--format=%(objectname)", f"refs/exps/*/*/{name}")
-    return found.split()[-1] if found.strip() else ""
+@contextmanager
+def worktree(project: Project, commit: str) -> Iterator[Project]:
+    """A commit of the project in a folder of its own, with the project's DVC cache."""
+    git(project, "worktree", "prune")  # of one that was killed, and its folder deleted
+    with tempfile.TemporaryDirectory(prefix="simulrag-refresh-") as folder:
+        work = Project(Path(folder) / "work")
+        git(project, "worktree", "add", "-q", "--detach", str(work.root), commit)
+        try:
+            dvc(work, "config", "--local", "cache.dir", str(_cache(project)))
+            yield work
+        finally:
+            git(project, "worktree", "remove", "--force", str(work.root))
+
+
+def _cache(project: Project) -> Path:
+    """The folder of DVC's cache."""
+    return Path(dvc_config(project)["cache"].get("dir") or project.root / ".dvc" / "cache")
 
 
 def push(project: Project, work: Project) -> None:
@@ -29,8 +45,7 @@ def push(project: Project, work: Project) -> None:
     remotes = {name: dict(remote) for name, remote in config["remote"].items()}
     if not remotes:
         return
-    cache = config["cache"].get("dir") or project.root / ".dvc" / "cache"
-    own = {"core": {"no_scm": True}, "cache": {"dir": str(cache)}, "remote": remotes}
+    own = {"core": {"no_scm": True}, "cache": {"dir": str(_cache(project))}, "remote": remotes}
     with Repo(str(work.root), config=own) as repo:
         repo.push()
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from flows.params import load_params
 from flows.project import Project
 from flows.refresh.periods import last_fire, owed
-from flows.refresh.refresh import branch_of, check_models, pasts, unfinished
+from flows.refresh.refresh import branch_of, check_models, pasts
 from flows.sections import RefreshParams
 from flows.watch import server
 from simulrag.errors import EnvironmentFault
@@ -44,15 +44,6 @@ def prefect_yaml(params: RefreshParams) -> str:
     return _YAML.format(name=NAME, cron=params.cron, timezone=params.timezone)
 
 
-def to_make_up(project: Project) -> list[str]:
-    """What to run before the next firing: a killed refresh, and the missed periods."""
-    params = load_params(project.params)
-    done = pasts(project, params)
-    left = unfinished(project)
-    missed = owed(params.operations.refresh, done[0].period if done else None, datetime.now(UTC))
-    return sorted({*missed, *([left] if left else [])})
-
-
 def serve(project: Project, port: int) -> None:
     """Register the deployment, ask for what is owed, and work until interrupted."""
     params = load_params(project.params)
@@ -80,7 +71,8 @@ def serve(project: Project, port: int) -> None:
     runner.add_flow(
         refresh, name=NAME, schedule=Cron(schedule.cron, timezone=schedule.timezone), tags=[NAME]
     )
-    for period in to_make_up(project):
+    done = pasts(project, params)
+    if period := owed(schedule, done[0].period if done else None, datetime.now(UTC)):
         sys.stdout.write(f"making up {period}\n")
         run_deployment(
             f"{refresh.name}/{NAME}",

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_frame, read_records, record_lines
@@ -13,7 +14,6 @@ from flows.outs import Labels, Outs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.running.runner import At
-from flows.watch import server
 from flows.watch.tracking import PERIOD
 from simulrag import registry
 from simulrag.judging.people.labels import Key, Settled, settle
@@ -55,11 +55,10 @@ async def make(at: At) -> None:
         tables.extend(write(at.project, at.params, at.place))
 
     await at.tracker.step("write", work)
-    period = os.environ.get(PERIOD)
-    link = server.link(at.project.root, at.place.report)
-    if period:  # this folder goes with the refresh
-        link = f"The refresh keeps the report in reports/{period}"
-    await at.tracker.markdown("report", "\n\n".join([link, *map(markdown, tables)]))
+    period = os.environ.get(PERIOD)  # of a refresh, whose folder goes with it
+    place = f"reports/{period}" if period else f"{at.place.report} on {gethostname()}"
+    where = f"The report is in `{place}`"
+    await at.tracker.markdown("report", "\n\n".join([where, *map(markdown, tables)]))
 
 
 def write(project: Project, params: Params, place: Results) -> list[Table]:

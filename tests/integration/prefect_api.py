@@ -12,10 +12,16 @@ from typing import Any
 def ask(root: Path, path: str, **body: object) -> Any:
     """What the API of ``root``'s server answers to a POST."""
     url = json.loads((root / ".prefect/server.json").read_text())["url"]
+    with urllib.request.urlopen(f"{url}/csrf-token?client=tests", timeout=30) as reply:
+        token = json.loads(reply.read())["token"]
     request = urllib.request.Request(
         f"{url}/{path}",
         data=json.dumps(body).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={
+            "Content-Type": "application/json",
+            "Prefect-Csrf-Client": "tests",
+            "Prefect-Csrf-Token": token,
+        },
     )
     with urllib.request.urlopen(request, timeout=30) as reply:
         return json.loads(reply.read())

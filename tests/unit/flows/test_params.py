@@ -49,6 +49,7 @@ def test_the_project_file_is_valid() -> None:
         ),
         ("answer.method", "reconciled", ["answer.method", "write grounded or paper"]),
         ("label.tolerance", "range", ["label.tolerance", "write rounding"]),
+        ("operations.refresh", {"missed": "all"}, ["refresh.missed", "latest period is made up"]),
         ("answer.verify_by", "both", ["answer.verify_by", "leave it out"]),
         ("answer.merging", "tree", ["answer.merging", "leave it out"]),
         ("answer.boundary", "asked", ["answer.boundary", "leave it out"]),

@@ -39,19 +39,11 @@ def test_a_seed_is_the_periods_own_for_ever() -> None:
     assert seed_of("2026-11-23T0300Z", 1) != seed_of("2026-11-23T0300Z", 2)
 
 
-@pytest.mark.parametrize(
-    ("missed", "names"),
-    [
-        ("skip", []),
-        ("latest", ["2026-11-23T0300Z"]),
-        ("all", ["2026-11-09T0300Z", "2026-11-16T0300Z", "2026-11-23T0300Z"]),
-    ],
-)
-def test_what_was_missed_is_made_up_as_the_parameter_says(missed: str, names: list[str]) -> None:
-    params = RefreshParams.model_validate({"cron": "0 3 * * 1", "missed": missed})
-    assert owed(params, "2026-11-02T0300Z", NOW) == names
-    assert owed(params, "2026-11-23T0300Z", NOW) == []
-    assert owed(params, None, NOW) == []
+def test_of_what_was_missed_the_latest_is_made_up() -> None:
+    params = RefreshParams(cron="0 3 * * 1")
+    assert owed(params, "2026-11-02T0300Z", NOW) == "2026-11-23T0300Z"
+    assert owed(params, "2026-11-23T0300Z", NOW) is None
+    assert owed(params, None, NOW) is None
 
 
 @pytest.mark.parametrize("change", [{"cron": "61 3 * * 1"}, {"timezone": "Mars/Olympus"}])

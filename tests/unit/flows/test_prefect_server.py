@@ -1,4 +1,4 @@
-"""Where stages look for Prefect, and whom its server answers."""
+"""Where stages look for Prefect, and which process is its server."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
-from starlette.testclient import TestClient
 
 from flows.watch import server
-from flows.watch.pages import SANDBOX, Pages
 
 
 @pytest.fixture(autouse=True)
@@ -56,23 +52,6 @@ def test_the_users_api_goes_before_the_projects(
     assert server.find(tmp_path) is None
 
 
-@pytest.mark.parametrize(
-    ("host", "origin", "answered"),
-    [
-        ("127.0.0.1:4200", None, True),
-        ("localhost:4200", "http://localhost:4200", True),
-        ("127.0.0.1:4200", "http://127.0.0.1:8000", False),
-        ("127.0.0.1:4200", "https://evil.example", False),
-        ("evil.example:4200", None, False),
-        ("127.0.0.1:x", None, False),
-    ],
-)
-def test_only_this_machines_own_pages_are_answered(
-    host: str, origin: str | None, answered: bool
-) -> None:
-    assert server.is_own(host, origin) is answered
-
-
 def test_a_process_that_is_not_the_server_is_not_ended(tmp_path: Path) -> None:
     """The server died, its port is another's and so may its pid be: here this test's own."""
     (tmp_path / ".prefect").mkdir()
@@ -91,35 +70,3 @@ def test_an_address_with_an_odd_port_is_nobody(
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:port/api")
     assert server.find(tmp_path) is None
-
-
-def test_a_report_is_linked_where_this_projects_own_server_shows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    report = tmp_path / "reports/2026-11-23T0300Z/index.html"
-    assert server.link(tmp_path, report).startswith(f"The report is `{report}` on ")
-    (tmp_path / ".prefect").mkdir()
-    with (
-        socket.create_server(("127.0.0.1", 0)) as mine,
-        socket.create_server(("127.0.0.1", 0)) as own,
-    ):
-        urls = [f"http://127.0.0.1:{one.getsockname()[1]}/api" for one in (mine, own)]
-        state = {"url": urls[1], "pid": 1, "root": str(tmp_path)}
-        (tmp_path / ".prefect/server.json").write_text(json.dumps(state))
-        words = "[Open the report](/reports/2026-11-23T0300Z/index.html)"
-        assert server.link(tmp_path, report).startswith(words)
-        assert server.link(tmp_path, tmp_path / "data/answers/index.html").startswith("The report")
-        monkeypatch.setenv("PREFECT_API_URL", urls[0])
-        assert server.link(tmp_path, report).startswith("The report is")
-
-
-def test_pages_are_of_no_origin_and_their_folder_may_come_later(tmp_path: Path) -> None:
-    app = Starlette(routes=[Mount("/reports", Pages(tmp_path / "reports"))])
-    client = TestClient(app)
-    assert client.get("/reports/index.html").status_code == 404
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "reports/index.html").write_text("<p>here")
-    (tmp_path / "secret").write_text("no page")
-    found = client.get("/reports/index.html")
-    assert (found.text, found.headers["Content-Security-Policy"]) == ("<p>here", SANDBOX)
-    assert client.get("/reports/%2e%2e/secret").status_code == 404
