@@ -13,8 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Endpoint = Annotated[
     str | None,
     typer.Option(
-        help="The server's name in the keys of its calls (default: an address's host and port; "
-        "calls of earlier versions have own)."
+        help="The server's name in the keys of its calls (default: an address's host and port)."
     ),
 ]
 KeyEnv = Annotated[

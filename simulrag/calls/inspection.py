@@ -153,7 +153,7 @@ def read_row(row: ScannedRow) -> StoredCall | StageRun | None:
         return StageRun.model_validate(content)
     if kind == SPENT:
         SpentUsage.model_validate(content)
-    elif kind not in ("hold/", "lease/"):  # leases: of earlier versions
+    elif kind != "hold/":
         raise ValueError("not a row of a call cache")
     return None
 

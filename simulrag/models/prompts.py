@@ -29,8 +29,6 @@ from simulrag.models.base import Message
 
 SEPARATOR = "=== user\n"
 _SUFFIX = ".md.j2"
-_GONE = ("first", "second", "common")
-"""The sets of version 0.2.0, which no folder of this version holds."""
 _CLOSING = re.compile(r"</([a-z_]+)>")
 _UNSEEN = (
     r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -164,16 +162,9 @@ def _name_after(text: str, start: int) -> str:
 
 def _no_folder(folder: Path, overrides: str) -> str:
     """What is missing, and the ways on, in one line."""
-    missing = f"params.yaml: prompts: there is no folder {folder / overrides}"
-    if overrides in _GONE:
-        return (
-            f"{missing}: the sets {', '.join(_GONE)} are gone; copy your old prompts/common, and "
-            f"prompts/{overrides} over it, to {folder / overrides} to go on with stored calls, "
-            "or set prompts: null"
-        )
     return (
-        f"{missing}; make it and copy what you want to change from {folder} into it, or set "
-        "prompts: null"
+        f"params.yaml: prompts: there is no folder {folder / overrides}; make it and copy what you "
+        f"want to change from {folder} into it, or set prompts: null"
     )
 
 

@@ -121,9 +121,7 @@ class DomainTable:
     def little_checked(self, least: float) -> str:
         """The warning where a smaller share of its answers was checked by evidence; else ""."""
         found = self.count("with_evidence")
-        # Tables of earlier versions do not say what the evidence decided.
-        checked = self.count("checked") if self.one("coverage", "checked") else found
-        return little_checked(checked, found, self.count("completed"), least)
+        return little_checked(self.count("checked"), found, self.count("completed"), least)
 
     def count(self, metric: str) -> int:
         """A whole number of the family ``coverage``, 0 where it is not there."""
