@@ -18,7 +18,7 @@ from simulators.registry import load
 from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Message
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 
 DOMAINS = ("urban", "climate", "epidemiology")
 QUESTIONS = 20
@@ -44,7 +44,7 @@ def calls() -> Iterator[Figure]:
 
     for suffix, params in VARIANTS.items():
         with (
-            LoopbackServer(traffic(), log=False) as server,
+            LoopbackServer(stand_in(), log=False) as server,
             tempfile.TemporaryDirectory() as folder,
         ):
             answers, watch = asyncio.run(
@@ -62,7 +62,7 @@ def calls() -> Iterator[Figure]:
         if not suffix:
             yield from _with_handbooks(watch.sent, sent / n, tokens)
         with (
-            LoopbackServer(traffic(), latency_s=LATENCY_S, log=False) as server,
+            LoopbackServer(stand_in(), latency_s=LATENCY_S, log=False) as server,
             tempfile.TemporaryDirectory() as folder,
         ):
             _, watch = asyncio.run(answer(1, server.url, Path(folder), params, watched=True))

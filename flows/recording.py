@@ -27,6 +27,7 @@ from simulrag.calls import CallCache, call_key, import_cache
 from simulrag.errors import InputError
 from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
+from simulrag.models.providers.stand_in import StandInProvider
 
 ZSTD_LEVEL = 19
 SHOWN_DIFFERENCES = 20
@@ -169,7 +170,10 @@ def _files(project: Project, domain: str) -> list[Path]:
 
 
 def _check_keys(path: Path) -> None:
-    """Raise InputError for a row whose key does not belong to its request."""
+    """Raise InputError for a key that is not its request's, and for a reply of no model."""
+    of_models = pl.read_parquet(path).filter(pl.col("kind") == "model")["request"]
+    if any(json.loads(request).get("provider") == StandInProvider.name for request in of_models):
+        raise InputError(f"{path} holds stand-ins: no model made them, so there is nothing to keep")
     with tempfile.TemporaryDirectory() as folder:
         refused = import_cache(Path(folder), path).refused
     if refused:

@@ -1,21 +1,32 @@
-"""Replies that stand in for those still to be made: they fit their schema and say nothing.
+"""Replies that stand in for those of a model: they fit their schema and say nothing.
 
-A plan runs the stages on them to count the calls to come, and the test double gives them where it
-has nothing better to say. They hold no digit, so that no audit of numbers takes offence, and each
-begins with ``MARK``: a prompt with that word in it rests on a reply that is still to be made.
+They are made from the prompt alone, so that one function gives them to a plan, to a test over HTTP
+and to ``python -m simulrag.testing``. They hold no digit of their own, so that no audit of numbers
+takes offence, and each begins with ``MARK``: a prompt with that word in it rests on a reply that no
+model made.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, Literal, Protocol
+
+from pydantic import JsonValue
+
+from simulators.base import Exampled, Simulator, SimulatorError
+from simulators.registry import load, names
+from simulators.shapes import schema_of
 
 MARK = "Stand-in:"
-RIGHT = "rightly"
-"""In a stand-in: a claim that is to be found true, the right one of several options."""
+RIGHT, WRONG, OPEN = "rightly", "wrongly", "openly"
+"""Words of a text that is to be found true, wrong, or open; the right one of several options."""
+WRONG_ONES = 4
+"""One claim in so many: of those of the recorded answers a quarter was corrected."""
 SENTENCE_TOKENS = 25
 """Of an atomic claim as models write them, and so of a sentence here."""
 _SHARED = 0.6
@@ -25,17 +36,136 @@ _WORDS = 11
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnprstv")
 
 
+_NUMBERED = re.compile(r"^(\d+): (.*?)(?=^\d+: |\Z)", re.M | re.S)
+_BULLET = re.compile(r"^- (.*?)(?=^- |\Z)", re.M | re.S)
+_TOOL = re.compile(r"^### (\w+)$", re.M)
+_TOOLS = re.compile(r"^### (\w+)$(.*?)(?=^### )", re.M | re.S)
+_ROW = re.compile(r"^\| (\w+) \| ([^|]*) \| [^|]* \| ([^|]*) \| required \|", re.M)
+_COUNT = re.compile(r"\b(?:exactly|at most) (\d+)\b")
+
+
+class Said(Protocol):
+    """A message of a prompt."""
+
+    @property
+    def content(self) -> str:
+        """Its text."""
+        ...
+
+
 @dataclass(frozen=True)
 class Prompted:
-    """A request as a stand-in sees it.
+    """A request as a stand-in sees it: its messages, the name of its schema, which sample it is.
 
-    ``values``: what its prompt is rendered with, and what else the step tells. ``seed``: a text
-    that no other request has, but for its other samples.
+    ``simulators``: those that a handbook in it may be of, before the registered ones.
     """
 
-    values: Mapping[str, Any]
-    seed: str
+    messages: Sequence[Said]
+    shape: str = ""
     sample: int = 0
+    simulators: Sequence[Simulator] = ()
+
+    @property
+    def seed(self) -> str:
+        """A text that no other request has, but for its other samples."""
+        return "".join(message.content for message in self.messages)
+
+    def has(self, tag: str) -> bool:
+        """Whether the prompt has such a part."""
+        return section(self.messages, tag) is not None
+
+    def text(self, tag: str) -> str:
+        """A part of the prompt; "" where it has none."""
+        return section(self.messages, tag) or ""
+
+    def listed(self, tag: str) -> list[str]:
+        """The items of a part that numbers them."""
+        return numbered(self.text(tag))
+
+    @property
+    def count(self) -> int:
+        """How many items are asked for, as the prompt says last."""
+        found = _COUNT.findall(self.seed)
+        return int(found[-1]) if found else 1
+
+    def tools(self, text: str | None = None) -> list[tuple[Simulator, str]]:
+        """The tools that a handbook in the prompt (or ``text``) names, with who has them."""
+        named = _TOOL.findall(self.seed if text is None else text)
+        known = [*self.simulators, *_registered()]
+        found = ((next((one for one in known if tool in one.tools), None), tool) for tool in named)
+        return [(owner, tool) for owner, tool in found if owner is not None]
+
+    def example(self, text: str | None = None) -> tuple[str, dict[str, Any]] | None:
+        """A call of the first tool, as its simulator is tried with it; None without a tool.
+
+        Of a simulator that is not known, by what its handbook requires.
+        """
+        for owner, tool in self.tools(text):
+            return tool, example_call(owner, tool)
+        for tool, told in _TOOLS.findall(f"{self.seed if text is None else text}\n### "):
+            return tool, {name: _required(kind, ends) for name, kind, ends in _ROW.findall(told)}
+        return None
+
+
+def _required(kind: str, ends: str) -> str | float:
+    """A value for an argument, as a handbook's table describes it."""
+    if kind.startswith("one of "):
+        return kind.removeprefix("one of ").partition(",")[0].strip()
+    if kind.startswith(("number", "integer")):
+        return float(ends.partition(" to ")[0]) if " to " in ends else 1.0
+    return MARK
+
+
+@lru_cache(maxsize=1)
+def _registered() -> tuple[Simulator, ...]:
+    """The registered simulators that need no setting."""
+    found = []
+    for name in names():
+        try:
+            found.append(load(name))
+        except SimulatorError:
+            continue
+    return tuple(found)
+
+
+def section(messages: Sequence[Said], tag: str) -> str | None:
+    """The text between ``<tag>`` and ``</tag>``, None where the prompt has no such part.
+
+    The tags stand on lines of their own, so the first opening and the last closing line of a
+    message are the prompt's even where the data holds the same tag.
+    """
+    for message in messages:
+        match = re.search(rf"^<{tag}>\n(.*)^</{tag}>", message.content, re.M | re.S)
+        if match:
+            return match[1].strip()
+    return None
+
+
+def numbered(text: str) -> list[str]:
+    """The items of a ``0: ...`` list in order."""
+    return [match[2].strip() for match in _NUMBERED.finditer(text + "\n")]
+
+
+def bullets(text: str) -> list[str]:
+    """The items of a ``- ...`` list in order."""
+    return [match[1].strip() for match in _BULLET.finditer(text + "\n")]
+
+
+Finding = Literal["right", "wrong", "open"]
+
+
+def finding(text: str) -> Finding:
+    """What is found of a claim: as its words say; of other stand-ins one in four is wrong."""
+    said: dict[str, Finding] = {RIGHT: "right", WRONG: "wrong", OPEN: "open"}
+    for word, found in said.items():
+        if word in text:
+            return found
+    return "wrong" if MARK in text and draw(text) % WRONG_ONES == 0 else "right"
+
+
+def draw(*seeds: object) -> int:
+    """A whole number from 0 to 2**32 - 1; other seeds give others."""
+    return int.from_bytes(hashlib.sha256(repr(seeds).encode()).digest()[:4])
 
 
 def sentence(*seeds: object) -> str:
@@ -109,11 +239,13 @@ def _needed(part: Mapping[str, Any]) -> Iterable[str]:
 def _within(part: Mapping[str, Any], seed: str) -> float:
     low = part.get("minimum", part.get("exclusiveMinimum", 0.0))
     high = part.get("maximum", part.get("exclusiveMaximum", low + 100.0))
-    draw = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4])
-    return float(f"{low + (high - low) * (draw + 1) / (2**32 + 1):.4g}")
+    return float(f"{low + (high - low) * (draw(seed) + 1) / (2**32 + 1):.4g}")
 
 
-def numbered(prompted: Prompted, name: str) -> int:
-    """How many items a prompt lists under a name."""
-    listed = prompted.values.get(name, ())
-    return len(listed) if isinstance(listed, list | tuple) else 0
+def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:
+    """Arguments to try a tool with: the simulator's own example, else made from their schema."""
+    named = simulator.examples().get(tool) if isinstance(simulator, Exampled) else None
+    if named:
+        return dict(named[0])
+    arguments: dict[str, JsonValue] = filled(schema_of(simulator.tools[tool].arguments), tool)
+    return arguments

@@ -17,16 +17,19 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from pydantic import BaseModel
 
 from simulrag import registry
-from simulrag.stand_in import Prompted, filled, numbered, prose
+from simulrag.stand_in import Prompted, filled, prose
 
 _ASKING = ("simulrag.method", "simulrag.questions", "simulrag.judging", registry.PACKAGE)
 _TASKS: dict[str, Task] = {}
+PROSE_TOKENS = 250
+"""Of an answer in words."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,9 @@ class Task:
     ``name``: of its prompt, of its usage, and of its settings in params.yaml. ``reply``: what the
     reply must look like, None for prose. ``step``: the task that it does for several claims at
     once, by default itself. ``tokens``: of a reply, where a call of the step speaks of one claim; a
-    plan assumes them where nothing is stored. ``stand_in``: a reply for a plan to go on with, where
-    what the step checks does not follow from the schema.
+    plan assumes them where nothing is stored. ``stand_in``: a reply in the place of a model's,
+    where what the step checks does not follow from the schema. ``others``: further shapes of its
+    replies.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Task:
     step: str = ""
     tokens: int = 200
     stand_in: Callable[[Prompted], object] | None = None
+    others: tuple[type[BaseModel], ...] = ()
 
     def __post_init__(self) -> None:
         if self.name in _TASKS:
@@ -52,14 +57,10 @@ class Task:
         object.__setattr__(self, "step", self.step or self.name)
         _TASKS[self.name] = self
 
-    def without_model(self, prompted: Prompted) -> str:
-        """A reply in the place of a model's: the task's stand-in, else one by the schema alone."""
-        if self.reply is None:
-            return prose(prompted, self.tokens)
-        if self.stand_in is not None:
-            return json.dumps(self.stand_in(prompted))
-        schema = self.reply.model_json_schema()
-        return json.dumps(filled(schema, prompted.seed, partial(numbered, prompted)))
+    @property
+    def shapes(self) -> tuple[type[BaseModel], ...]:
+        """What its replies may look like; () for prose."""
+        return () if self.reply is None else (self.reply, *self.others)
 
     def replying(self, reply: type[BaseModel] | None) -> Task:
         """The same task, asked for a reply of another shape."""
@@ -72,6 +73,20 @@ def tasks() -> Mapping[str, Task]:
     """Every task of every step, by name."""
     _import_steps()
     return MappingProxyType(_TASKS)
+
+
+def without_model(prompted: Prompted, schema: Mapping[str, Any]) -> str:
+    """A reply in the place of a model's: by the task of that schema, else by the schema alone.
+
+    ``schema``: {} for prose.
+    """
+    if not schema:
+        return prose(prompted, PROSE_TOKENS)
+    for task in tasks().values():
+        if task.stand_in is not None and prompted.shape in (one.__name__ for one in task.shapes):
+            return json.dumps(task.stand_in(prompted))
+    listed = lambda name: len(prompted.listed(name))  # noqa: E731
+    return json.dumps(filled(schema, prompted.seed, listed))
 
 
 @cache

@@ -48,8 +48,8 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import CHARACTERS_PER_TOKEN, Evidence, ToolCall, Usage
 from simulrag.stage import Role, Stage
-from simulrag.stand_in import MARK, Prompted, filled, numbered, sentence
-from simulrag.task import Task, tasks
+from simulrag.stand_in import MARK, Prompted, filled, sentence
+from simulrag.task import Task, tasks, without_model
 
 FIRST_TOKEN_S, TOKENS_PER_S = 1.0, 50.0
 """A usual pace of hosted models, assumed until calls of the very model are measured."""
@@ -140,9 +140,15 @@ class Rehearsal(StoredGateway):
     """
 
     def __init__(
-        self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts, at_a_time: int
+        self,
+        settings: ModelSettings,
+        cache: StoredCalls,
+        prompts: Prompts,
+        at_a_time: int,
+        simulators: Sequence[Simulator] = (),
     ) -> None:
         super().__init__(settings, cache, prompts)
+        self._simulators = simulators
         self.unfit: dict[str, str] = {}
         self._passed: set[str] = set()
         self._places = asyncio.Semaphore(min(at_a_time, self.provider.concurrency or at_a_time))
@@ -166,10 +172,11 @@ class Rehearsal(StoredGateway):
             told = Length(known.tokens_in, tokens, known.known)
             self.missing[task.name][key] = told
             await self._pass(key, told)
-        seed = "".join(message.content for message in request.messages)
-        prompted = Prompted(values, seed, sample_index)
+        schema = {} if task.reply is None else task.reply.model_json_schema()
+        shape = "" if task.reply is None else task.reply.__name__
+        prompted = Prompted(request.messages, shape, sample_index, self._simulators)
         try:
-            text, parsed = valid_reply(request, task.without_model(prompted))
+            text, parsed = valid_reply(request, without_model(prompted, schema))
         except InvalidReply as error:
             self.unfit[task.name] = str(error)
             raise ReplyInvalid(f"'{task.name}': no stand-in fits: {error}") from None
@@ -230,8 +237,9 @@ def reply_tokens(task: Task, values: Mapping[str, object]) -> int:
     """Tokens of a reply that is not stored: as its step's, once for each item of a batch."""
     if task.step == task.name:
         return task.tokens
-    prompted = Prompted(values, "")
-    return tasks()[task.step].tokens * max(numbered(prompted, one) for one in ("claims", "answers"))
+    listed = (values.get(name) for name in ("claims", "answers"))
+    items = max((len(one) for one in listed if isinstance(one, list | tuple)), default=0)
+    return tasks()[task.step].tokens * items
 
 
 class StandInRuns(Simulations):
@@ -284,7 +292,8 @@ class Rehearsed(At):
         params, role = params or self.params, role or self.role
         settings = located(self.project, params.model(role))
         prompts = Prompts(self.project.prompts, params.prompts)
-        gate = Rehearsal(settings, self.cache, prompts, params.operations.concurrency)
+        own = () if simulator is None else (simulator,)
+        gate = Rehearsal(settings, self.cache, prompts, params.operations.concurrency, own)
         self.gates.append(gate)
 
         def simulate(other: Simulator) -> Simulations:

@@ -23,6 +23,7 @@ from simulrag.records import (
     Question,
     claim_hash,
 )
+from simulrag.stand_in import MARK, finding
 from simulrag.task import Task
 
 
@@ -45,8 +46,27 @@ class JudgementBatch(Reply):
 
 Tolerance = Literal["rounding"] | float
 """A claim's own rounding, or percent of the reference."""
-LABEL = Task("label", Judgement, tokens=25)
-LABEL_BATCH = Task("label_batch", JudgementBatch, step="label")
+
+
+def _judged_alike(claim: str) -> dict[str, object]:
+    label = {"right": "true", "wrong": "false", "open": "undecided"}[finding(claim)]
+    return {"label": label, "reason": MARK}
+
+
+LABEL = Task(
+    "label", Judgement, tokens=25, stand_in=lambda prompted: _judged_alike(prompted.text("claim"))
+)
+LABEL_BATCH = Task(
+    "label_batch",
+    JudgementBatch,
+    step="label",
+    stand_in=lambda prompted: {
+        "claims": [
+            {"index": index, **_judged_alike(text)}
+            for index, text in enumerate(prompted.listed("claims"))
+        ]
+    },
+)
 
 
 async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[FinalClaims, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -12,7 +11,7 @@ from simulators.base import Tool, render_handbook
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Audit, AuditedClaim, Evidence, MissingPoint
-from simulrag.stand_in import Prompted, sentence, sentences
+from simulrag.stand_in import MARK, OPEN, WRONG, Prompted, draw, sentence, sentences
 from simulrag.task import Task
 
 
@@ -48,15 +47,20 @@ about so many."""
 
 
 def _by_the_first_run(prompted: Prompted) -> object:
-    """All that the text says is right by the first run, but for one claim in a few texts."""
-    draw = zlib.crc32(prompted.seed.encode())
-    wrong, opened = draw % MENDED == 0, draw % OPENED == 1
+    """By the first run, as each sentence says; else right, but for a claim in a few texts."""
+    drawn = draw(prompted.seed)
+    wrong, opened = drawn % MENDED == 0, drawn % OPENED == 1
     supported = {"status": "supported", "runs": [1], "correction": "", "runnable": False}
-    said = sentences(str(prompted.values["answer"]))
+    said = sentences(prompted.text("answer"))
     claims = [{"quote": text, "claim": text, **supported} for text in said]
-    if claims and wrong:
+    for claim, text in zip(claims, said, strict=True):
+        if WRONG in text:
+            claim |= {"status": "wrong", "correction": sentence(text)}
+        elif OPEN in text:
+            claim |= {"status": "open", "runs": []}
+    if claims and wrong and MARK in said[0]:
         claims[0] |= {"status": "wrong", "correction": sentence(prompted.seed)}
-    elif claims and opened and prompted.values["tools"]:
+    elif claims and opened and MARK in said[0] and prompted.tools():
         claims[0] |= {"status": "open", "runs": [], "runnable": True}
     return {"claims": claims, "missing": []}
 

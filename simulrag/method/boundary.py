@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from pydantic import Field, StrictInt
@@ -10,6 +10,7 @@ from pydantic import Field, StrictInt
 from simulrag.method.asking import ask_of_each
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
+from simulrag.stand_in import OPEN, Prompted, draw
 from simulrag.task import Task
 
 
@@ -45,10 +46,36 @@ class VerbalizedBatch(Reply):
     claims: list[NumberedProbability]
 
 
-BOUNDARY = Task("boundary", Boundary, tokens=9)
-BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary")
-VERBALIZED = Task("verbalized", Verbalized, tokens=9)
-VERBALIZED_BATCH = Task("verbalized_batch", VerbalizedBatch, step="verbalized")
+OUT_OF_REACH = 8
+"""Of the recorded answers' claims one in so many."""
+
+
+def _inside(claim: str) -> dict[str, object]:
+    return {"tool_confidence": int(OPEN not in claim and draw(claim) % OUT_OF_REACH > 0)}
+
+
+def _likely(claim: str) -> dict[str, object]:
+    return {"probability": draw(claim) % 101 / 100}
+
+
+def _of_each(judged: Callable[[str], dict[str, object]]) -> Callable[[Prompted], object]:
+    def stand_in(prompted: Prompted) -> object:
+        claims = enumerate(prompted.listed("claims"))
+        return {"claims": [{"index": index, **judged(text)} for index, text in claims]}
+
+    return stand_in
+
+
+BOUNDARY = Task(
+    "boundary", Boundary, tokens=9, stand_in=lambda prompted: _inside(prompted.text("claim"))
+)
+BOUNDARY_BATCH = Task("boundary_batch", BoundaryBatch, step="boundary", stand_in=_of_each(_inside))
+VERBALIZED = Task(
+    "verbalized", Verbalized, tokens=9, stand_in=lambda prompted: _likely(prompted.text("claim"))
+)
+VERBALIZED_BATCH = Task(
+    "verbalized_batch", VerbalizedBatch, step="verbalized", stand_in=_of_each(_likely)
+)
 
 
 async def assess_boundaries(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from simulrag.models.base import Asker
@@ -24,7 +25,8 @@ class Decomposition(Reply):
 
 
 def _by_sentence(prompted: Prompted) -> object:
-    texts = sentences(prompted.values["answer"])[: prompted.values.get("limit")]
+    most = re.search(r"more than (\d+)", prompted.messages[-1].content)
+    texts = sentences(prompted.text("answer"))[: int(most[1]) if most else None]
     return {"claims": [{"claim": text} for text in texts]}
 
 

@@ -19,7 +19,7 @@ class Entailment(Reply):
 
 
 def _none(prompted: Prompted) -> object:
-    return {"supported": [False] * len(prompted.values["claims"])}
+    return {"supported": [False] * len(prompted.listed("claims"))}
 
 
 ENTAILMENT = Task("entailment", Entailment, tokens=25, stand_in=_none)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,14 +32,15 @@ class Mending(Reply):
 
 def _changed(prompted: Prompted) -> object:
     """Each wrong quote replaced by what is right, and what is missing at the end."""
-    text, changes = str(prompted.values["answer"]), prompted.values["changes"]
-    for change in changes:
-        if change["quote"]:
-            text = text.replace(change["quote"], change["says"])
-        else:
-            text = f"{text} {change['says']}"
-    places = [{"change": n, "quote": one["says"]} for n, one in enumerate(changes, start=1)]
+    text, places = prompted.text("answer"), []
+    for number, quote, right, missing in _CHANGE.findall(prompted.text("changes")):
+        says = right or missing
+        text = text.replace(quote, says) if quote else f"{text} {says}"
+        places.append({"change": int(number), "quote": says})
     return {"text": text, "places": places}
+
+
+_CHANGE = re.compile(r'^(\d+)\. (?:wrong: "(.*)"; right: (.*)|missing: (.*))$', re.M)
 
 
 MEND = Task("mend", Mending, tokens=260, stand_in=_changed)

@@ -21,8 +21,8 @@ class ClaimPairs(Reply):
 
 
 def _equal(prompted: Prompted) -> object:
-    existing = prompted.values["existing"]
-    new = enumerate(prompted.values["new"])
+    existing = prompted.listed("existing")
+    new = enumerate(prompted.listed("new"))
     return {"pairs": [[existing.index(text), at] for at, text in new if text in existing]}
 
 

@@ -23,7 +23,7 @@ class Queries(Reply):
 
 
 def _short(prompted: Prompted) -> object:
-    texts = (sentence(prompted.seed, number) for number in range(prompted.values["count"]))
+    texts = (sentence(prompted.seed, number) for number in range(QUERIES))
     return {"queries": [" ".join(text.split()[:3]) for text in texts]}
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import JsonValue, StrictBool
 
-from simulators.base import ArgumentError, Consulted, RunError, Simulator, validate_call
+from simulators.base import ArgumentError, Consulted, RunError, validate_call
 from simulrag.errors import ReplyInvalid
 from simulrag.method.queries import queries
-from simulrag.method.simulation import Simulations, example_call
+from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
@@ -53,9 +53,10 @@ class Planning:
 
 def _example(prompted: Prompted) -> dict[str, object]:
     """The first call that the simulator names to try it with; of documents another query."""
-    simulator: Simulator = prompted.values["simulator"]
-    tool = next(iter(simulator.tools))
-    arguments = example_call(simulator, tool)
+    found = prompted.example()
+    if found is None:
+        return {"calls": []}
+    tool, arguments = found
     if tool == DOCUMENT_TOOL:
         texts = [name for name, value in arguments.items() if isinstance(value, str)]
         arguments |= {name: sentence(prompted.seed) for name in texts[:1]}
@@ -149,7 +150,6 @@ async def second_look(
             SECOND_LOOK,
             check=check,
             handbook=simulator.handbook(),
-            simulator=simulator,
             question=question,
             problems=[],
             evidence=[one.text for one in first.evidence],
@@ -245,7 +245,6 @@ class _Looking:
                 sample_index=shown.count(problems),
                 check=None if planning is None else lambda r: _within(r.calls, planning.runs),
                 handbook=simulator.handbook(),
-                simulator=simulator,
                 question=self.question,
                 problems=problems,
                 most=None if planning is None else planning.runs,

@@ -11,7 +11,6 @@ from pydantic import JsonValue, ValidationError
 
 from simulators.base import (
     ArgumentError,
-    Exampled,
     MissingEngineError,
     RunError,
     Simulator,
@@ -21,11 +20,10 @@ from simulators.base import (
     validate_call,
 )
 from simulators.extras import missing
-from simulators.shapes import plain_values, read_values, schema_of
+from simulators.shapes import plain_values, read_values
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, first_problem
 from simulrag.records import Evidence, ToolCall
-from simulrag.stand_in import filled
 
 
 class Simulations:
@@ -104,15 +102,6 @@ class NoSource:
     def fingerprint(self) -> str:
         """Nothing can change a result that there is not."""
         return "none"
-
-
-def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:
-    """Arguments to try a tool with: the simulator's own example, else made from their schema."""
-    named = simulator.examples().get(tool) if isinstance(simulator, Exampled) else None
-    if named:
-        return dict(named[0])
-    arguments: dict[str, JsonValue] = filled(schema_of(simulator.tools[tool].arguments), tool)
-    return arguments
 
 
 def _plain_outputs(simulator: Simulator, tool: str, outputs: Any) -> dict[str, JsonValue]:

@@ -11,7 +11,7 @@ from simulrag.method.asking import ask_in_batches, together
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
 from simulrag.records import Verdict, claim_hash
-from simulrag.stand_in import MARK, RIGHT, Prompted, sentence
+from simulrag.stand_in import RIGHT, Prompted, finding, sentence
 from simulrag.task import Task
 
 
@@ -33,29 +33,28 @@ class VerificationBatch(Reply):
     claims: list[NumberedVerification]
 
 
-CONTRADICTED = 4
-"""One claim in so many: of those of the recorded answers a quarter was corrected."""
+def _each(prompted: Prompted) -> object:
+    claims = enumerate(prompted.listed("claims"))
+    return {"claims": [{"index": index, **_judged(text)} for index, text in claims]}
 
 
-def _one_in_a_few(prompted: Prompted) -> object:
-    """All that is checked is right but, of claims that are stand-ins themselves, one in a few."""
-    claims = enumerate(prompted.values["claims"])
-    return {"claims": [{"index": index, **_judged(text, index)} for index, text in claims]}
-
-
-def _judged(claim: str, index: int = 1) -> dict[str, object]:
-    wrong = index % CONTRADICTED == 0 and MARK in claim and RIGHT not in claim
-    updated = sentence(claim) if wrong else ""
-    return {"is_included": True, "should_update": wrong, "updated_claim": updated}
+def _judged(claim: str) -> dict[str, object]:
+    found = finding(claim)
+    updated = f"{RIGHT} {sentence(claim)}" if found == "wrong" else ""
+    return {
+        "is_included": found != "open",
+        "should_update": found == "wrong",
+        "updated_claim": updated,
+    }
 
 
 VERIFY = Task(
     "verify",
     Verification,
     tokens=27,
-    stand_in=lambda prompted: _judged(prompted.values["claim"]),
+    stand_in=lambda prompted: _judged(prompted.text("claim")),
 )
-VERIFY_BATCH = Task("verify_batch", VerificationBatch, step="verify", stand_in=_one_in_a_few)
+VERIFY_BATCH = Task("verify_batch", VerificationBatch, step="verify", stand_in=_each)
 
 
 async def verify_claims(

@@ -51,7 +51,7 @@ class ModelSettings(BaseModel):
     # A key pasted into the wrong field must not come back in the error text.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Name = Field(description="openai, anthropic, local, or a plugin's name")
+    provider: Name = Field(description="openai, anthropic, local, stand-in, or a plugin's name")
     replay: bool = Field(
         default=False,
         description="calls are only replayed, from what is stored; a call that is not is an error",
@@ -84,11 +84,6 @@ class ModelSettings(BaseModel):
 
     @model_validator(mode="after")
     def _real(self) -> Self:
-        if self.provider == "offline":
-            raise ValueError(
-                "provider 'offline' is gone: the default replays a recorded run of a real model, "
-                "and `simulrag use openai:gpt-5-mini` sets a model of your own"
-            )
         if self.replay and (self.base_url is not None or self.paid is not None):
             field = "paid" if self.base_url is None else "base_url"
             raise ValueError(

@@ -39,7 +39,7 @@ def model_settings(
         provider, colon, model = text.partition(":")
         if not colon or not model:
             raise InputError(f"'{text}' is not a model; name one as {FORMS}")
-        if provider not in known_providers() and provider != "offline":
+        if provider not in known_providers():
             known = ", ".join(known_providers())
             raise InputError(f"unknown provider '{provider}' in '{text}'; known are {known}")
         given = {"provider": provider}

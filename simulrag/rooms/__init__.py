@@ -11,8 +11,6 @@ page
     section finds as ``run.rooms[SECTION.key]``; the key is the room's name.
 commands
     ``register(app)``, and what it does for ``simulrag ask``: ``why``, ``choose_domain``.
-replies
-    ``REPLIES`` of the test double by schema, and ``prose`` for a task without one.
 lineage
     ``MAKES`` and ``write``: what the stage ``simulators`` notes of files outside of the project.
 """

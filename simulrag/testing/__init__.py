@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from simulrag.testing.loopback import LoopbackServer, canned
 from simulrag.testing.scripted import ScriptedModel
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 
-__all__ = ["LoopbackServer", "ScriptedModel", "canned", "traffic"]
+__all__ = ["LoopbackServer", "ScriptedModel", "canned", "stand_in"]

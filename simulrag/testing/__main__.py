@@ -1,10 +1,9 @@
-"""Serve the test double's traffic until interrupted, to try a model of one's own without a key.
+"""Serve stand-ins for a model's replies until interrupted, to try a pipeline without a key.
 
     python -m simulrag.testing --port 8123
 
 Then `simulrag use http://127.0.0.1:8123/v1#stub` asks it. Its replies fit their schemas and one
-another, and mean nothing. It writes a benchmark by the simulator's handbook; of tools that need
-words of any kind, or lists, from templates by hand alone.
+another, and mean nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import threading
 from contextlib import suppress
 
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 
 
 def main() -> None:
@@ -28,7 +27,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each reply")
     given = parser.parse_args()
     try:
-        server = LoopbackServer(traffic(), port=given.port, latency_s=given.latency, log=False)
+        server = LoopbackServer(stand_in(), port=given.port, latency_s=given.latency, log=False)
     except OSError as error:
         parser.error(f"port {given.port} cannot be used ({error.strerror}); choose another --port")
     with server:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.testing import LoopbackServer, traffic
-from simulrag.testing.traffic import question
+from simulrag.testing import LoopbackServer, stand_in
+from simulrag.testing.stand_in import question
 from tests.integration.projects import copy_project, dvc, simulrag, stub_model, write_questions
 from tests.integration.terminal import Terminal
 
@@ -21,7 +21,7 @@ MOST_ROUNDS = 9
 def test_the_same_command_goes_on_until_all_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         changes = {**SMALL, "llm.answer": stub_model(server.url)}
         project = copy_project(tmp_path / "project", **changes)
         shutil.rmtree(project / "data/recorded")  # so that all that is stored came by a batch

@@ -15,16 +15,16 @@ import pytest
 from simulrag import acheck, check
 from simulrag.errors import InputError
 from simulrag.questions.published import read_questions
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from simulrag.testing.wires import schema_name
 from tests.integration.projects import copy_project, stub_model
 from tests.integration.terminal import Terminal
 from tests.integration.test_library import told as tank
 
 QUESTION = "The city lowers the speed limit by 30 percent. How does the mean travel time change?"
-RIGHT = "The average vehicle travel time changes by about 10.72 percent."
-WRONG = "The total CO2 emissions changes by about 99.99 percent."
-BEYOND = "Shops like it."
+RIGHT = "The mean travel time rightly rises."
+WRONG = "CO2 wrongly changes by 99.99 percent."
+BEYOND = "Shops openly like it."
 PUBLISHED = {
     "name": "replay",
     "settings": {"benchmark": "data/published/questions/urban.jsonl", "domain": "urban"},
@@ -33,7 +33,7 @@ PUBLISHED = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         yield server
 
 
@@ -69,7 +69,7 @@ def test_a_text_that_the_runs_hold_passes(asked: Any) -> None:
     assert (said.code, said.err) == (0, "")
     assert f"{RIGHT} ✓1 {BEYOND} ∅" in said.out
     assert "Checked now by openai: stub" in said.out
-    assert "Run 1: urban.compare_with_baseline" in said.out
+    assert "Run 1: urban.run_scenario" in said.out
     assert "grounded" not in said.out, "nobody's recipe wrote it"
     assert asked(f"{RIGHT} {BEYOND}").code == 0
 
@@ -88,7 +88,7 @@ def test_mended_it_is_still_exit_code_3_and_told_what_it_said(asked: Any) -> Non
     assert said.code == 3
     text, _, rest = said.out.partition("✎1")
     assert "99.99" not in text
-    assert f"(said: {WRONG})" in rest
+    assert f"(said: {WRONG})" in " ".join(rest.split())
 
 
 def test_as_json_it_tells_source_text_statements_and_audit(asked: Any) -> None:
@@ -153,7 +153,7 @@ def test_a_text_without_a_claim_and_one_that_no_run_decides_are_not_run_for(
 ) -> None:
     """``schema``: of the reply that is empty."""
     empty: dict[str, object] = {"Decomposition": {"claims": []}, "ToolCalls": {"calls": []}}
-    usual = traffic()
+    usual = stand_in()
 
     def says(body: Any) -> str:
         return json.dumps(empty[schema]) if schema_name(body) == schema else usual(body)

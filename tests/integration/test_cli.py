@@ -15,7 +15,7 @@ import pytest
 from flows.params import load_params
 from simulrag.records import Question
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import question, traffic
+from simulrag.testing.stand_in import question, stand_in
 from tests.integration.projects import ROOT, copy_finished, copy_project, simulrag
 from tests.integration.terminal import Terminal
 
@@ -276,7 +276,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_a_model_answers_any_question(terminal: Terminal) -> None:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         named = ("--domain", "urban", "--model", f"{server.url}#stub", "--json")
         answer = json.loads(terminal("ask", question(3), *named).out)
         asked = len(server.requests)
@@ -375,7 +375,7 @@ def test_ask_sends_the_key_that_is_named(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_KEY", "sk-planted-4f1d9b7c2e")
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         named = ("--domain", "urban", "--model", f"{server.url}#stub", "--key-env", "LAB_KEY")
         said = terminal("ask", question(7), *named, "--free")
         assert said.code == 0, said.err

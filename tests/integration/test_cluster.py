@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from simulrag.calls import CachePlace, cache_stats
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, simulrag, start_answers
 from tests.integration.test_kills import answering
 from tests.servers.places import redis_place, redis_program
@@ -76,7 +76,7 @@ def test_no_scheduler_at_the_address(
 
 
 def test_a_worker_that_is_killed_is_replaced_and_repeats_no_stored_call(tmp_path: Path) -> None:
-    with LoopbackServer(traffic(), latency_s=0.05) as server:
+    with LoopbackServer(stand_in(), latency_s=0.05) as server:
         project = answering(tmp_path / "project", server.url)
         change_params(project, **{"operations.runner": "dask", "operations.chunk": 2})
         stage = start_answers(project)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import question, traffic
+from simulrag.testing.stand_in import question, stand_in
 from simulrag.testing.wires import Body, schema_name
 from tests.integration.projects import ROOT, copy_project
 from tests.integration.terminal import Terminal
@@ -25,7 +25,7 @@ RUN = {"tool": "run_scenario", "arguments": {"speed_factor": 0.92}}
 
 def calling(*calls: dict[str, Any]) -> Callable[[Body], str]:
     """The test double's traffic, with these tool calls."""
-    answer = traffic()
+    answer = stand_in()
 
     def reply(body: Body) -> str:
         planned = {"calls": calls, "more": False}

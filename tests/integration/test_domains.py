@@ -87,7 +87,11 @@ def reached(stage: str, imports: grimp.ImportGraph) -> set[str]:
         ahead |= imports.find_children("simulrag.metrics.families")
     while ahead:
         found |= ahead
-        after = {name for one in ahead for name in imports.find_modules_directly_imported_by(one)}
+        after = {
+            name
+            for one in ahead - CHANGES_NO_RESULT
+            for name in imports.find_modules_directly_imported_by(one)
+        }
         ahead = {name for name in after - found - SECTIONS if not name.startswith("flows")}
     return found - CHANGES_NO_RESULT
 

@@ -17,7 +17,7 @@ from simulrag.metrics.table import read_table as read_metrics
 from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 from tests.integration.projects import ROOT, copy_project, run, simulrag
 
 pytestmark = pytest.mark.slow
@@ -79,7 +79,7 @@ def test_its_own_tests_pass(example: Example, packages: Path, tmp_path: Path) ->
 def test_it_goes_from_questions_to_the_report(
     example: Example, packages: Path, tmp_path: Path
 ) -> None:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         model = {"provider": "openai", "model": "double", "base_url": server.url}
         changes = {
             "domains": [example.name],

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.questions.published import read_questions
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import (
     SIMULRAG,
     change_params,
@@ -39,7 +39,7 @@ def asked(server: LoopbackServer) -> list[str]:
 def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         terminal = Terminal(
             copy_project(tmp_path / "project", **stub_roles(server.url)), monkeypatch, capsys
         )
@@ -76,7 +76,7 @@ def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
 
 def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
     changes = {"operations.concurrency": IN_FLIGHT, "answer.beside": []}
-    with LoopbackServer(traffic(), latency_s=0.05) as server:
+    with LoopbackServer(stand_in(), latency_s=0.05) as server:
         project = copy_project(tmp_path / "project", **stub_roles(server.url), **changes)
         command = [*SIMULRAG, "run", "--benchmark", FOLDER, "--limit", "2"]
 
@@ -118,7 +118,7 @@ def test_without_a_budget_it_states_the_plan_and_makes_no_call(
 ) -> None:
     project = copy_project(tmp_path / "project")
     terminal = Terminal(project, monkeypatch, capsys)
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         paid = stub_model(server.url, model="gpt-5-mini", paid=True)
         change_params(project, **{"llm.answer": paid, "llm.judge": paid})
         said = terminal("run", "--benchmark", FOLDER, "--limit", "1")

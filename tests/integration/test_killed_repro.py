@@ -18,7 +18,7 @@ import pytest
 
 from simulrag.calls import verify_cache
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 from tests.integration.projects import (
     copy_project,
     dvc,
@@ -37,14 +37,14 @@ REPRO = (sys.executable, "-m", "dvc", "repro", "answer@urban")
 
 @pytest.fixture
 def model() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic(), latency_s=0.05) as running:
+    with LoopbackServer(stand_in(), latency_s=0.05) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project that has its benchmark; the model that answers is still nowhere."""
-    with LoopbackServer(traffic()) as writer:
+    with LoopbackServer(stand_in()) as writer:
         project = copy_project(
             tmp_path_factory.mktemp("killed") / "project",
             **{

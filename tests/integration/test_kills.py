@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from simulrag.calls import read_calls
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from simulrag.testing.loopback import CUT_OFF, RESET, Logged, fails
-from simulrag.testing.traffic import question
+from simulrag.testing.stand_in import question
 from simulrag.testing.wires import Act
 from tests.integration.projects import copy_project, start_answers, stub_model, write_questions
 
@@ -109,7 +109,7 @@ def identity(messages: Any, sample: Any) -> Call:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The answers of a run that nothing befell."""
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         project = answering(tmp_path_factory.mktemp("whole") / "project", server.url)
         ended(project)
     return answers(project)
@@ -119,7 +119,7 @@ def test_what_was_stored_before_the_blow_is_never_asked_for_again(
     tmp_path: Path, whole: bytes
 ) -> None:
     weather = Weather(seed=1, kill_after=random.Random(101).randrange(5, 3 * QUESTIONS))
-    with LoopbackServer(traffic(), chance=weather) as server:
+    with LoopbackServer(stand_in(), chance=weather) as server:
         project = answering(tmp_path / "project", server.url)
         weather.victim = start_answers(project)
         weather.victim.communicate(timeout=300)

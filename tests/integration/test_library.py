@@ -16,14 +16,14 @@ from simulrag import MethodSettings, Model, Progress, aanswer, answer
 from simulrag.errors import BudgetMissing, InputError
 from simulrag.library import AnswerNow, default_cache
 from simulrag.records import FinalText, Line
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 
 QUESTION = "The city lowers the speed limit by 30 percent. How does the mean travel time change?"
 
 
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         yield server
 
 
@@ -42,15 +42,13 @@ async def test_it_answers_inside_an_event_loop_and_its_twin_finds_every_call(
     assert (stored, day) == (sum(one.calls for one in found.usage.values()), str(today))
     assert found.text
     assert found.evidence
-    assert {one.standing for one in found.final.statements} == {"checked"}
+    assert {one.standing for one in found.final.statements} <= {"checked", "corrected"}
     assert [found.text[one.start : one.end] for one in found.final.statements] == [
         one.quote for one in found.final.statements
     ]
-    assert {task: one.calls for task, one in found.usage.items()} == {
-        "plan": 1,
-        "input_rag": 1,
-        "audit": 1,
-    }
+    made = {task: one.calls for task, one in found.usage.items()}
+    assert made.items() >= {"plan": 1, "input_rag": 1, "audit": 1}.items()
+    assert made.keys() <= {"plan", "input_rag", "audit", "mend", "second_look", "verify_batch"}
 
 
 def test_claims_of_several_answers_are_verified_where_that_method_is_asked_for(
@@ -73,7 +71,7 @@ def test_two_servers_with_a_model_of_one_name_share_no_reply(
         return answer(QUESTION, simulator="urban", model=model, cache=tmp_path)
 
     asked_of(server.url)
-    with LoopbackServer(traffic()) as other:
+    with LoopbackServer(stand_in()) as other:
         assert asked_of(other.url).stored_calls == {}
         assert len(other.requests) == len(server.requests)
         named = Model(f"{server.url}#some-model").settings.endpoint

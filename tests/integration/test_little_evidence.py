@@ -9,7 +9,7 @@ import pytest
 
 from flows.project import Project
 from simulrag.testing import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 from simulrag.testing.wires import Body, schema_name
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import copy_project, simulrag, stub_roles
@@ -23,7 +23,7 @@ def calls_no_tool(body: Body) -> str:
     return none if schema_name(body) == "Plan" else _scripted(body)
 
 
-_scripted = traffic()
+_scripted = stand_in()
 
 
 @pytest.fixture

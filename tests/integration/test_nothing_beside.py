@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import copy_project, simulrag, stub_model
 
 STAGES = ("benchmark", "answer", "label", "metrics")
@@ -17,7 +17,7 @@ STAGES = ("benchmark", "answer", "label", "metrics")
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("alone") / "project"
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         model = stub_model(server.url)
         own = {"llm.answer": model, "llm.judge": model, "metrics.bootstrap": 100}
         copy_project(folder, **own, **{"answer.beside": []})
@@ -28,12 +28,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_an_answer_takes_three_calls(project: Path) -> None:
+def test_an_answer_takes_three_calls_where_nothing_is_wrong_or_open(project: Path) -> None:
     lines = (project / "data/answers/urban.jsonl").read_text().splitlines()
     answers = [json.loads(line) for line in lines]
     assert len(answers) == 15
-    assert {tuple(one["usage"]) for one in answers} == {("audit", "input_rag", "plan")}
-    assert {tuple(one["final"]["usage"]) for one in answers} == {("audit", "input_rag")}
+    usual, more = {"audit", "input_rag"}, {"mend", "second_look", "verify_batch"}
+    used = [{*one["usage"]} for one in answers]
+    assert {"plan", *usual} in used
+    assert all({"plan", *usual} <= one <= {"plan", *usual, *more} for one in used)
+    assert all(usual <= {*one["final"]["usage"]} <= usual | more for one in answers)
     assert not any(one["claims"] or one["closed_book"] or one["baselines"] for one in answers)
 
 
@@ -43,7 +46,7 @@ def test_the_one_recipe_is_measured(project: Path) -> None:
     assert {one["method"] for one in found} == {"", "SimulRAG grounded"}
     of = {"metric": "calls", "level": "answer", "step": "all"}
     (calls,) = (float(one["value"]) for one in found if one | of == one)
-    assert calls == 3
+    assert 3 <= calls < 4
     shares = [
         float(one["value"]) for one in found if one["metric"] == "factuality" and one["value"]
     ]

@@ -17,7 +17,7 @@ from simulrag.metrics.table import read_table as read_metrics
 from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 from tests.integration.projects import change_params, copy_project, simulrag
 from tests.unit.questions.test_by_hand import block
 from tests.unit.simulators import reservoir
@@ -73,7 +73,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
     packages = tmp_path / "packages"
     packages.mkdir()
     reservoir.install(packages, monkeypatch, reservoir.source())
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         own = {"name": "reservoir", "settings": {"volume_m3": 3e6}}
         changes = {
             "domains": ["urban", "reservoir"],

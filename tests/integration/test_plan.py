@@ -66,7 +66,7 @@ def test_the_first_level_is_known_and_later_ones_are_estimated(plan: Plan) -> No
     assert answer["audit"].calls == answer["input_rag"].calls == QUESTIONS
     assert answer["decompose"].calls == QUESTIONS * SAMPLES
     # Of the published method, at both budgets and at m = 1 at both.
-    assert answer["final"].calls == QUESTIONS * 4
+    assert QUESTIONS * 3 <= answer["final"].calls <= QUESTIONS * 4  # equal claims, equal prompts
     # A prompt that is known is counted, not assumed: the handbook makes a plan the longest.
     per_call = {task: answer[task].input_tokens / count for task, count in known.items()}
     assert per_call["plan"] > 5 * per_call["closed_book"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.records import STANDINGS
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import ROOT, SIMULRAG, copy_project, run, simulrag
 from tests.servers.proxy import TlsProxy
 
@@ -67,7 +67,7 @@ def example() -> str:
 
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         yield server
 
 

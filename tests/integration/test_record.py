@@ -93,6 +93,23 @@ async def test_an_export_that_was_altered_is_refused(
     assert not (place.recorded / "label-climate.parquet").exists()
 
 
+async def test_what_no_model_said_is_refused(
+    project: tuple[Project, Params], tmp_path: Path
+) -> None:
+    place, params = project
+    source = place.results.calls("label-climate")
+    source.parent.mkdir(parents=True)
+
+    async def made() -> CallResult:
+        return CallResult(response="Stand-in: so.")
+
+    with CallCache(tmp_path / "new", stage="x") as cache:
+        await cache.get_or_call("model", {"model": "any", "provider": "stand-in"}, made)
+        cache.export(source)
+    with pytest.raises(InputError, match=r"label-climate\.parquet holds stand-ins"):
+        list(record_calls(place, params))
+
+
 def test_without_a_run_there_is_nothing_to_record(project: tuple[Project, Params]) -> None:
     with pytest.raises(InputError, match="run `simulrag run` first"):
         list(record_calls(*project))

@@ -21,7 +21,7 @@ from flows.project import Project
 from flows.refresh.periods import seed_of
 from flows.refresh.refresh import pasts
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
     SIMULRAG,
@@ -40,7 +40,7 @@ FIRST, SECOND, THIRD = "2026-11-02T0300Z", "2026-11-09T0300Z", "2026-11-16T0300Z
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as running:
+    with LoopbackServer(stand_in()) as running:
         yield running
 
 

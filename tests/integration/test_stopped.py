@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simulrag.calls import cache_stats
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from simulrag.testing.loopback import HANG, Act, canned, fails
 from tests.integration.projects import (
     change_params,
@@ -51,7 +51,7 @@ def nowhere(project: Path, *said: str) -> None:
 
 def test_a_budget_stops_it_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     # The server quotes the key in an error, as some do.
-    with LoopbackServer(traffic(), [fails(500, f"no luck with {KEY}")]) as server:
+    with LoopbackServer(stand_in(), [fails(500, f"no luck with {KEY}")]) as server:
         limits = {"operations.budget": {"usd": 1.0, "tokens": 12_000}, "answer.samples": 2}
         project = paying(tmp_path / "project", server.url, **limits)
         stage = start_answers(project, PLANTED_KEY=KEY)

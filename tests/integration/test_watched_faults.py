@@ -13,7 +13,7 @@ import pytest
 
 from simulrag.calls import cache_stats
 from simulrag.testing.loopback import HANG, Act, LoopbackServer
-from simulrag.testing.traffic import question, traffic
+from simulrag.testing.stand_in import question, stand_in
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
     copy_project,
@@ -32,7 +32,7 @@ QUESTIONS = 4
 @pytest.fixture
 def model() -> Iterator[LoopbackServer]:
     """A model's server."""
-    with LoopbackServer(traffic(), latency_s=0.05) as running:
+    with LoopbackServer(stand_in(), latency_s=0.05) as running:
         yield running
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.testing import LoopbackServer
-from simulrag.testing.traffic import traffic
+from simulrag.testing.stand_in import stand_in
 from tests.integration.projects import ROOT
 from tests.unit.simulators import reservoir
 
@@ -81,7 +81,7 @@ def test_the_example_in_a_script_runs_without_a_key(python: Path, tmp_path: Path
 def test_a_simulator_of_ones_own_is_asked(python: Path, tmp_path: Path) -> None:
     (tmp_path / "reservoir.py").write_text(reservoir.source())
     (tmp_path / "ask.py").write_text(ASKED)
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         shown = said(tmp_path, python, "ask.py", f"{server.url}#some-model")
     assert shown.startswith("<answer by "), shown
     size = sum(file.stat().st_size for file in python.parents[1].rglob("*") if file.is_file())

@@ -11,7 +11,12 @@ from simulrag.models.settings import ModelSettings
 
 ENTRY_POINTS = "simulrag.models"
 
-_BUILT_IN = {"anthropic": "AnthropicProvider", "local": "LocalProvider", "openai": "OpenAIProvider"}
+_BUILT_IN = {
+    "anthropic": "AnthropicProvider",
+    "local": "LocalProvider",
+    "openai": "OpenAIProvider",
+    "stand-in": "StandInProvider",
+}
 """Modules of this package, each imported when it is named, and their classes."""
 
 
@@ -32,7 +37,7 @@ def provider_class(name: str) -> type[Provider]:
     Raises InputError for an unknown name and EnvironmentFault where a plug-in cannot be loaded.
     """
     if name in _BUILT_IN:
-        module = import_module(f"simulrag.models.providers.{name}")
+        module = import_module(f"simulrag.models.providers.{name.replace('-', '_')}")
         built_in: type[Provider] = vars(module)[_BUILT_IN[name]]
         return built_in
     plug_in = _plug_ins().get(name)

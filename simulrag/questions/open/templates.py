@@ -19,7 +19,6 @@ from simulators.base import (
 )
 from simulators.shapes import described, names_of
 from simulrag.method.numbers import Number, numbers
-from simulrag.method.simulation import example_call
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
 from simulrag.questions.open.records import (
@@ -31,7 +30,7 @@ from simulrag.questions.open.records import (
     Template,
 )
 from simulrag.questions.open.scenarios import fill_runs, grid, grid_value
-from simulrag.stand_in import MARK, Prompted
+from simulrag.stand_in import MARK, Prompted, example_call
 from simulrag.task import Task
 
 
@@ -49,13 +48,14 @@ class SetUpTemplates(Reply):
 
 def _one_a_tool(prompted: Prompted) -> object:
     """A template for each tool that has a number to vary and a number to ask for."""
-    simulator: Simulator = prompted.values["simulator"]
-    more = {"set_up": MARK, "beyond": []} if prompted.values.get("set_up") else {}
-    made = [plain_template(simulator, tool) for tool in simulator.tools]
+    more = {"set_up": MARK, "beyond": []} if prompted.shape == SetUpTemplates.__name__ else {}
+    made = [plain_template(simulator, tool) for simulator, tool in prompted.tools()]
     return {"templates": [{**one.model_dump(), **more} for one in made if one is not None]}
 
 
-BENCHMARK_TEMPLATES = Task("benchmark_templates", Templates, tokens=8500, stand_in=_one_a_tool)
+BENCHMARK_TEMPLATES = Task(
+    "benchmark_templates", Templates, tokens=8500, stand_in=_one_a_tool, others=(SetUpTemplates,)
+)
 
 
 class Drawn(NamedTuple):
@@ -90,7 +90,6 @@ async def draw_templates(
         task,
         check=check,
         handbook=handbook,
-        simulator=simulator,
         count=count,
         **shown,
     )

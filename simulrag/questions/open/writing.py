@@ -17,7 +17,7 @@ from simulrag.questions.open.check import Problem, check_reference
 from simulrag.questions.open.records import AskedValue, SetUpTemplate, Template, asked_value
 from simulrag.questions.open.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
-from simulrag.stand_in import RIGHT, Prompted, prose, sentence, sentences
+from simulrag.stand_in import RIGHT, Prompted, bullets, prose, sentence, sentences
 from simulrag.task import Task
 
 
@@ -53,25 +53,34 @@ class ReferenceClaims(Reply):
 
 def _all_named(prompted: Prompted) -> object:
     """A question that states its set-up, and a reference that names every class and word."""
-    values = prompted.values
-    asks = json.loads(values["asks"])
+    asks = json.loads(prompted.text("asks"))
     words = [one["name"] for ask in asks for one in ask["classes"]]
     words += [word for ask in asks for word in ask["answers"]]
-    stated = [values.get("set_up", ""), values["situation"], *values.get("beyond", ())]
+    stated = [
+        prompted.text("set_up"),
+        prompted.text("situation"),
+        *bullets(prompted.text("beyond")),
+    ]
     return {
         "question": f"{sentence(prompted.seed)} {' '.join(stated)}",
         "reference_answer": f"{prose(prompted, REFERENCE_TOKENS)} {' '.join(words)}",
-        **({"open_points": []} if "set_up" in values else {}),
+        **({"open_points": []} if prompted.has("set_up") else {}),
     }
 
 
 def _qualitative(prompted: Prompted) -> object:
-    said = sentences(prompted.values["reference"])
+    said = sentences(prompted.text("reference"))
     return {"claims": [{"claim": f"{RIGHT} {text}", "kind": "qualitative"} for text in said]}
 
 
 REFERENCE_TOKENS = 250
-BENCHMARK_QUESTION = Task("benchmark_question", BenchmarkQuestion, tokens=460, stand_in=_all_named)
+BENCHMARK_QUESTION = Task(
+    "benchmark_question",
+    BenchmarkQuestion,
+    tokens=460,
+    stand_in=_all_named,
+    others=(SetUpQuestion,),
+)
 REFERENCE_CLAIMS = Task("reference_claims", ReferenceClaims, tokens=210, stand_in=_qualitative)
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""

@@ -61,7 +61,7 @@ _SHOWN_OPTION = re.compile(r"^ +([a-d])\) (.*)$", re.M)
 
 def _right_ones(prompted: Prompted) -> object:
     """The right option of a stand-in, else the one whose number stands in the contexts."""
-    known = [number for text in prompted.values["contexts"] for number in numbers(text)]
+    known = numbers(prompted.text("source_text"))
 
     def fits(option: str) -> bool:
         stated = numbers(option)
@@ -71,14 +71,14 @@ def _right_ones(prompted: Prompted) -> object:
         options = _SHOWN_OPTION.findall(question)
         return next((letter for letter, option in options if fits(option)), "none")
 
-    given = enumerate(prompted.values["questions"])
+    given = enumerate(prompted.listed("questions"))
     return {"answers": [{"index": index, "answer": answer(text)} for index, text in given]}
 
 
 def _all_well(prompted: Prompted) -> object:
     names = [name for name in Reading.model_fields if name not in ("index", "probability")]
     well = {name: name in ("self_contained", "answerable", "same_answer") for name in names}
-    count = len(prompted.values["questions"])
+    count = len(prompted.listed("questions"))
     return {"questions": [{"index": i, **well, "probability": 1.0} for i in range(count)]}
 
 

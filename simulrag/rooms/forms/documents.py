@@ -24,10 +24,11 @@ from simulrag.rooms.forms.generation import (
     WrittenFreeform,
     WrittenStatement,
     attempt,
+    in_form,
     in_turn,
 )
 from simulrag.rooms.forms.records import Formed, Level, Rejection, SourceText
-from simulrag.stand_in import RIGHT, Prompted, sentence
+from simulrag.stand_in import Prompted
 from simulrag.task import Task
 
 
@@ -45,21 +46,17 @@ class WrittenTerm(Reply):
     term: Text
 
 
-def _in_form(prompted: Prompted) -> object:
-    """A question of the form prompted for; the right option is the one that says so."""
-    texts = [sentence(prompted.seed, number) for number in range(5)]
-    if prompted.values["form"] == "choice":
-        return {"question": texts[0], "correct": f"{RIGHT} {texts[1]}", "distractors": texts[2:]}
-    if prompted.values["form"] == "freeform":
-        return {"question": texts[0], "answer": texts[1]}
-    return {"statement": texts[0]}
-
-
 def _last_word(prompted: Prompted) -> object:
-    return {"term": prompted.values["statement"].split()[-1].rstrip(".")}
+    return {"term": prompted.text("statement").split()[-1].rstrip(".")}
 
 
-FORMS_WRITE = Task("forms_write", WrittenFreeform, tokens=110, stand_in=_in_form)
+FORMS_WRITE = Task(
+    "forms_write",
+    WrittenFreeform,
+    tokens=110,
+    stand_in=in_form,
+    others=(WrittenChoice, WrittenStatement),
+)
 FORMS_TERM = Task("forms_term", WrittenTerm, tokens=8, stand_in=_last_word)
 SHORTEST_SEED = 200
 """Characters; a shorter passage is a heading or a leftover, and holds nothing to ask about."""

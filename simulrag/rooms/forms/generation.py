@@ -28,6 +28,7 @@ from simulrag.rooms.forms.records import (
     SourceText,
     question_id,
 )
+from simulrag.stand_in import RIGHT, Prompted, sentence
 
 PER_SEED = 3
 """Questions of one seed: a base one, its heir and a cloze."""
@@ -46,6 +47,22 @@ class WrittenStatement(Reply):
     """Reply to ``forms_write`` and ``forms_run``: the statement of a cloze."""
 
     statement: Text
+
+
+def in_form(prompted: Prompted) -> object:
+    """A question of the shape prompted for; the right option is the one that says so."""
+    texts = [sentence(prompted.seed, number) for number in range(5)]
+    result = prompted.text("result")  # of a run, whose options and answer are given
+    return {
+        "WrittenStem": {"question": texts[0]},
+        "WrittenChoice": {
+            "question": texts[0],
+            "correct": f"{RIGHT} {texts[1]}",
+            "distractors": texts[2:],
+        },
+        "WrittenFreeform": {"question": texts[0], "answer": result or texts[1]},
+        "WrittenStatement": {"statement": f"{texts[0]} {prompted.text('term')}".strip()},
+    }[prompted.shape]
 
 
 class Written(NamedTuple):

@@ -33,10 +33,10 @@ from simulrag.rooms.forms.generation import (
     WrittenFreeform,
     WrittenStatement,
     attempt,
+    in_form,
     in_turn,
 )
 from simulrag.rooms.forms.records import Form, Formed, Level, Rejection, SourceText
-from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
 
@@ -46,17 +46,7 @@ class WrittenStem(Reply):
     question: Text
 
 
-def _in_form(prompted: Prompted) -> object:
-    """A question of the form prompted for; a cloze has its term, a freeform answer the result."""
-    text, result = sentence(prompted.seed), prompted.values["result"]
-    return {
-        "choice": {"question": text},
-        "freeform": {"question": text, "answer": result},
-        "cloze": {"statement": f"{text} {result}"},
-    }[prompted.values["form"]]
-
-
-FORMS_RUN = Task("forms_run", WrittenFreeform, tokens=90, stand_in=_in_form)
+FORMS_RUN = Task("forms_run", WrittenFreeform, tokens=90, stand_in=in_form, others=(WrittenStem,))
 NEIGHBOURS = 12
 """Scenarios of one template, at least, among which neighbours are looked for."""
 OPTIONS = 4

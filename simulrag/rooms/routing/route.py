@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,13 +13,13 @@ from simulators.base import ArgumentError, RunError, Simulator, validate_call
 from simulators.shapes import names_of
 from simulrag.errors import ModelError
 from simulrag.method.asking import together
-from simulrag.method.simulation import Simulations, example_call
+from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.questions.open.records import ArgumentValue, Setting
 from simulrag.questions.open.scenarios import plain
 from simulrag.rooms.routing.records import AskedOf, Fit, Route, Routed
-from simulrag.stand_in import MARK, Prompted, sentence
+from simulrag.stand_in import MARK, RIGHT, Prompted, example_call, sentence
 from simulrag.task import Task
 
 
@@ -69,14 +70,25 @@ class NearMisses(Reply):
     not_returned: list[NotReturned]
 
 
-def _no_fit(prompted: Prompted) -> object:
-    names = [source["name"] for source in prompted.values["sources"]]
-    return {"sources": [{"source": n, "fit": "not", "covers": "", "tool": ""} for n in names]}
+def _by_name(prompted: Prompted) -> object:
+    """A source fits a question that says so of it, by its name."""
+    asked = prompted.text("question")
+    parts = re.split(r"^# Source: ", prompted.text("sources"), flags=re.M)[1:]
+    found = []
+    for part in parts:
+        name = part.partition("\n")[0].strip()
+        fits = RIGHT in asked and name in asked.split() and bool(prompted.tools(part))
+        told = {"fit": "partly", "covers": MARK, "tool": prompted.tools(part)[0][1]} if fits else {}
+        found.append({"source": name, "fit": "not", "covers": "", "tool": "", **told})
+    return {"sources": found}
 
 
 def _as_many(prompted: Prompted) -> object:
-    simulator: Simulator = prompted.values["simulator"]
-    tool = next(iter(simulator.tools))
+    """Of the first tool of the source that the prompt names last."""
+    name = prompted.messages[-1].content.rpartition('source "')[2].partition('"')[0]
+    _, _, told = prompted.text("sources").partition(f"# Source: {name}\n")
+    handbook = told.partition("\n# Source: ")[0]
+    simulator, tool = prompted.tools(handbook)[0]
     call = {
         "tool": tool,
         "arguments": [
@@ -87,11 +99,11 @@ def _as_many(prompted: Prompted) -> object:
         "nearest": names_of(simulator.tools[tool].outputs)[0],
         "missing": MARK,
     }
-    texts = [sentence(prompted.seed, number) for number in range(prompted.values["count"])]
+    texts = [sentence(prompted.seed, number) for number in range(prompted.count)]
     return {"out_of_range": [], "not_returned": [{"question": text, **call} for text in texts]}
 
 
-ROUTE = Task("route", RouteReply, tokens=65, stand_in=_no_fit)
+ROUTE = Task("route", RouteReply, tokens=65, stand_in=_by_name)
 NEAR_MISSES = Task("near_misses", NearMisses, tokens=2500, stand_in=_as_many)
 
 
@@ -161,7 +173,6 @@ async def near_misses(
         name=name,
         sources=_told(sources),
         count=count,
-        simulator=simulator,
     )
     reply: NearMisses = completion.parsed
     written: list[OutOfRange | NotReturned] = [*reply.out_of_range, *reply.not_returned]

@@ -51,7 +51,7 @@ class AskedBack(Reply):
 
 
 def _as_many(prompted: Prompted) -> object:
-    texts = (sentence(prompted.seed, number) for number in range(prompted.values["count"]))
+    texts = (sentence(prompted.seed, number) for number in range(prompted.count))
     return {"questions": list(texts)}
 
 

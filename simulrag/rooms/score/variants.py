@@ -26,7 +26,7 @@ class RewordedQuestion(Reply):
 
 
 def _with_a_word_before(prompted: Prompted) -> object:
-    told = prompted.values.get("situation", prompted.values["question"])
+    told = prompted.text("situation" if prompted.has("situation") else "question")
     return {"question": f"{sentence(prompted.seed)} {told}"}
 
 

@@ -12,7 +12,7 @@ from simulrag.models.settings import ModelSettings
 from simulrag.records import Claim
 from simulrag.rooms.attribution.attribute import attribute
 from simulrag.rooms.attribution.settings import AttributionParams
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.rooms.attribution.test_attribute import answer, documents, run_of
 
 
@@ -21,7 +21,7 @@ async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) ->
     told = answer(*claims, evidence=(run_of("It rains."), documents("It is dry.")))
     stated = AttributionParams(chances="stated")
     with (
-        LoopbackServer(traffic()) as server,
+        LoopbackServer(stand_in()) as server,
         CallCache(tmp_path / "cache", stage="test") as cache,
     ):
         settings = ModelSettings(provider="openai", model="m", base_url=server.url)

@@ -18,8 +18,8 @@ from simulrag.method.simulation import Simulations
 from simulrag.models.prompts import packaged_prompts
 from simulrag.rooms.forms.answering import TASKS, answer_question, shown_order
 from simulrag.rooms.forms.records import ChoiceQuestion, ClozeQuestion, Formed, FreeformQuestion
+from simulrag.stand_in import section
 from simulrag.testing import ScriptedModel
-from simulrag.testing.wires import section
 from tests.unit.simulators.library.conftest import PAGES, write_jsonl
 
 ABOUT: dict[str, Any] = {"scenario_id": "s", "source": "basin"}

@@ -16,7 +16,7 @@ from flows.plan.plan import make_plan
 from flows.project import Project
 from simulrag.errors import InputError
 from simulrag.rooms.forms.published import read_forms
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import ROOT, copy_project
 
 MADE = "forms_benchmark"
@@ -25,7 +25,7 @@ TEXTBOOK = ROOT / ".." / "shared" / "textbooks" / "climate-laboratory.jsonl"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as running:
+    with LoopbackServer(stand_in()) as running:
         yield running
 
 
@@ -101,7 +101,7 @@ def test_in_batches_each_round_holds_all_that_can_be_asked(project: Path) -> Non
     (project / "params.yaml").write_text(text.replace("base_url:", "base_url: null #"))
     assert typed("library", "build", "c", "docs", "--licence", "x", "--attribution", "us") == 0
     ask = ["forms", "generate", "c", "--out", "q.jsonl", "--questions", "3"]
-    answer, rounds = traffic(), 0
+    answer, rounds = stand_in(), 0
     while typed(*ask) == 75:
         rounds += 1
         assert typed("batch", "export", "--plain", "asked.jsonl") == 0

@@ -24,7 +24,7 @@ from simulrag.rooms.forms.records import (
     FormScore,
     FreeformQuestion,
 )
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, copy_project
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ CONDITIONS = ("nothing", "library", "simulator", "both")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as running:
+    with LoopbackServer(stand_in()) as running:
         yield running
 
 

@@ -15,15 +15,20 @@ from flows.files import read_records
 from simulrag.rooms.routing.page import routing_scores
 from simulrag.rooms.routing.records import Routed
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.traffic import question, traffic
+from simulrag.testing.stand_in import question, stand_in
 from tests.integration.projects import change_params, copy_project, write_questions
 
 ELSEWHERE = "Who will win the election in the town next year?"
 
 
+def of_urban(number: int) -> str:
+    """A question that says which source is right for it."""
+    return f"{question(number)} This is rightly asked of urban ."
+
+
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(traffic()) as running:
+    with LoopbackServer(stand_in()) as running:
         yield running
 
 
@@ -47,17 +52,17 @@ def test_one_call_says_which_source_fits(
     gone = {"name": "mcp", "settings": {"command": ["no-such-program"]}}
     change_params(project, **{"simulators.gone": gone})
     model = ("--model", f"{server.url}#m", "--json")
-    found = said(capsys, "route", question(3), *model)
+    found = said(capsys, "route", of_urban(3), *model)
     assert found["chosen"] == "urban"
     fits = {one["source"]: (one["fit"], one["tool"]) for one in found["sources"]}
     assert fits == {
-        "urban": ("partly", "compare_with_baseline"),
+        "urban": ("partly", "run_scenario"),
         "climate": ("not", ""),
         "epidemiology": ("not", ""),
     }
     assert "no-such-program" in found["unavailable"]["gone"]
     assert said(capsys, "route", ELSEWHERE, *model)["chosen"] is None
-    said(capsys, "route", question(3), *model)
+    said(capsys, "route", of_urban(3), *model)
     assert len(server.requests) == 2  # a third time was a hit
 
 
@@ -82,7 +87,7 @@ def test_the_stage_measures_it(
     change_params(
         project, **{"routing": wanted, "llm.answer": model, "operations.mode": "deferred"}
     )
-    write_questions(project, question(1), question(2))
+    write_questions(project, of_urban(1), of_urban(2))
     stage = ("stage", "routing", "-d", "urban")
     assert ended(lambda: app(stage)) == 75
     assert "13 calls pending for 13 items" in capsys.readouterr().err  # 1 + 2 + 10
@@ -92,14 +97,13 @@ def test_the_stage_measures_it(
     assert "Every question is sent right." in capsys.readouterr().err
     found = read_records(project / "data/routing/urban.jsonl", Routed)
     scores = routing_scores(found)
-    assert scores.counts == {"all": 16, "own": 2, "none": 10, "out_of_range": 1, "not_returned": 3}
+    assert scores.counts == {"all": 16, "own": 2, "none": 10, "out_of_range": 0, "not_returned": 4}
     assert json.loads((project / "data/metrics/routing-urban.json").read_text()) == {
         "own": {"right": 2, "wrong": 0},
         "right is urban": {"sent to urban": 2},
         "none": {"right": 10, "wrong": 0},
         "right is none": {"sent to none": 14},
-        "out_of_range": {"right": 1, "wrong": 0},
-        "not_returned": {"right": 3, "wrong": 0},
+        "not_returned": {"right": 4, "wrong": 0},
     }
     assert scores.confusion == {("none", "none"): 14, ("urban", "urban"): 2}
     assert len(server.requests) == 1 + 16
@@ -112,6 +116,6 @@ def test_where_a_source_fits_it_is_run(
     project: Path, server: LoopbackServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = ("--model", f"{server.url}#m", "--json")
-    found = said(capsys, "ask", question(3), "--domain", "auto", *model)
+    found = said(capsys, "ask", of_urban(3), "--domain", "auto", *model)
     assert found["source"].endswith("domain urban")
     assert {item["simulator"] for item in found["evidence"]} == {"urban"}

@@ -11,7 +11,7 @@ from flows.files import read_records
 from flows.plan.plan import make_plan
 from flows.project import Project
 from simulrag.rooms.score.records import Asked
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, simulrag
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def test_the_stage_waits_for_batches_and_scores_every_method(
     finished: Path, tmp_path: Path
 ) -> None:
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         project = copy_finished(finished, tmp_path / "project")
         model = {"provider": "openai", "model": "stub", "base_url": server.url, "api": "chat"}
         methods = ["closed_book", "grounded"]
@@ -74,7 +74,7 @@ def test_answers_from_anywhere(finished: Path, tmp_path: Path) -> None:
     ]
     file = project / "answers.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as server:
         model = f"{server.url}#stub"
         done = simulrag(project, "score", str(file), "--model", model, check=True)
     assert "Evidence used | 1.000" in done.stdout

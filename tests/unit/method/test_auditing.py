@@ -17,7 +17,7 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
 from simulrag.records import AuditedClaim, MissingPoint
 from simulrag.stand_in import Prompted
-from simulrag.task import tasks
+from simulrag.task import without_model
 from simulrag.testing import ScriptedModel
 from tests.making import evidence
 from tests.unit.method.conftest import Lake
@@ -165,7 +165,8 @@ async def test_an_empty_text_claims_nothing_and_may_lack_something() -> None:
 @pytest.mark.parametrize("seed", [str(number) for number in range(20)])
 async def test_a_plan_goes_on_with_an_audit_that_could_be(seed: str) -> None:
     shown = {"question": "q?", "answer": "One. Two.", "evidence": ["x"], "tools": "# sound"}
-    text = tasks()["audit"].without_model(Prompted(shown, seed))
+    asked = packaged_prompts().render("audit", **shown | {"question": f"q{seed}?"})
+    text = without_model(Prompted(asked, "AuditReply"), AuditReply.model_json_schema())
     stand_in = AuditReply.model_validate_json(text)
     found = await audit_text("q?", "One. Two.", RUNS, TOOLS, ScriptedModel(stand_in.model_dump()))
     assert [one.quote for one in found.claims] == ["One.", "Two."]

@@ -15,7 +15,7 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Audit, AuditedClaim, MissingPoint
 from simulrag.stand_in import Prompted
-from simulrag.task import tasks
+from simulrag.task import without_model
 from simulrag.testing import ScriptedModel
 
 TEXT = "It is 12 m deep and 5 ha wide, so it is large."
@@ -178,4 +178,6 @@ async def test_a_plan_goes_on_with_a_mended_text_that_could_be() -> None:
 
 
 def stand_in(shown: dict[str, object]) -> object:
-    return Mending.model_validate_json(tasks()["mend"].without_model(Prompted(shown, "s")))
+    asked = packaged_prompts().render("mend", **shown)
+    text = without_model(Prompted(asked, "Mending"), Mending.model_json_schema())
+    return Mending.model_validate_json(text)

@@ -291,11 +291,6 @@ def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
         ModelSettings.model_validate(wrong)
 
 
-def test_the_rules_that_are_gone_name_the_way_on() -> None:
-    with pytest.raises(ValidationError, match="simulrag use openai:gpt-5-mini"):
-        ModelSettings(provider="offline", model="rules")
-
-
 class Section(BaseModel):
     """params.yaml, as far as its loader's errors go."""
 

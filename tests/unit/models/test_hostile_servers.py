@@ -23,7 +23,7 @@ from simulrag.models.providers.credentials import without_key
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage
-from simulrag.testing import LoopbackServer, traffic
+from simulrag.testing import LoopbackServer, stand_in
 from simulrag.testing.loopback import fails
 
 KEY = "sk-planted/1234567890"
@@ -60,7 +60,7 @@ def test_words_that_look_like_escapes_are_left_alone() -> None:
 async def test_a_redirect_to_another_host_is_not_followed(
     provider: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with LoopbackServer(traffic()) as other, LoopbackServer(traffic()) as server:
+    with LoopbackServer(stand_in()) as other, LoopbackServer(stand_in()) as server:
         address = other.url.replace("127.0.0.1", "127.0.0.2")
         server.script(fails(307, location=f"{address}/chat/completions"))
         settings = ModelSettings(provider=provider, model="m", base_url=server.url)

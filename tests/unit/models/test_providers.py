@@ -104,7 +104,7 @@ def test_a_provider_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "plugged", f"{__name__}:Plugged")
     provider = make_provider(ModelSettings(provider="plugged", model="m"))
     assert type(provider).__name__ == "Plugged"
-    assert registry.known_providers() == ["anthropic", "local", "openai", "plugged"]
+    assert registry.known_providers() == ["anthropic", "local", "openai", "plugged", "stand-in"]
 
 
 @pytest.mark.parametrize(

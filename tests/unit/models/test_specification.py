@@ -55,7 +55,6 @@ def test_a_model_in_one_word(text: str, settings: dict[str, str]) -> None:
         ("openai:", "is not a model"),
         ("opnai:gpt-5", "unknown provider 'opnai'.*known are anthropic, local, openai"),
         ("http://127.0.0.1:11434/v1", "names no model; write http://127.0.0.1:11434/v1#MODEL"),
-        ("offline:offline-1", "`simulrag use openai:gpt-5-mini` sets a model of your own"),
     ],
 )
 def test_what_is_not_a_model(text: str, why: str) -> None:

@@ -242,7 +242,6 @@ async def test_drawing_checks_the_reply_and_keeps_at_most_count(
     assert await draw_templates(asker, corridor, 1) == ([template], [])
     assert asker.values == {
         "handbook": corridor.handbook(),
-        "simulator": corridor,
         "count": 1,
     }
 
