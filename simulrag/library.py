@@ -7,10 +7,11 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from functools import wraps
 from pathlib import Path
 from textwrap import shorten
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
     from simulrag.method.steps import Instruments
 
-Value = TypeVar("Value")
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 
 CONCURRENCY = 8
 
@@ -131,7 +133,7 @@ class Progress(NamedTuple):
     runs: int
 
 
-def answer(
+async def aanswer(
     question: str,
     *,
     simulator: str | Simulator,
@@ -150,7 +152,8 @@ def answer(
     costs money is refused without one. ``cache``: the folder (or redis:// address) of the call
     cache; else the project's, if the working directory is in one, else the user's. ``seed``: the
     simulator's. ``progress``: shows steps and calls on stderr, or tells a function of each reply
-    (a ``Progress``). Works inside a running event loop too, where ``aanswer`` is the better choice.
+    (a ``Progress``).
+    ``answer`` is the same without an event loop, and works inside a running one too.
 
     The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
     ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence``, ``usage`` and
@@ -160,34 +163,6 @@ def answer(
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not
     there; what was paid for before is kept.
     """
-    return _run(
-        aanswer(
-            question,
-            simulator=simulator,
-            model=model,
-            simulator_settings=simulator_settings,
-            budget=budget,
-            method=method,
-            cache=cache,
-            seed=seed,
-            progress=progress,
-        )
-    )
-
-
-async def aanswer(
-    question: str,
-    *,
-    simulator: str | Simulator,
-    model: str | Model,
-    simulator_settings: Mapping[str, Any] | None = None,
-    budget: BudgetLimits | None = None,
-    method: MethodSettings | None = None,
-    cache: str | Path | None = None,
-    seed: int = 0,
-    progress: bool | Callable[[Progress], None] = False,
-) -> AnswerNow:
-    """``answer`` for code that runs in an event loop."""
     # Late: networkx and numpy take longer to import than all else.
     from simulrag.method.algorithm import answer_question
 
@@ -204,7 +179,7 @@ async def aanswer(
     return AnswerNow(**made, stored_calls=stored)
 
 
-def check(
+async def acheck(
     text: str,
     question: str,
     *,
@@ -221,43 +196,14 @@ def check(
 
     ``question``: what the text answers, or the situation that it speaks of; without it nobody knows
     which runs its claims are about. ``mend``: with what is wrong put right and what is missing
-    added. All else, and what it raises, as ``answer``.
+    added. All else, and what it raises, as ``aanswer``. ``check`` is the
+    same without an event loop.
 
     The result holds ``text``, ``statements`` (each with its place in the text, its standing and its
     runs), ``missing`` (what the question asks, the runs tell and the text lacks), ``evidence``,
     ``usage`` and ``stored_calls``; a notebook shows it. Without ``evidence`` no run would decide
     any of its claims.
     """
-    return _run(
-        acheck(
-            text,
-            question,
-            simulator=simulator,
-            model=model,
-            simulator_settings=simulator_settings,
-            mend=mend,
-            budget=budget,
-            cache=cache,
-            seed=seed,
-            progress=progress,
-        )
-    )
-
-
-async def acheck(
-    text: str,
-    question: str,
-    *,
-    simulator: str | Simulator,
-    model: str | Model,
-    simulator_settings: Mapping[str, Any] | None = None,
-    mend: bool = False,
-    budget: BudgetLimits | None = None,
-    cache: str | Path | None = None,
-    seed: int = 0,
-    progress: bool | Callable[[Progress], None] = False,
-) -> Checked:
-    """``check`` for code that runs in an event loop."""
     from simulrag.method.given_text import check_given
 
     _check(question, simulator, model, budget, None, cache, seed, progress)
@@ -270,6 +216,23 @@ async def acheck(
         checked, simulator, model, simulator_settings, budget, cache, seed, progress, settings
     )
     return Checked(**made, stored_calls=stored)
+
+
+def _blocking(
+    work: Callable[Given, Coroutine[Any, Any, Found]], name: str
+) -> Callable[Given, Found]:
+    """The same, waited for."""
+
+    @wraps(work)
+    def waited(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        return _run(work(*args, **kwargs))
+
+    waited.__name__ = waited.__qualname__ = name
+    return waited
+
+
+answer = _blocking(aanswer, "answer")
+check = _blocking(acheck, "check")
 
 
 async def _made(
@@ -460,7 +423,7 @@ def default_cache() -> CachePlace:
     return (Path(root) if root else Path.home() / ".cache") / "simulrag" / "calls"
 
 
-def _run(work: Coroutine[Any, Any, Value]) -> Value:
+def _run(work: Coroutine[Any, Any, Found]) -> Found:
     """Run to the end, also where an event loop runs already, as in a notebook."""
     try:
         asyncio.get_running_loop()
