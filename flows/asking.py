@@ -234,8 +234,7 @@ def with_model(
 ) -> tuple[Params, str]:
     """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
     if chosen is not None:
-        llm = params.llm.model_copy(update={"answer": chosen})
-        params = params.model_copy(update={"llm": llm})
+        params = params.answering(chosen)
     elif params.model("answer").replay and known is None:
         why = (
             "this is not a question of the benchmark (`simulrag questions` lists them)"

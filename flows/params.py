@@ -113,6 +113,12 @@ class Params(ParamsSection):
         """For a worker: its class is made where it is used."""
         return _restored, (self.model_dump(),)
 
+    def answering(self, chosen: ModelSettings | None) -> Params:
+        """The same with another model that answers, if one was chosen."""
+        if chosen is None:
+            return self
+        return self.model_copy(update={"llm": self.llm.model_copy(update={"answer": chosen})})
+
     def simulator(self, domain: str) -> SimulatorChoice:
         """The simulator of a domain; an InputError names the domains there are."""
         if domain not in self.simulators:

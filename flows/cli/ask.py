@@ -13,6 +13,7 @@ from flows.cli.output import (
     Free,
     Json,
     KeyEnv,
+    chosen_model,
     json_object,
     look_here,
     print_json,
@@ -85,13 +86,10 @@ def ask(
     from flows.cli.answers import answer_json, show_answer
     from flows.params import open_project
     from simulrag.errors import InputError
-    from simulrag.models.specification import model_settings
 
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
-    if model is None and (endpoint or key_env or free):
-        raise InputError("--endpoint, --key-env and --free are of the model: name one by --model")
-    chosen = None if model is None else model_settings(model, endpoint, key_env=key_env, free=free)
+    chosen = chosen_model(model, endpoint, key_env, free=free)
     explain = offered("why", "--why") if why else None
     project, params = open_project()
     auto = domain == AUTO and AUTO not in params.simulators

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.output import Endpoint, Free, Json, KeyEnv, print_json
+from flows.cli.output import Endpoint, Free, Json, KeyEnv, chosen_model, print_json
 
 WRONG = 3
 """The exit code where something in the text is wrong."""
@@ -44,17 +44,11 @@ def check(
     from flows.asking import check_anew, find_question
     from flows.cli.answers import answer_json, show_answer
     from flows.params import open_project
-    from simulrag.errors import InputError
-    from simulrag.models.specification import model_settings
 
-    if model is None and (endpoint or key_env or free):
-        raise InputError("--endpoint, --key-env and --free are of the model: name one by --model")
-    chosen = None if model is None else model_settings(model, endpoint, key_env=key_env, free=free)
+    chosen = chosen_model(model, endpoint, key_env, free=free)
     project, params = open_project()
     params.simulator(domain)
-    if chosen is not None:
-        llm = params.llm.model_copy(update={"answer": chosen})
-        params = params.model_copy(update={"llm": llm})
+    params = params.answering(chosen)
     known = find_question(project, params, question, domain)
     asked = known.text if known else question
     answer, source = check_anew(project, params, _read(file), asked, domain, mend=mend)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from simulrag.models.settings import ModelSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Endpoint = Annotated[
@@ -68,3 +71,17 @@ def look_here(simulator: str) -> None:
     """Of a ``module:Class``: what is not installed is looked for in this folder."""
     if ":" in simulator:
         sys.path.insert(0, str(Path.cwd()))
+
+
+def chosen_model(
+    model: str | None, endpoint: str | None, key_env: str | None, *, free: bool
+) -> ModelSettings | None:
+    """The model of ``--model``, if any. Raises InputError for its options without it."""
+    from simulrag.errors import InputError
+    from simulrag.models.specification import model_settings
+
+    if model is not None:
+        return model_settings(model, endpoint, key_env=key_env, free=free)
+    if endpoint or key_env or free:
+        raise InputError("--endpoint, --key-env and --free are of the model: name one by --model")
+    return None
