@@ -91,7 +91,7 @@ class Prompted:
     def tools(self, text: str | None = None) -> list[tuple[Simulator, str]]:
         """The tools that a handbook in the prompt (or ``text``) names, with who has them."""
         named = _TOOL.findall(self.seed if text is None else text)
-        known = [*self.simulators, *_registered()]
+        known = [*self.simulators, *_registered(tuple(names()))]
         found = ((next((one for one in known if tool in one.tools), None), tool) for tool in named)
         return [(owner, tool) for owner, tool in found if owner is not None]
 
@@ -117,10 +117,10 @@ def _required(kind: str, ends: str) -> str | float:
 
 
 @lru_cache(maxsize=1)
-def _registered() -> tuple[Simulator, ...]:
-    """The registered simulators that need no setting."""
+def _registered(named: tuple[str, ...]) -> tuple[Simulator, ...]:
+    """Of registered simulators those that need no setting."""
     found = []
-    for name in names():
+    for name in named:
         try:
             found.append(load(name))
         except SimulatorError:

@@ -40,7 +40,8 @@ class Task:
     reply must look like, None for prose. ``step``: the task that it does for several claims at
     once, by default itself. ``tokens``: of a reply, where a call of the step speaks of one claim; a
     plan assumes them where nothing is stored. ``stand_in``: a reply in the place of a model's,
-    where what the step checks does not follow from the schema. ``others``: further shapes of its
+    where what the step checks does not follow from the schema; of prose None where the prompt is
+    another's. ``others``: further shapes of its
     replies.
     """
 
@@ -78,12 +79,14 @@ def tasks() -> Mapping[str, Task]:
 def without_model(prompted: Prompted, schema: Mapping[str, Any]) -> str:
     """A reply in the place of a model's: by the task of that schema, else by the schema alone.
 
-    ``schema``: {} for prose.
+    ``schema``: {} for prose. Of the tasks that are imported: whoever asks has imported his.
     """
+    given = [task for task in _TASKS.values() if task.stand_in is not None]
     if not schema:
-        return prose(prompted, PROSE_TOKENS)
-    for task in tasks().values():
-        if task.stand_in is not None and prompted.shape in (one.__name__ for one in task.shapes):
+        said = (task.stand_in(prompted) for task in given if task.reply is None and task.stand_in)
+        return next((str(text) for text in said if text), prose(prompted, PROSE_TOKENS))
+    for task in given:
+        if task.stand_in and prompted.shape in (one.__name__ for one in task.shapes):
             return json.dumps(task.stand_in(prompted))
     listed = lambda name: len(prompted.listed(name))  # noqa: E731
     return json.dumps(filled(schema, prompted.seed, listed))

@@ -18,6 +18,7 @@ from simulrag.errors import ModelError
 from simulrag.models.base import Asker, FirstTokens
 from simulrag.models.replies import Reply
 from simulrag.records import Record
+from simulrag.stand_in import Prompted, finding
 from simulrag.task import Task
 
 
@@ -27,7 +28,13 @@ class Supported(Reply):
     probability: Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-FORMS_ENTAIL = Task("forms_entail", tokens=2)
+def _one_word(prompted: Prompted) -> object:
+    if not prompted.has("reference"):
+        return None
+    return "refutes" if finding(prompted.text("answer")) == "wrong" else "supports"
+
+
+FORMS_ENTAIL = Task("forms_entail", tokens=2, stand_in=_one_word)
 FORMS_SUPPORTED = Task("forms_supported", Supported, tokens=15)
 ALTERNATIVES = 20
 """The most that servers tell the log-probabilities of."""
