@@ -1,6 +1,6 @@
 """Calls, input tokens and the longest chain of calls that one question needs.
 
-On the test double's traffic: m = 5, 34 claims a question, a budget of 25 %, the urban handbook.
+On stand-ins: m = 5, a budget of 25 %, the urban handbook.
 Tokens are o200k_base's (the package bpe-openai), of the messages; reply schemas are counted apart.
 """
 
@@ -75,7 +75,7 @@ def _with_handbooks(
     per_question: float,
     tokens: Callable[[Iterable[str]], int],
 ) -> Iterator[Figure]:
-    """The same traffic with each domain's handbook where the urban one was sent."""
+    """The same with each domain's handbook where the urban one was sent."""
     prompts = ["".join(message.content for message in messages) for messages, _ in sent]
     urban = load("urban").handbook()
     times = sum(urban in prompt for prompt in prompts) / QUESTIONS

@@ -1,4 +1,4 @@
-"""The method over the test double's traffic: the official SDK, real sockets, the urban handbook.
+"""The method over stand-ins: the official SDK, real sockets, the urban handbook.
 
 The one simulator run that it asks for is made once and then stored.
 """

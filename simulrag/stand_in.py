@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -18,13 +19,14 @@ from typing import Any, Literal, Protocol
 
 from pydantic import JsonValue
 
-from simulators.base import Exampled, Simulator, SimulatorError
-from simulators.registry import load, names
+from simulators.base import Exampled, Simulator
+from simulators.registry import load, names, reaches_out
 from simulators.shapes import schema_of
 
 MARK = "Stand-in:"
 RIGHT, WRONG, OPEN = "rightly", "wrongly", "openly"
 """Words of a text that is to be found true, wrong, or open; the right one of several options."""
+Finding = Literal["right", "wrong", "open"]
 WRONG_ONES = 4
 """One claim in so many: of those of the recorded answers a quarter was corrected."""
 SENTENCE_TOKENS = 25
@@ -34,8 +36,6 @@ _SHARED = 0.6
 that much stood in an earlier sample's."""
 _WORDS = 11
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnprstv")
-
-
 _NUMBERED = re.compile(r"^(\d+): (.*?)(?=^\d+: |\Z)", re.M | re.S)
 _BULLET = re.compile(r"^- (.*?)(?=^- |\Z)", re.M | re.S)
 _TOOL = re.compile(r"^### (\w+)$", re.M)
@@ -121,10 +121,9 @@ def _registered(named: tuple[str, ...]) -> tuple[Simulator, ...]:
     """Of registered simulators those that need no setting."""
     found = []
     for name in named:
-        try:
-            found.append(load(name))
-        except SimulatorError:
-            continue
+        with suppress(Exception):  # it wants settings, or is somebody's
+            if not reaches_out(name):
+                found.append(load(name))
     return tuple(found)
 
 
@@ -149,9 +148,6 @@ def numbered(text: str) -> list[str]:
 def bullets(text: str) -> list[str]:
     """The items of a ``- ...`` list in order."""
     return [match[1].strip() for match in _BULLET.finditer(text + "\n")]
-
-
-Finding = Literal["right", "wrong", "open"]
 
 
 def finding(text: str) -> Finding:

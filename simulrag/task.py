@@ -41,8 +41,7 @@ class Task:
     once, by default itself. ``tokens``: of a reply, where a call of the step speaks of one claim; a
     plan assumes them where nothing is stored. ``stand_in``: a reply in the place of a model's,
     where what the step checks does not follow from the schema; of prose None where the prompt is
-    another's. ``others``: further shapes of its
-    replies.
+    another's. ``others``: further shapes of its replies.
     """
 
     name: str
@@ -76,19 +75,23 @@ def tasks() -> Mapping[str, Task]:
     return MappingProxyType(_TASKS)
 
 
-def without_model(prompted: Prompted, schema: Mapping[str, Any]) -> str:
+def without_model(prompted: Prompted, schema: Mapping[str, Any], tokens: int = PROSE_TOKENS) -> str:
     """A reply in the place of a model's: by the task of that schema, else by the schema alone.
 
-    ``schema``: {} for prose. Of the tasks that are imported: whoever asks has imported his.
+    ``schema``: {} for prose, which is about so many ``tokens`` long. Of the tasks that are
+    imported: whoever asks has imported his.
     """
+
+    def listed(name: str) -> int:
+        return len(prompted.listed(name))
+
     given = [task for task in _TASKS.values() if task.stand_in is not None]
     if not schema:
         said = (task.stand_in(prompted) for task in given if task.reply is None and task.stand_in)
-        return next((str(text) for text in said if text), prose(prompted, PROSE_TOKENS))
+        return next((str(text) for text in said if text), prose(prompted, tokens))
     for task in given:
         if task.stand_in and prompted.shape in (one.__name__ for one in task.shapes):
             return json.dumps(task.stand_in(prompted))
-    listed = lambda name: len(prompted.listed(name))  # noqa: E731
     return json.dumps(filled(schema, prompted.seed, listed))
 
 

@@ -176,7 +176,7 @@ class Rehearsal(StoredGateway):
         shape = "" if task.reply is None else task.reply.__name__
         prompted = Prompted(request.messages, shape, sample_index, self._simulators)
         try:
-            text, parsed = valid_reply(request, without_model(prompted, schema))
+            text, parsed = valid_reply(request, without_model(prompted, schema, task.tokens))
         except InvalidReply as error:
             self.unfit[task.name] = str(error)
             raise ReplyInvalid(f"'{task.name}': no stand-in fits: {error}") from None

@@ -24,7 +24,7 @@ RUN = {"tool": "run_scenario", "arguments": {"speed_factor": 0.92}}
 
 
 def calling(*calls: dict[str, Any]) -> Callable[[Body], str]:
-    """The test double's traffic, with these tool calls."""
+    """Stand-ins, with these tool calls."""
     answer = stand_in()
 
     def reply(body: Body) -> str:

@@ -1,4 +1,4 @@
-"""The method over the test double's traffic and the official SDK: how many calls, one result."""
+"""The method over stand-ins and the official SDK: how many calls, one result."""
 
 from __future__ import annotations
 

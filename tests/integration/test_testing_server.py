@@ -1,4 +1,4 @@
-"""``python -m simulrag.testing``: the test double's traffic behind a port."""
+"""``python -m simulrag.testing``: stand-ins behind a port."""
 
 from __future__ import annotations
 
