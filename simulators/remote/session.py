@@ -18,7 +18,13 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulators.base import RunError
-from simulators.remote.errors import ServiceDied, ServiceReplyInvalid, ServiceTimeout, ToolsChanged
+from simulators.remote.errors import (
+    ReplyTooLarge,
+    ServiceDied,
+    ServiceReplyInvalid,
+    ServiceTimeout,
+    ToolsChanged,
+)
 from simulators.remote.tools import Limits, Offered, canonical, digest, schemas_of, without_secrets
 
 if TYPE_CHECKING:
@@ -132,7 +138,7 @@ class Server:
                 raise RunError(f"{tool} was refused: {self._safe(str(error))}") from None
             await self._check_tools(session)
             return result
-        except (ServiceDied, ServiceTimeout, ToolsChanged):
+        except (ReplyTooLarge, ServiceDied, ServiceTimeout, ToolsChanged):
             session.left = True
             raise
         finally:

@@ -16,8 +16,6 @@ from flows.project import Project
 from simulrag.metrics.table import read_table as read_metrics
 from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
-from simulrag.testing import LoopbackServer
-from simulrag.testing.stand_in import stand_in
 from tests.integration.projects import ROOT, copy_project, run, simulrag
 
 pytestmark = pytest.mark.slow
@@ -79,40 +77,38 @@ def test_its_own_tests_pass(example: Example, packages: Path, tmp_path: Path) ->
 def test_it_goes_from_questions_to_the_report(
     example: Example, packages: Path, tmp_path: Path
 ) -> None:
-    with LoopbackServer(stand_in()) as server:
-        model = {"provider": "openai", "model": "double", "base_url": server.url}
-        changes = {
-            "domains": [example.name],
-            "simulators": {example.name: {"name": example.name, "settings": {}}},
-            "benchmark.questions": QUESTIONS,
-            "benchmark.templates": 2,
-            **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
-        }
-        project = copy_project(tmp_path / "project", **changes)
-        path = os.pathsep.join(map(str, (project, packages)))
+    model = {"provider": "stand-in", "model": "any"}
+    changes = {
+        "domains": [example.name],
+        "simulators": {example.name: {"name": example.name, "settings": {}}},
+        "benchmark.questions": QUESTIONS,
+        "benchmark.templates": 2,
+        **{f"llm.{role}": model for role in ("benchmark", "answer", "judge")},
+    }
+    project = copy_project(tmp_path / "project", **changes)
+    path = os.pathsep.join(map(str, (project, packages)))
 
-        def ours(*arguments: str) -> str:
-            return simulrag(project, *arguments, check=True, PYTHONPATH=path).stdout
+    def ours(*arguments: str) -> str:
+        return simulrag(project, *arguments, check=True, PYTHONPATH=path).stdout
 
-        assert "FAILED" not in ours("simulators", "check", example.name)
-        assert example.says in ours("simulate", example.name, *example.call)
-        ours("stage", "simulators")
-        for stage in ("benchmark", "answer", "label", "metrics"):
-            ours("stage", stage, "--domain", example.name)
-        ours("stage", "report")
+    assert "FAILED" not in ours("simulators", "check", example.name)
+    assert example.says in ours("simulate", example.name, *example.call)
+    ours("stage", "simulators")
+    for stage in ("benchmark", "answer", "label", "metrics"):
+        ours("stage", stage, "--domain", example.name)
+    ours("stage", "report")
 
     place = Project(project).results
     questions = read_records(place.benchmark(example.name), Question)
     assert len(questions) == QUESTIONS
     assert len({asked.evidence[0].call.tool for asked in questions}) == 2
     answers = read_records(place.answers(example.name), Answer)
-    for asked, answer in zip(questions, answers, strict=True):
+    assert len(answers) == QUESTIONS
+    for answer in answers:
         assert answer.failure is None
         assert answer.verified
-        assert answer.evidence == asked.evidence
-        settled = [one for one in answer.claims if one.verdict and one.verdict.status in DECIDED]
-        found = [str(value) for value in asked.evidence[0].outputs.values()]
-        assert any(value in one.after for one in settled for value in found)
+        assert {one.simulator for one in answer.evidence} == {example.name}
+        assert any(one.verdict and one.verdict.status in DECIDED for one in answer.claims)
     assert {"true", "false"} <= {one.label for one in read_table(place.labels(example.name), Label)}
     table = read_metrics(place.metrics_table(example.name))
     final = select(table, family="answers", metric="factuality", undecided="excluded")

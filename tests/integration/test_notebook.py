@@ -29,7 +29,7 @@ def test_its_answers_show_themselves(finished: Path, tmp_path: Path) -> None:
     statements = Answer.model_validate_json(first).final.statements
     assert all(one.quote.split()[0] in recorded for one in statements)
     assert len(statements) > 0
-    assert "By 3 model calls (0 of them stored) and 1 simulator run," in made
+    assert "model calls (0 of them stored) and 1 simulator run," in made
     told = "".join(
         output["text"]
         for cell in notebook.cells
