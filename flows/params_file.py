@@ -19,7 +19,6 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from simulators.shapes import too_large
 from simulrag.errors import InputError
 
 
@@ -45,10 +44,7 @@ def read_params(path: Path) -> dict[str, Any]:
 
 def read_yaml(path: Path) -> Any:
     """What a file of YAML holds. Raises InputError, which names the line and repeats no value."""
-    raw = _parsed(YAML(typ="safe"), path)
-    if why := too_large(raw):
-        raise InputError(f"{path.name}: {why}; aliases that name one another are not taken")
-    return raw
+    return _parsed(YAML(typ="safe"), path)
 
 
 def changed(path: Path, values: Mapping[str, object]) -> str:

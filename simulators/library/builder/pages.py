@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import re2
-
 from simulators.base import MissingEngineError
 from simulators.library.errors import CorpusError, NoText, TooLarge
 
@@ -27,10 +25,9 @@ DEADLINE_S = 300.0
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff]")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-_COMMENT = re2.compile(r"(?s)<!--.*?-->")
-_PICTURE = re2.compile(r"!\[[^\]]*\]\([^)]*\)")
-"""By an engine that never goes back: a text of half comments would take a minute otherwise."""
-_HEADING = re2.compile(r"(?m)^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$")
+_COMMENT = re.compile(r"(?s)<!--.*?-->")
+_PICTURE = re.compile(r"!\[[^\]]{0,400}\]\([^)]*\)")
+_HEADING = re.compile(r"(?m)^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$")
 
 
 class Page(NamedTuple):

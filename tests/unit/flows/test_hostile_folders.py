@@ -65,8 +65,7 @@ def test_a_deep_export_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("piece", ["<!--", "![", "```{r}\n", "# #"])
-def test_a_document_is_read_in_linear_time(tmp_path: Path, piece: str) -> None:
-    """80 KB of half a comment took 11 s, 800 KB did not end."""
+def test_a_document_of_half_marks_is_read(tmp_path: Path, piece: str) -> None:
     (tmp_path / "a.md").write_text(f"# A\n\nText.\n{piece * (800_000 // len(piece))}>")
     began = time.process_time()
     list(read_pages(tmp_path / "a.md"))

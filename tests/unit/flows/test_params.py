@@ -228,14 +228,6 @@ def test_a_name_is_no_command_and_no_path(name: str) -> None:
             check_params(yaml.safe_dump({**raw, **more}), "params.yaml")
 
 
-def test_aliases_that_name_one_another_are_refused(tmp_path: Path) -> None:
-    lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
-    file = tmp_path / "params.yaml"
-    file.write_text("\n".join(["a0: &a0 [x, x]", *lines, "b: &b [*b]"]))
-    with pytest.raises(InputError, match=r"holds more than|nested deeper"):
-        load_params(file)
-
-
 def test_a_domain_of_ones_own_has_a_model_for_its_questions_alone(tmp_path: Path) -> None:
     domains = [*load_params(ROOT / "params.yaml").domains, "mine"]
     file = changed(tmp_path, {"simulators.mine": {"name": "urban"}, "domains": domains})

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from simulators.base import RunError
-from simulators.remote.errors import ServiceReplyInvalid
 from simulators.remote.mcp import McpSimulator
 
 
@@ -87,21 +86,6 @@ def test_an_error_of_the_server_is_told_in_its_words(tmp_path: Path) -> None:
                 simulator.run("gauge", {}, 0)
         finally:
             simulator.close()
-
-
-def test_a_pattern_of_a_reply_stops_no_other_call(tmp_path: Path) -> None:
-    """The SDK checks replies by Python's patterns, in the thread of all sessions."""
-    evil = """print(head + '{"content": [], "structuredContent": {"y": "' + "a" * 40 + '!"}}}', """
-    schema = '{"type": "object", "properties": {"y": {"type": "string", "pattern": "^(a+)+$"}}}'
-    command = mcp_server(tmp_path, f"{evil}flush=True)", output=schema)
-    simulator = McpSimulator(command, timeout_s=10)
-    began = time.monotonic()
-    try:
-        with pytest.raises(ServiceReplyInvalid, match="does not match"):
-            simulator.run("gauge", {}, 0)
-    finally:
-        simulator.close()
-    assert time.monotonic() - began < 10
 
 
 def test_a_hung_server_does_not_outlive_the_process_that_started_it(tmp_path: Path) -> None:
