@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from flows.params import Params
 from flows.project import Project, Results
+from flows.report.labels import LabelTable
 from simulrag.records import Question
-from simulrag.report.labels import LabelTable
 
 Labels = Mapping[str, LabelTable]
 

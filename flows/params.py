@@ -20,6 +20,7 @@ from pydantic import (
 )
 from ruamel.yaml import YAML
 
+from flows.hooks import rooms
 from flows.params_file import read_params
 from flows.project import Project, find_project
 from flows.sections import (
@@ -32,7 +33,6 @@ from flows.sections import (
     RoomSection,
     SimulatorChoice,
 )
-from simulrag import registry
 from simulrag.errors import InputError
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.settings import MetricSettings
@@ -212,8 +212,8 @@ class Params(ParamsSection):
 @cache
 def params_class() -> type[Params]:
     """The parameters with the sections of the rooms that are here."""
-    named = zip(registry.rooms_with("settings"), registry.each("settings"), strict=True)
-    brought: dict[str, Any] = {room: (module.SECTION, module.SECTION()) for room, module in named}
+    sections = rooms().hook.params_section()
+    brought: dict[str, Any] = {name: (section, section()) for name, section in sections}
     return create_model("Params", __base__=Params, **brought)
 
 

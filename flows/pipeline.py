@@ -126,8 +126,8 @@ def show_table(project: Project, params: Params, place: Results, *, every: bool 
     """The table of the outs in ``place``, and where the report lies."""
     from rich.console import Console
 
-    from simulrag.report.run import ReportedRun, read_domains
-    from simulrag.report.terminal import terminal_table
+    from flows.report.run import ReportedRun, read_domains
+    from flows.report.terminal import terminal_table
 
     console = Console()
     domains = read_domains(place.metrics, params.domains)

@@ -69,8 +69,9 @@ class Stage:
     to count. ``over`` is the list in params.yaml that it runs over, once an entry ("": once), and
     ``each`` what an entry is. ``role`` is the model that it asks (None: no call; its calls are
     exported). ``sections`` of params.yaml that ``make`` reads, further to those of the role;
-    ``reads`` and ``code``: files and folders that its result rests on; ``makes``: its outs,
-    ``measures`` those that DVC shows as metrics. ``failed``: whether the outs of an item hold a
+    ``reads``: files and folders that its result rests on, further to the code that its module
+    imports; ``code``: such as is found by being there; ``makes``: its outs, ``measures`` those that
+    DVC shows as metrics. ``failed``: whether the outs of an item hold a
     failure, to make again.
     ``always``: it runs each time, because what it looks at may lie outside of the project.
     """

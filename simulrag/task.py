@@ -6,7 +6,8 @@ A step makes its task and asks with it; the prompt is the file of the task's nam
 
     completion = await ask.ask(MERGE, existing=existing, new=new)
 
-``tasks`` finds those of every step, so nothing else lists them.
+``tasks`` finds those of every step here, so nothing else lists them; a room's are there once its
+modules are imported.
 """
 
 from __future__ import annotations
@@ -23,10 +24,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from simulrag import registry
 from simulrag.stand_in import Prompted, filled, prose
 
-_ASKING = ("simulrag.method", "simulrag.questions", "simulrag.judging", registry.PACKAGE)
+_ASKING = ("simulrag.method", "simulrag.questions", "simulrag.judging")
 _TASKS: dict[str, Task] = {}
 PROSE_TOKENS = 250
 """Of an answer in words."""
@@ -70,7 +70,7 @@ class Task:
 
 
 def tasks() -> Mapping[str, Task]:
-    """Every task of every step, by name."""
+    """Every task of every step, by name, with those that others have brought so far."""
     _import_steps()
     return MappingProxyType(_TASKS)
 

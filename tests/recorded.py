@@ -23,11 +23,11 @@ from flows.params import Params, load_params
 from flows.plan.rehearse import Rehearsal, StoredCalls, rehearse
 from flows.project import Project, Results
 from flows.stages import stage_names
-from flows.stages.metrics import read_templates
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.settings import MetricSettings
+from simulrag.questions.open.records import read_templates
 from simulrag.questions.published import read_questions
 from simulrag.records import Answer, FinalClaims, Label
 

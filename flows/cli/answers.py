@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simulrag.metrics.methods import name_of
+from flows.report.words import method_name
 from simulrag.records import Answer, Line, Statement
 from simulrag.shown import (
     LEFT_OUT,
@@ -142,6 +142,6 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
 def line_words(line: Line) -> str:
     """What kind of answer it is: "SimulRAG, at 100 % of the claims, m = 5"."""
     if line.method == "grounded":
-        return name_of(line)
+        return method_name(line.method)
     share = "" if line.budget_percent is None else f", at {line.budget_percent:g} % of the claims"
-    return f"{name_of(line)}{share}, m = {line.samples} sampled answers"
+    return f"{method_name(line.method)}{share}, m = {line.samples} sampled answers"

@@ -14,7 +14,7 @@ from flows.cli.label import app as label_app
 from flows.cli.reference import docs_app
 from flows.cli.simulators import simulators_app
 from flows.cli.stage import stage
-from simulrag import registry
+from flows.hooks import rooms
 
 ASK, RUN, LOOK, MODELS = "Ask", "Run", "Look", "Models"
 SOURCES, LABELS, OPERATE = "Questions and evidence", "Labels by people", "Operate"
@@ -104,6 +104,4 @@ app.command(rich_help_panel=OPERATE)(schedule.refresh)
 app.command(rich_help_panel=OPERATE)(schedule.serve)
 app.command(rich_help_panel=OPERATE)(run.record)
 app.add_typer(docs_app, name="docs", rich_help_panel=OPERATE)
-for room in registry.each("commands"):
-    if hasattr(room, "register"):
-        room.register(app)
+rooms().hook.register_commands(app=app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+import pluggy
 import typer
 
 from flows.cli.output import (
@@ -90,7 +91,7 @@ def ask(
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
     chosen = chosen_model(model, endpoint, key_env, free=free)
-    explain = offered("why", "--why") if why else None
+    explain = offered("explain", "--why") if why else None
     project, params = open_project()
     auto = domain == AUTO and AUTO not in params.simulators
     if auto:
@@ -113,13 +114,16 @@ def ask(
             raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
         text = known.text if known else question.strip()
         if auto:
-            domain = offered("choose_domain", "--domain auto")(project, params, text)
+            choose = offered("choose_domain", "--domain auto")
+            domain = choose(project=project, params=params, text=text) or None
             source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
         else:
             domain = domain or (known.domain if known else "")
         answer, stored_calls = answer_anew(project, params, text, domain, budget, samples)
         source += stored_calls
-    found = explain(project, params, text, answer) if explain else None
+    found = None
+    if explain:
+        found = explain(project=project, params=params, question=text, answer=answer)
     if as_json:
         reasons = {"why": found.as_json()} if found else {}
         print_json({"source": source, **answer_json(text, answer), **reasons})
@@ -142,15 +146,14 @@ def _check_of_paper(
 
 
 def offered(name: str, option: str) -> Callable[..., Any]:
-    """What a room does for ``ask``. Raises InputError where none of them does it."""
-    from simulrag import registry
+    """The hook of what a room does for ``ask``. Raises InputError where none of them does it."""
+    from flows.hooks import rooms
     from simulrag.errors import InputError
 
-    for room in registry.each("commands"):
-        function: Callable[..., Any] | None = getattr(room, name, None)
-        if function is not None:
-            return function
-    raise InputError(f"{option}: the room that does it is not in this project")
+    hook: pluggy.HookCaller = getattr(rooms().hook, name)
+    if not hook.get_hookimpls():
+        raise InputError(f"{option}: the room that does it is not in this project")
+    return hook
 
 
 def questions(

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
+from flows.hooks import prompts_of
 from flows.params import Params
 from flows.project import Project
 from flows.running.bench import Bench, located
@@ -291,7 +292,7 @@ class Rehearsed(At):
         """A bench at which no call is made, and of which no export is written."""
         params, role = params or self.params, role or self.role
         settings = located(self.project, params.model(role))
-        prompts = Prompts(self.project.prompts, params.prompts)
+        prompts = prompts_of(self.project.prompts, params.prompts)
         own = () if simulator is None else (simulator,)
         gate = Rehearsal(settings, self.cache, prompts, params.operations.concurrency, own)
         self.gates.append(gate)

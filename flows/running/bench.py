@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.hooks import prompts_of
 from flows.params import Params
 from flows.project import Project
 from flows.running.waiting import Waiting, open_pending
@@ -27,7 +28,6 @@ from simulrag.models.budget import Budget, open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import PendingCalls
 from simulrag.models.prices import read_prices
-from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.stage import Role
@@ -111,7 +111,7 @@ async def open_bench(
             provider,
             settings,
             cache,
-            Prompts(project.prompts, params.prompts),
+            prompts_of(project.prompts, params.prompts),
             concurrency=operations.concurrency,
             timeout_s=operations.call_timeout_s,
             retries=operations.retries,

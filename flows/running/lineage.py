@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
+import grimp
 from ruamel.yaml import YAML
 
-from simulrag.registry import stage_modules
+from flows.hooks import stages_of_rooms
 from simulrag.stage import Stage
 
 HEAD = """\
@@ -17,8 +21,21 @@ HEAD = """\
 # simulators are in params.yaml. What is in `operations`, and what the stages share in flows/,
 # changes no result, and no stage names it. A stage over an empty list is off.
 """
-ASKING = ("simulrag/models", "simulrag/calls", "simulrag/task.py")
-"""What a stage that asks a model rests on, further to what it declares."""
+ASKING = ("simulrag.models", "simulrag.calls", "simulrag.task")
+"""What a stage that asks a model rests on: its bench, which stands in flows/, opens them."""
+NO_RESULT = frozenset(
+    {
+        *("simulrag", "simulrag.errors", "simulrag.stage", "simulrag.stand_in"),
+        *("simulators", "simulators.extras", "simulators.registry"),
+    }
+)
+"""Modules that change no result."""
+COUNTED = ("flows.report", "flows.stages")
+"""What of flows/ changes results."""
+REGISTRY, FAMILIES = "simulrag.metrics.registry", "simulrag.metrics.families"
+"""The registry imports the families that are there."""
+FEW = 2
+"""So many modules of a package are named one by one."""
 
 
 def dvc_yaml(stages: Sequence[Stage]) -> str:
@@ -49,9 +66,61 @@ def without_the_gone(lock: str, stages: Sequence[str]) -> str:
     return text.getvalue()
 
 
-def module_file(stage: str) -> str:
-    """The file that declares a stage, from the project's folder."""
-    return stage_modules().get(stage, f"flows.stages.{stage}").replace(".", "/") + ".py"
+def module_of(stage: str) -> str:
+    """The module that declares a stage of the project."""
+    return stages_of_rooms().get(stage, f"flows.stages.{stage}")
+
+
+@cache
+def _imports() -> grimp.ImportGraph:
+    """Which module of ours imports which, also within functions."""
+    ours = [name for name in ("flows", "rooms", "simulators", "simulrag") if find_spec(name)]
+    return grimp.build_graph(*ours, exclude_type_checking_imports=True, cache_dir=None)
+
+
+def reached(stage: str) -> set[str]:
+    """The modules that a stage's own module leads to and that its result rests on.
+
+    What the stages share in flows/ opens and writes, and the values of a room's section are
+    parameters: neither changes a result.
+    """
+    graph, found = _imports(), set[str]()
+    ahead = {module_of(stage)} & graph.modules
+    while ahead:
+        found |= ahead
+        after = {name for one in ahead for name in graph.find_modules_directly_imported_by(one)}
+        if REGISTRY in after:
+            after |= graph.find_children(FAMILIES)
+        ahead = {name for name in after - found - NO_RESULT if _counts(name)}
+    return found
+
+
+def _counts(module: str) -> bool:
+    if module.startswith("flows"):
+        return module.startswith(COUNTED)
+    return not (module.startswith("rooms.") and module.endswith(".settings"))
+
+
+def code_of(stage: Stage) -> list[str]:
+    """The files of ``reached``; a package of which more than a few are reached as its folder."""
+    packages: dict[str, set[str]] = {}
+    for module in reached(stage.name):
+        packages.setdefault(".".join(module.split(".")[:2]), set()).add(module)
+    few = {name for modules in packages.values() if len(modules) <= FEW for name in modules}
+    whole = {package for package, modules in packages.items() if len(modules) > FEW}
+    if stage.role:
+        few = {name for name in few if not name.startswith(ASKING)}
+        whole |= set(ASKING)
+    return sorted({*map(_file, few | whole)} - {*stage.code})
+
+
+def _file(module: str) -> str:
+    """Where a module or a package lies, from the project's folder."""
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = module.replace(".", "/")
+    return folder if Path(spec.origin).name == "__init__.py" else f"{folder}.py"
 
 
 def entry(stage: Stage) -> dict[str, Any]:
@@ -69,10 +138,7 @@ def entry(stage: Stage) -> dict[str, Any]:
     if stage.always:
         found["always_changed"] = True
     deps = [*stage.reads, *(("data/recorded", "prompts") if stage.role else ()), *stage.code]
-    deps += [one for one in ASKING if stage.role]
-    declared = module_file(stage.name)
-    if not any(declared.startswith(f"{folder}/") for folder in deps):
-        deps.append(declared)
+    deps += code_of(stage)
     if not stage.always:
         found["deps"] = list(map(here, deps))
     sections = [*stage.sections, *(("prompts", f"llm.{stage.role}") if stage.role else ())]

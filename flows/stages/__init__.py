@@ -1,6 +1,6 @@
 """The stages, found by being here: a module of this folder, or of a room's, with ``STAGE`` is one.
 
-A package of one's own may bring further ones under the entry point group ``simulrag.stages``.
+A package of one's own brings further ones as a room does: see ``flows.hooks``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.hooks import stages_of_rooms
 from simulrag.errors import InputError
-from simulrag.registry import stage_modules
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -24,28 +23,20 @@ if TYPE_CHECKING:
 ORDER = ("simulators", "benchmark", "answer", "label")
 """Stages that stand first in dvc.yaml; metrics and report stand last, the others by name."""
 _LAST = ("metrics", "report")
-GROUP = "simulrag.stages"
-
-
-@cache
-def _plugged() -> dict[str, EntryPoint]:
-    """Stages of other packages: looking for them reads the metadata of all that are installed."""
-    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 @cache
 def stage_names() -> tuple[str, ...]:
     """The names of all stages, without importing them."""
     own = [module.name for module in pkgutil.iter_modules(__path__)]
-    between = sorted({*own, *stage_modules(), *_plugged()} - {*ORDER, *_LAST})
+    between = sorted({*own, *stages_of_rooms()} - {*ORDER, *_LAST})
     return (*ORDER, *between, *_LAST)
 
 
 def stage_of(name: str) -> Stage:
     """A stage by its name; only its module is imported."""
-    point = _plugged().get(name)
-    place = stage_modules().get(name, f"{__name__}.{name}")
-    stage: Stage = import_module(place).STAGE if point is None else point.load()
+    place = stages_of_rooms().get(name, f"{__name__}.{name}")
+    stage: Stage = import_module(place).STAGE
     return stage
 
 

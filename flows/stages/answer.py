@@ -97,14 +97,6 @@ STAGE = Stage(
     role="answer",
     sections=("simulators.{item}", "answer"),
     reads=(out(Results.simulator), out(Results.benchmark)),
-    code=(
-        "simulrag/method",
-        "simulrag/marks.py",
-        "simulrag/questions/published.py",
-        "simulrag/records.py",
-        "simulators/base.py",
-        "simulators/shapes.py",
-    ),
     makes=(out(Results.answers),),
     failed=failed,
 )

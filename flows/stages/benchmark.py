@@ -148,12 +148,5 @@ STAGE = Stage(
     role="benchmark",
     sections=("simulators.{item}", "benchmark"),
     reads=(out(Results.simulator),),
-    code=(
-        "simulrag/questions",
-        "simulrag/method",
-        "simulrag/records.py",
-        "simulators/base.py",
-        "simulators/shapes.py",
-    ),
     makes=(out(Results.benchmark), out(Results.templates), out(Results.benchmark_summary)),
 )

@@ -84,12 +84,6 @@ STAGE = Stage(
     role="judge",
     sections=("label",),
     reads=(out(Results.benchmark), out(Results.answers)),
-    code=(
-        "simulrag/judging",
-        "simulrag/method",
-        "simulrag/questions/published.py",
-        "simulrag/records.py",
-    ),
     makes=(out(Results.labels), out(Results.final_claims)),
     failed=failed,
 )

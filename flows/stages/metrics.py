@@ -17,7 +17,6 @@ from flows.files import (
 from flows.project import Results, out
 from flows.running.runner import At
 from flows.watch.artifacts import titled_table
-from simulrag.errors import InputError
 from simulrag.judging.people.labels import settle
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
@@ -28,7 +27,7 @@ from simulrag.metrics.money import Pricing, no_prices, pricing
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
-from simulrag.questions.open.records import Template
+from simulrag.questions.open.records import read_templates
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 from simulrag.stage import Stage
 
@@ -70,25 +69,6 @@ def read_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
     """The judge's labels by question and claim; texts and reasons stay on disk."""
     columns = ["question_id", "claim_hash", "label"]
     return labels_by_question(read_frame(path, "labels", columns).iter_rows())
-
-
-def read_templates(path: Path) -> dict[str, Template]:
-    """The templates of generated questions by id; none of published or imported ones.
-
-    What a template holds besides, such as a set-up, is no asked value and is left out.
-    """
-    if not path.is_file():
-        return {}
-    known = Template.model_fields
-    try:
-        found = [
-            Template.model_validate({name: item[name] for name in item if name in known})
-            for item in json.loads(path.read_bytes())
-        ]
-    except (ValueError, TypeError) as error:
-        first = str(error).partition("\n")[0]
-        raise InputError(f"{path} is not a file of templates: {first}") from None
-    return {template.template_id: template for template in found}
 
 
 async def make(at: At) -> None:
@@ -138,14 +118,6 @@ STAGE = Stage(
         "data/labels/human.jsonl",
         *(f"data/calls/{stage}-{{item}}.parquet" for stage in CALLING),
         "prices.yaml",
-    ),
-    code=(
-        "simulrag/metrics",
-        "simulrag/judging",
-        "simulrag/method",
-        "simulrag/models",
-        "simulrag/questions",
-        "simulrag/records.py",
     ),
     makes=(
         out(Results.metrics_table),

@@ -10,12 +10,26 @@ from socket import gethostname
 from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_frame, read_records, record_lines
+from flows.hooks import room_names, rooms
 from flows.outs import Labels, Outs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
+from flows.report.blocks import Table
+from flows.report.labels import LabelTable
+from flows.report.page import write_report
+from flows.report.run import (
+    Credits,
+    LabelledByPeople,
+    ReportedRun,
+    RunSummary,
+    read_domains,
+)
+from flows.report.sections.documents import credited
+from flows.report.sections.recipes import recipe_table
+from flows.report.table_files import markdown
+from flows.report.traces import Traced
 from flows.running.runner import At
 from flows.watch.tracking import PERIOD
-from simulrag import registry
 from simulrag.judging.people.labels import Key, Settled, settle
 from simulrag.metrics.published import (
     PAPER_METRICS,
@@ -25,20 +39,6 @@ from simulrag.metrics.published import (
 )
 from simulrag.questions.published import answered_questions, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
-from simulrag.report.blocks import Table
-from simulrag.report.labels import LabelTable
-from simulrag.report.page import write_report
-from simulrag.report.run import (
-    Credits,
-    LabelledByPeople,
-    ReportedRun,
-    RunSummary,
-    read_domains,
-)
-from simulrag.report.sections.documents import credited
-from simulrag.report.sections.recipes import recipe_table
-from simulrag.report.table_files import markdown
-from simulrag.report.traces import Traced
 from simulrag.stage import Role, Stage
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
     # Questions of a file were written by no model of this run.
     asked = ROLES if place == project.results else ROLES[1:]
     outs = Outs(project, params, place, names, labels, questions)
-    brought = [(page.SECTION.key, page.read(outs)) for page in registry.each("page")]
+    brought = [(part.section.key, part.read(outs)) for part in rooms().hook.report_part()]
     run = ReportedRun(
         settings=params.metrics,
         min_coverage=params.operations.min_coverage,
@@ -201,7 +201,7 @@ STAGE = Stage(
         "answer",
         "metrics",
         "operations.min_coverage",
-        *registry.rooms_with("settings"),
+        *(name for name, _ in rooms().hook.params_section()),
     ),
     reads=(
         "data/simulators",
@@ -212,17 +212,8 @@ STAGE = Stage(
         "data/calls",
         "data/recorded",
         "data/published",
-        *(folder for page in registry.each("page") for folder in page.READS),
+        *(folder for part in rooms().hook.report_part() for folder in part.reads),
     ),
-    code=(
-        "simulrag/report",
-        "simulrag/metrics",
-        "simulrag/judging",
-        "simulrag/questions/published.py",
-        "simulrag/records.py",
-        "simulrag/marks.py",
-        "simulrag/shown.py",
-        *(f"simulrag/rooms/{room}" for room in registry.rooms()),
-    ),
+    code=tuple(f"rooms/{room}" for room in room_names()),
     makes=("data/report",),
 )

@@ -15,10 +15,10 @@ import hashlib
 import json
 
 from flows.files import write_text
+from flows.hooks import rooms
 from flows.params_file import read_yaml
 from flows.running.runner import At
 from simulators.base import Simulator, handbook_with_guide, set_up_facts
-from simulrag import registry
 from simulrag.stage import Stage
 
 
@@ -33,8 +33,8 @@ async def make(at: At) -> None:
             found["templates_file_sha256"] = hashlib.sha256(text.encode()).hexdigest()
         text = json.dumps(found, indent=2, sort_keys=True) + "\n"
         write_text(at.place.simulator(domain), text)
-    for room in registry.each("lineage"):
-        room.write(project, params, at.place)
+    for note in rooms().hook.lineage_note():
+        note.write(project, params, at.place)
 
 
 def identity(domain: str, simulator: Simulator, *, set_up: bool = False) -> dict[str, object]:
@@ -62,6 +62,6 @@ STAGE = Stage(
     "what rooms read (its hashes), wherever it lies",
     make=make,
     over="",
-    makes=("data/simulators", *(out for room in registry.each("lineage") for out in room.MAKES)),
+    makes=("data/simulators", *(out for note in rooms().hook.lineage_note() for out in note.makes)),
     always=True,
 )

@@ -22,7 +22,7 @@ from simulrag.metrics.frames import (
     text_counts,
 )
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
-from simulrag.metrics.methods import FINAL, METHOD
+from simulrag.metrics.methods import FINAL
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import ClaimPool
 from simulrag.metrics.settings import MetricSettings
@@ -155,9 +155,7 @@ class DomainData:
             of_line = select(self.finals, **line).group_by("question_id").agg(counts)
             rows = answers.join(of_line, "question_id", "left", maintain_order="left")
             columns = rows.drop("question_id").cast(pl.Float64).fill_null(0)
-            found[Line(**line | {"method": METHOD[line["method"]]})] = {
-                column.name: column.to_numpy() for column in columns
-            }
+            found[Line(**line)] = {column.name: column.to_numpy() for column in columns}
         return found
 
     @cached_property
@@ -179,7 +177,7 @@ class DomainData:
 
 def _place(line: Line) -> tuple[float, ...]:
     """Of a line among the others: by its method, then the largest m, budget and kappa first."""
-    return list(FINAL).index(line.method), *(-number for number in line.size)
+    return FINAL.index(line.method), *(-number for number in line.size)
 
 
 def _final_texts(answer: Answer) -> dict[Line, FinalText]:

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 from simulrag.method.selection import confidence_before
 from simulrag.metrics.bill import Spent
-from simulrag.metrics.methods import FINAL, name_of
+from simulrag.metrics.methods import FINAL
 from simulrag.metrics.stated import stated
 from simulrag.records import (
     Answer,
@@ -164,7 +164,7 @@ def finals_frame(
     of_answer: dict[str, _Kind] = {
         "question_id": pl.String,
         "scenario_id": pl.String,
-        "method": pl.Enum(list(FINAL.values())),
+        "method": pl.Enum(FINAL),
         "samples": pl.UInt32,
         "budget_percent": pl.Float64,
         "kappa": pl.Float64,
@@ -255,7 +255,7 @@ def _final_row(
     true = (text for text, label in zip(texts, labelled, strict=True) if label == "true")
     return {
         "question_id": final.question_id,
-        "method": name_of(line),
+        "method": line.method,
         "samples": line.samples,
         "budget_percent": line.budget_percent,
         "kappa": line.kappa,

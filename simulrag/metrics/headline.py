@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulrag.metrics.methods import FINAL, GROUNDED, SIMULRAG, UE_SBA, UNCERTAINTY
+from simulrag.metrics.methods import GROUNDED, SIMULRAG, UE_SBA, UNCERTAINTY
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 
@@ -60,7 +60,7 @@ def _final_answers(answers: pl.DataFrame) -> Headline:
         for place, (budget, value) in enumerate(_largest_m(answers, SIMULRAG, "factuality")):
             found[f"factuality_paper_at_{budget:g}" if place else "factuality_paper"] = value
     for method in ("input_rag", "output_rag"):
-        lines = _largest_m(answers, FINAL[method], "factuality")
+        lines = _largest_m(answers, method, "factuality")
         found[f"factuality_{method}"] = lines[0][1] if lines else None
     return found
 

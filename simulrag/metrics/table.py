@@ -64,7 +64,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from simulrag.errors import InputError
 from simulrag.metrics.intervals import (
@@ -75,8 +75,7 @@ from simulrag.metrics.intervals import (
     relative_gain,
     two_sided_p,
 )
-from simulrag.metrics.methods import METHOD, name_of
-from simulrag.records import Line
+from simulrag.records import FinalMethod, Line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,6 +116,7 @@ class Measurement:
     samples: int | None = None
     kappa: float | None = None
     baseline: str = ""
+    baseline_budget_percent: float | None = None
     baseline_samples: int | None = None
     p: float | None = None
     p_holm: float | None = None
@@ -137,7 +137,7 @@ class Measurement:
         return cls(
             family=family,
             domain=domain,
-            method=name_of(line),
+            method=line.method,
             budget_percent=line.budget_percent,
             samples=line.samples,
             kappa=line.kappa,
@@ -147,7 +147,7 @@ class Measurement:
     def line(self) -> Line:
         """The line of final answers that this is a row of."""
         return Line(
-            method=METHOD[self.method],
+            method=cast("FinalMethod", self.method),
             samples=self.samples or 1,
             budget_percent=self.budget_percent,
             kappa=self.kappa,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,6 @@ from jinja2 import (
     UndefinedError,
 )
 
-from simulrag import registry
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.base import Message
 
@@ -50,15 +49,17 @@ _SEPARATING = re.compile(r"(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE)
 class Prompts:
     """The prompt templates of a folder; those of a folder of one's own in it override by name.
 
-    A template is looked for in ``folder/<overrides>`` first, then in ``folder`` and in its rooms.
+    A template is looked for in ``folder/<overrides>``, then in ``folder``, then in ``further``.
     Raises InputError where there is no such folder.
     """
 
-    def __init__(self, folder: Path, overrides: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, overrides: str | None = None, further: Sequence[Path] = ()
+    ) -> None:
         if overrides is not None and not (folder / overrides).is_dir():
             raise InputError(_no_folder(folder, overrides))
         own = () if overrides is None else (folder / overrides,)
-        self._places = (*own, folder, *(folder / room for room in registry.rooms()))
+        self._places = (*own, folder, *further)
 
     def tasks(self) -> list[str]:
         """Every task that has a prompt, sorted."""

@@ -112,5 +112,5 @@ def test_it_goes_from_questions_to_the_report(
     assert {"true", "false"} <= {one.label for one in read_table(place.labels(example.name), Label)}
     table = read_metrics(place.metrics_table(example.name))
     final = select(table, family="answers", metric="factuality", undecided="excluded")
-    assert {"SimulRAG grounded", "SimulRAG", "Input-layer RAG"} <= set(final["method"])
+    assert {"grounded", "simulrag", "input_rag"} <= set(final["method"])
     assert example.name in place.report.read_text()

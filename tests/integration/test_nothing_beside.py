@@ -43,7 +43,7 @@ def test_an_answer_takes_three_calls_where_nothing_is_wrong_or_open(project: Pat
 def test_the_one_recipe_is_measured(project: Path) -> None:
     with (project / "data/metrics/urban.csv").open() as file:
         found = list(csv.DictReader(file))
-    assert {one["method"] for one in found} == {"", "SimulRAG grounded"}
+    assert {one["method"] for one in found} == {"", "grounded"}
     of = {"metric": "calls", "level": "answer", "step": "all"}
     (calls,) = (float(one["value"]) for one in found if one | of == one)
     assert 3 <= calls < 4

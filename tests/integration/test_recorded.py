@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from flows.params import load_params
+from flows.report.recipes import Recipe, recipes_of
 from flows.sections import RoomSection
 from simulrag.metrics.families.answers import answers
 from simulrag.metrics.families.cost import method_cost
-from simulrag.metrics.recipes import Recipe, recipes_of
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from tests.recorded import (
@@ -127,11 +127,11 @@ def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None],
 @pytest.mark.parametrize(
     ("name", "recipe"),
     [
-        ("closed book", ("Closed book", 1, None)),
-        ("RAG", ("Input-layer RAG", 1, None)),
-        ("paper, 25 %", ("SimulRAG", 5, 25)),
-        ("paper, 100 %", ("SimulRAG", 5, 100)),
-        ("**grounded**", ("SimulRAG grounded", 1, None)),
+        ("closed book", ("closed_book", 1, None)),
+        ("RAG", ("input_rag", 1, None)),
+        ("paper, 25 %", ("simulrag", 5, 25)),
+        ("paper, 100 %", ("simulrag", 5, 100)),
+        ("**grounded**", ("grounded", 1, None)),
     ],
 )
 def test_the_readme_shows_what_the_run_found(

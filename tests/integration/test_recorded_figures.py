@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from simulrag.metrics.recipes import Recipe, pooled, recipes_of
+from flows.report.recipes import Recipe, pooled, recipes_of
+from flows.report.run import DomainTable
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
-from simulrag.report.run import DomainTable
 from tests.recorded import ROOT, Replayed, data_of
 
 OWN = ("urban", "climate", "epidemiology")
@@ -20,11 +20,11 @@ Tables = Mapping[str, tuple[Measurement, ...]]
 """The long table of each domain."""
 
 AUROC = {
-    ("no-RAG", 0): ("0.821", "0.800", "0.769"),
-    ("Random", 25): ("0.912", "0.900", "0.909"),
-    ("Verbalized", 25): ("0.933", "0.936", "0.955"),
-    ("Uncertainty", 25): ("0.916", "0.899", "0.964"),
-    ("UE+SBA", 25): ("0.929", "0.959", "0.966"),
+    ("no_rag", 0): ("0.821", "0.800", "0.769"),
+    ("random", 25): ("0.912", "0.900", "0.909"),
+    ("verbalized", 25): ("0.933", "0.936", "0.955"),
+    ("uncertainty", 25): ("0.916", "0.899", "0.964"),
+    ("ue_sba", 25): ("0.929", "0.959", "0.966"),
 }
 
 
@@ -74,7 +74,7 @@ MARKS = {
 def counted(tables: Tables, domains: Iterable[str], standing: str) -> tuple[int, ...]:
     counts = dict.fromkeys(("true", "false", "undecided", "unlabelled"), 0)
     for row in (row for domain in domains for row in tables[domain] if row.family == "standings"):
-        grounded = (row.method, row.level) == ("SimulRAG grounded", standing)
+        grounded = (row.method, row.level) == ("grounded", standing)
         if grounded and row.metric in counts:
             counts[row.metric] += int(row.value or 0)
     return tuple(counts.values())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from simulrag import registry
+from flows.hooks import room_names
 from tests.integration.projects import ROOT, SIMULRAG, environment_of
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ LISTED = ("tests/unit/flows", "tests/unit/report", "tests/integration/test_recor
 """Tests of what goes over the rooms that are there."""
 
 
-@pytest.mark.parametrize("room", registry.rooms())
+@pytest.mark.parametrize("room", room_names())
 def test_without_a_room_the_project_checks_and_the_others_are_found(
     room: str, tmp_path: Path
 ) -> None:
@@ -37,9 +37,24 @@ def test_without_a_room_the_project_checks_and_the_others_are_found(
 
 def test_without_any_room_the_core_passes(tmp_path: Path) -> None:
     core = (*TESTED, "tests/unit", "tests/integration/test_recorded.py")
-    holds(
-        copied(tmp_path / "project"), registry.rooms(), *CHECKED, (*MODULE, "ruff", "check"), core
-    )
+    holds(copied(tmp_path / "project"), room_names(), *CHECKED, (*MODULE, "ruff", "check"), core)
+
+
+def test_without_the_pipeline_the_library_passes(tmp_path: Path) -> None:
+    project = copied(tmp_path / "project")
+    shutil.rmtree(project / "flows")
+    (project / "tests/conftest.py").unlink()  # fixtures of whole runs
+    above = re.compile(r"(flows|rooms|tests\.(integration|recorded|rooms))\b")
+    needing = [
+        file
+        for file in (project / "tests/unit").rglob("test_*.py")
+        if re.search(rf"^\s*(from|import) {above.pattern}", file.read_text("utf-8"), re.M)
+    ]
+    for file in needing:
+        file.unlink()
+    left = [path for path in (project / "tests/unit").rglob("test_*.py") if path.is_file()]
+    assert len(left) > 80
+    holds(project, room_names(), (*TESTED, "tests/unit"))
 
 
 def holds(project: Path, gone: Iterable[str], *commands: tuple[str, ...]) -> None:
@@ -71,7 +86,7 @@ def copied(folder: Path) -> Path:
 
 def delete(room: str, project: Path) -> None:
     """The room's folders, and its section of each file of parameters that has one."""
-    for folder in ("simulrag/rooms", "prompts", "tests/rooms"):
+    for folder in ("rooms", "prompts", "tests/rooms"):
         shutil.rmtree(project / folder / room)
     section = re.compile(rf"^{room}:.*\n(?:(?: .*)?\n)*", re.M)
     for name in PARAMS:

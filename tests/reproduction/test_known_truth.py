@@ -82,7 +82,7 @@ def cell(frame: pl.DataFrame, method: str, metric: str) -> dict[str, Any]:
 
 def test_values_match_their_closed_forms() -> None:
     frame = table(drawn(1, scenarios=600))
-    for method, share in (("no-RAG", 0.0), ("Random", BUDGET / 100), ("all-RAG", 1.0)):
+    for method, share in (("no_rag", 0.0), ("random", BUDGET / 100), ("all_rag", 1.0)):
         auroc, true = after(share)
         # Three standard errors, as wide as 6000 claims in 600 scenarios leave them.
         assert cell(frame, method, "auroc")["value"] == pytest.approx(auroc, abs=0.025)
@@ -94,7 +94,7 @@ def test_selection_and_ranking_match_an_independent_computation() -> None:
     frame, pool = table(data), data.pool
     score, inside = pool.confidence["closeness"], pool.boundary == 1
     count = math.floor(BUDGET * len(score) / 100 + 0.5)
-    for method, eligible in (("Uncertainty", np.ones_like(inside)), ("UE+SBA", inside)):
+    for method, eligible in (("uncertainty", np.ones_like(inside)), ("ue_sba", inside)):
         chosen = np.zeros(len(score), dtype=bool)
         order = np.argsort(np.where(eligible, score, np.inf), kind="stable")
         chosen[order[:count]] = True
@@ -112,9 +112,9 @@ def test_selection_and_ranking_match_an_independent_computation() -> None:
 def test_intervals_cover_at_about_the_stated_rate() -> None:
     trials = 80
     covered = dict.fromkeys(
-        [("no-RAG", "auroc"), ("all-RAG", "auroc"), ("all-RAG", "true_share")], 0
+        [("no_rag", "auroc"), ("all_rag", "auroc"), ("all_rag", "true_share")], 0
     )
-    known = {"no-RAG": after(0.0), "all-RAG": after(1.0)}
+    known = {"no_rag": after(0.0), "all_rag": after(1.0)}
     for trial in range(trials):
         frame = table(drawn(100 + trial, scenarios=30, random_seeds=1, bootstrap=200))
         for method, metric in covered:

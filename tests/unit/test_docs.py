@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from flows.files import write_frame
+from flows.hooks import room_names
 from flows.params import check_params
 from flows.project import Results
-from simulrag import registry
 from simulrag.metrics.table import Measurement, write_table
 from tests.unit.metrics.measuring import data_of
 from tests.unit.metrics.synthetic import study
@@ -38,7 +38,7 @@ def told(page: Path) -> str:
     """The page without what it says, from a comment to the next heading, of rooms not here."""
     text = page.read_text(encoding="utf-8")
     for room, part in re.findall(r"^<!-- room: (\w+) -->$(.*?)(?=^#|\Z)", text, re.M | re.S):
-        text = text if room in registry.rooms() else text.replace(part, "")
+        text = text if room in room_names() else text.replace(part, "")
     return text
 
 
@@ -123,7 +123,7 @@ def test_modules_that_are_run_are_there() -> None:
 
 
 def test_pages_that_the_code_names_are_there() -> None:
-    rooms = ("flows", "simulrag", "simulators", "studies", "benchmarks")
+    rooms = ("flows", "rooms", "simulrag", "simulators", "studies", "benchmarks")
     files = [
         *(file for room in rooms for file in (ROOT / room).rglob("*.py")),
         *ROOT.glob("*.yaml"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
 from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.methods import OURS, name_of
+from simulrag.metrics.methods import OURS
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
@@ -56,7 +56,7 @@ def answers(data: DomainData) -> Iterator[Measurement]:
         for failures in FAILURES:
             for line in data.lines:
                 yield from _rows(data, line, weights, undecided, failures)
-        ours = [line for line in data.lines if name_of(line) in OURS]
+        ours = [line for line in data.lines if line.method in OURS]
         full = max((line.samples for line in ours), default=0)
         for line in ours:
             yield from _compare(data, line, full, weights, undecided)
@@ -155,7 +155,7 @@ def _compare(
     mine, pairs = _counts(data, ours), []
     published = _largest_published(data)
     for line in data.lines:
-        baseline = name_of(line) not in OURS
+        baseline = line.method not in OURS
         if ours.method == "grounded":
             against = baseline or line == published
         else:
@@ -171,7 +171,8 @@ def _compare(
             coverage=float(common.sum()) / questions if questions else None,
             level="answer",
             undecided=undecided,
-            baseline=_baseline_name(line),
+            baseline=line.method,
+            baseline_budget_percent=line.budget_percent,
             baseline_samples=line.samples,
         )
         sides = [
@@ -180,12 +181,6 @@ def _compare(
         ]
         pairs.append(Pair(row, sides[0], sides[1]))
     yield from compared(pairs, METRICS, data.scenarios)
-
-
-def _baseline_name(line: Line) -> str:
-    """Its method's, with its budget where it has one."""
-    percent = line.budget_percent
-    return name_of(line) if percent is None else f"{name_of(line)} at {percent:g} %"
 
 
 def _largest_published(data: DomainData) -> Line | None:

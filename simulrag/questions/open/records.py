@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
+from simulrag.errors import InputError
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Evidence
 
@@ -142,3 +145,22 @@ def asked_value(ask: Ask, evidence: Sequence[Evidence]) -> AskedValue | None:
     result = 100 * (own / other - 1) if ask.scale == "percent" else own - other
     reached = [item.name for item in ask.classes if item.from_magnitude <= abs(result)]
     return AskedValue(ask, result, reached[-1] if reached else None)
+
+
+def read_templates(path: Path) -> dict[str, Template]:
+    """The templates of generated questions by id; none of published or imported ones.
+
+    What a template holds besides, such as a set-up, is no asked value and is left out.
+    """
+    if not path.is_file():
+        return {}
+    known = Template.model_fields
+    try:
+        found = [
+            Template.model_validate({name: item[name] for name in item if name in known})
+            for item in json.loads(path.read_bytes())
+        ]
+    except (ValueError, TypeError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"{path} is not a file of templates: {first}") from None
+    return {template.template_id: template for template in found}

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from rooms.attribution.attribute import attribute
+from rooms.attribution.chances import Chances
+from rooms.attribution.counterfactual import rerun
+from rooms.attribution.items import context_of, items_of
+from rooms.attribution.settings import AttributionParams
 from simulrag.calls import CallCache
 from simulrag.errors import ModelUnavailable
 from simulrag.method.simulation import Simulations
 from simulrag.records import Answer, Claim, Evidence, Retrieval, Verdict
-from simulrag.rooms.attribution.attribute import attribute
-from simulrag.rooms.attribution.chances import Chances
-from simulrag.rooms.attribution.counterfactual import rerun
-from simulrag.rooms.attribution.items import context_of, items_of
-from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.testing import ScriptedModel
 from tests import making
 from tests.making import ALIGNED, SILENT, corrected

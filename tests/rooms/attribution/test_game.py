@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from simulrag.rooms.attribution.game import (
+from rooms.attribution.game import (
     Value,
     alone,
     leave_one_out,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from simulrag.rooms.attribution.intervention import Conditional, Course, Query, cil, queries
+from rooms.attribution.intervention import Conditional, Course, Query, cil, queries
 
 
 def stated(query: Query) -> float:

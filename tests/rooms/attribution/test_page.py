@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from flows.report.blocks import Table
+from rooms.attribution.measures import attribution_rows, planted_rows
+from rooms.attribution.page import SECTION, Attributed
+from rooms.attribution.planted import Planted, PlantedClaim
+from rooms.attribution.records import Attribution, ClaimSupport, ItemValue
+from rooms.attribution.sources import Shares, Support
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, only, read_table, write_table
-from simulrag.report.blocks import Table
-from simulrag.rooms.attribution.measures import attribution_rows, planted_rows
-from simulrag.rooms.attribution.page import SECTION, Attributed
-from simulrag.rooms.attribution.planted import Planted, PlantedClaim
-from simulrag.rooms.attribution.records import Attribution, ClaimSupport, ItemValue
-from simulrag.rooms.attribution.sources import Shares, Support
 from tests.unit.report.made import run_of
 
 SETTINGS = MetricSettings(bootstrap=100)

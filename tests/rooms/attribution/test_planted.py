@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rooms.attribution.planted import plantable, planted
 from simulrag.errors import ModelUnavailable
 from simulrag.records import Question, ReferenceClaim
-from simulrag.rooms.attribution.planted import plantable, planted
 from simulrag.testing import ScriptedModel
 from tests import making
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flows.hooks import prompts_of
+from rooms.attribution.attribute import attribute
+from rooms.attribution.settings import AttributionParams
 from simulrag.calls import CallCache
 from simulrag.models.gateway import Gateway
-from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Claim
-from simulrag.rooms.attribution.attribute import attribute
-from simulrag.rooms.attribution.settings import AttributionParams
 from simulrag.testing import LoopbackServer, stand_in
+from tests.recorded import ROOT
 from tests.rooms.attribution.test_attribute import answer, documents, run_of
 
 
@@ -25,7 +26,7 @@ async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) ->
         CallCache(tmp_path / "cache", stage="test") as cache,
     ):
         settings = ModelSettings(provider="openai", model="m", base_url=server.url)
-        gateway = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+        gateway = Gateway(make_provider(settings), settings, cache, prompts_of(ROOT / "prompts"))
         support = await attribute("q?", told, gateway, stated)
         made = cache.counts()["misses"]
         assert await attribute("q?", told, gateway, stated) == support
@@ -36,5 +37,7 @@ async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) ->
 
 
 def test_without_evidence_the_prompt_says_so() -> None:
-    message = packaged_prompts().render("chance_shown", question="Q?", context="", claims=["A."])[1]
+    message = prompts_of(ROOT / "prompts").render(
+        "chance_shown", question="Q?", context="", claims=["A."]
+    )[1]
     assert "<evidence>\nNo evidence is shown.\n</evidence>" in message.content

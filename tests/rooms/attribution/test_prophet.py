@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from simulrag.rooms.attribution.intervention import Answer, Conditional, Query, cil
+from rooms.attribution.intervention import Answer, Conditional, Query, cil
 
 MODELS = range(3)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flows.files import read_records
+from rooms.attribution.records import Attribution
 from simulrag.records import Answer
-from simulrag.rooms.attribution.records import Attribution
 from tests.integration.projects import change_params, copy_finished, simulrag, stats
 
 

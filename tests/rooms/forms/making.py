@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulrag.rooms.forms.generation import Maker
-from simulrag.rooms.forms.records import ChoiceQuestion, ClozeQuestion, Formed, SourceText
+from rooms.forms.generation import Maker
+from rooms.forms.records import ChoiceQuestion, ClozeQuestion, Formed, SourceText
 
 TEXT = "The lapse rate near 6.5 K per km decides the forcing. Ozone depletes ultraviolet light."
 MAKER = Maker("notes", "notes-1", (SourceText(id="1", text=TEXT, licence="CC BY 4.0"),), 7)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from simulrag.errors import ReplyInvalid
-from simulrag.records import Question
-from simulrag.rooms.forms.audits import audited, masked, repeats, structure
-from simulrag.rooms.forms.records import (
+from rooms.forms.audits import audited, masked, repeats, structure
+from rooms.forms.records import (
     ClozeQuestion,
     Formed,
     Rejection,
     asked_forms,
 )
+from simulrag.errors import ReplyInvalid
+from simulrag.records import Question
 from simulrag.testing.scripted import ScriptedModel
 from tests.rooms.forms.making import MAKER, choice, cloze, reading
 

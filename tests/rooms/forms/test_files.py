@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from rooms.forms.exports import inspect_files, lm_eval_files
+from rooms.forms.published import CLIMAQA, read_forms, read_table
+from rooms.forms.records import ChoiceQuestion
 from simulrag.errors import InputError
-from simulrag.rooms.forms.exports import inspect_files, lm_eval_files
-from simulrag.rooms.forms.published import CLIMAQA, read_forms, read_table
-from simulrag.rooms.forms.records import ChoiceQuestion
 from tests.rooms.forms.making import MAKER, choice, cloze
 
 RULE = "-" * 20

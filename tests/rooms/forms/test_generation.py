@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from simulrag.calls import CallCache
-from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
-from simulrag.method.numbers import numbers
-from simulrag.method.simulation import Simulations
-from simulrag.questions.open.records import Template
-from simulrag.rooms.forms.documents import (
+from rooms.forms.documents import (
     Documents,
     contexts_of,
     from_documents,
     seed_passages,
 )
-from simulrag.rooms.forms.generation import Made, generate
-from simulrag.rooms.forms.records import ChoiceQuestion, SourceText
-from simulrag.rooms.forms.runs import from_runs
+from rooms.forms.generation import Made, generate
+from rooms.forms.records import ChoiceQuestion, SourceText
+from rooms.forms.runs import from_runs
+from simulrag.calls import CallCache
+from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
+from simulrag.method.numbers import numbers
+from simulrag.method.simulation import Simulations
+from simulrag.questions.open.records import Template
 from simulrag.testing.scripted import ScriptedModel
 from tests.rooms.forms.making import reading
 

@@ -12,10 +12,10 @@ import yaml
 from flows.project import Project
 from flows.running.runner import execute
 from flows.stages.simulators import STAGE
+from rooms.forms import places
+from rooms.forms.lineage import file_hashes
+from rooms.forms.settings import FormsParams
 from simulrag.errors import InputError
-from simulrag.rooms.forms import places
-from simulrag.rooms.forms.lineage import file_hashes
-from simulrag.rooms.forms.settings import FormsParams
 from tests.integration.projects import PARAMS
 
 

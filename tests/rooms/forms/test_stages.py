@@ -14,16 +14,16 @@ import pytest
 from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.files import read_records, write_records
-from simulrag.metrics.table import read_table, select
-from simulrag.models.batch.rounds import fetch, submit
-from simulrag.models.pending import PendingStore
-from simulrag.rooms.forms.records import (
+from rooms.forms.records import (
     ChoiceQuestion,
     ClozeQuestion,
     FormAnswer,
     FormScore,
     FreeformQuestion,
 )
+from simulrag.metrics.table import read_table, select
+from simulrag.models.batch.rounds import fetch, submit
+from simulrag.models.pending import PendingStore
 from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, copy_project
 

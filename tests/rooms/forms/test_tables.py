@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulrag.metrics.table import Measurement, csv_of, frame_of
-from simulrag.rooms.forms.bleu import word_counts, word_scores
-from simulrag.rooms.forms.records import (
+from rooms.forms.bleu import word_counts, word_scores
+from rooms.forms.records import (
     COMPARISONS,
     FAMILY,
     ChoiceQuestion,
@@ -21,8 +20,9 @@ from simulrag.rooms.forms.records import (
     FreeformQuestion,
     Level,
 )
-from simulrag.rooms.forms.scores import scored
-from simulrag.rooms.forms.tables import measured
+from rooms.forms.scores import scored
+from rooms.forms.tables import measured
+from simulrag.metrics.table import Measurement, csv_of, frame_of
 
 LEVELS: tuple[Level, ...] = ("base", "reasoning", "hypothetical")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from flows.report.blocks import Table
+from rooms.routing.page import SECTION, RoutingScores, routing_scores
+from rooms.routing.records import AskedOf, Fit, Route, Routed
 from simulrag.metrics.intervals import Estimate
-from simulrag.report.blocks import Table
-from simulrag.rooms.routing.page import SECTION, RoutingScores, routing_scores
-from simulrag.rooms.routing.records import AskedOf, Fit, Route, Routed
 from tests.unit.report.made import run_of
 
 FILE = Path(__file__).resolve().parents[3] / "data" / "routing" / "none.jsonl"

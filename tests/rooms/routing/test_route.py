@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from flows.hooks import prompts_of
 from flows.params import check_params
+from rooms.routing.records import Fit, Route, Routed
+from rooms.routing.route import near_misses, route, routed
 from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache
@@ -16,9 +19,6 @@ from simulrag.errors import InputError, ModelUnavailable, ReplyInvalid
 from simulrag.method.algorithm import Instruments, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
-from simulrag.models.prompts import packaged_prompts
-from simulrag.rooms.routing.records import Fit, Route, Routed
-from simulrag.rooms.routing.route import near_misses, route, routed
 from simulrag.testing.scripted import ScriptedModel
 from tests.making import question
 from tests.recorded import ROOT
@@ -51,7 +51,7 @@ async def test_all_sources_are_asked_about_in_one_call(sources: dict[str, Simula
     assert found.chosen == "city"
     (asked,) = model.asked
     assert asked["task"] == "route"
-    system, user = packaged_prompts().render(
+    system, user = prompts_of(ROOT / "prompts").render(
         "route", **{k: asked[k] for k in ("sources", "question")}
     )
     assert "# Source: earth" in system.content
@@ -128,7 +128,7 @@ async def test_near_misses_are_proven_by_a_refusal_or_a_run(
     assert "runs and returns travel_time_s" in found[1].proof
     assert runs.runs == 2
     values = {name: model.asked[0][name] for name in ("name", "sources", "count")}
-    system, user = packaged_prompts().render("near_misses", **values)
+    system, user = prompts_of(ROOT / "prompts").render("near_misses", **values)
     assert "# Source: earth" in system.content
     assert user.content.endswith('2 questions in all that seem made for source "city".')
     assert await near_misses("city", sources, model, runs, 0, 0) == []

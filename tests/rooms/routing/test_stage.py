@@ -12,8 +12,8 @@ import pytest
 from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.files import read_records
-from simulrag.rooms.routing.page import routing_scores
-from simulrag.rooms.routing.records import Routed
+from rooms.routing.page import routing_scores
+from rooms.routing.records import Routed
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.stand_in import question, stand_in
 from tests.integration.projects import change_params, copy_project, write_questions

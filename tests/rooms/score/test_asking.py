@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from rooms.score.asking import DETAILS, Panel, ask_about, declared
+from rooms.score.given_words import TokenLikelihoods
+from rooms.score.records import Again, Asked, Given
+from rooms.score.settings import ScoreParams
 from simulators.base import Tool
 from simulators.shapes import ToolModel, measured
 from simulrag.errors import CallsPending, ModelUnavailable
 from simulrag.records import Evidence, ToolCall
-from simulrag.rooms.score.asking import DETAILS, Panel, ask_about, declared
-from simulrag.rooms.score.given_words import TokenLikelihoods
-from simulrag.rooms.score.records import Again, Asked, Given
-from simulrag.rooms.score.settings import ScoreParams
 from simulrag.testing import ScriptedModel
 
 FACTS = ["The peak is 12.5 weeks after the start.", "It falls by 7 percent."]

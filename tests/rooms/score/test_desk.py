@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rooms.score import desk
+from rooms.score.desk import similarity
 from simulators.library import encoder
 from simulrag.errors import EnvironmentFault
-from simulrag.rooms.score import desk
-from simulrag.rooms.score.desk import similarity
 
 
 @pytest.fixture(autouse=True)

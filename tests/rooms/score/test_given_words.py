@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rooms.score.context import confidence, context_use, losses
+from rooms.score.given_words import likelihood, reranker
+from rooms.score.relevance import leave_one_out
 from simulrag.calls import CallCache, call_key
 from simulrag.errors import InputError, ModelError, ModelUnavailable, NotOffered
 from simulrag.models.base import Message, Request, Sampling
@@ -16,9 +19,6 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.rooms.score.context import confidence, context_use, losses
-from simulrag.rooms.score.given_words import likelihood, reranker
-from simulrag.rooms.score.relevance import leave_one_out
 from simulrag.testing import LoopbackServer
 from simulrag.testing.wires import WIRES
 from tests.servers.token_wires import TOKEN_WIRES, logprobs, pieces, token_id

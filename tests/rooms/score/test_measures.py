@@ -10,17 +10,15 @@ import pytest
 from scipy.stats import spearmanr
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from simulrag.errors import InputError
-from simulrag.records import Evidence, ToolCall
-from simulrag.rooms.score.context import (
+from rooms.score.context import (
     confidence,
     context_use,
     evidence_dependence,
     evidence_used,
     gain,
 )
-from simulrag.rooms.score.ratings import fleiss_kappa, spearman
-from simulrag.rooms.score.readability import (
+from rooms.score.ratings import fleiss_kappa, spearman
+from rooms.score.readability import (
     TextCounts,
     counts,
     flesch,
@@ -28,10 +26,12 @@ from simulrag.rooms.score.readability import (
     sentences,
     syllables,
 )
-from simulrag.rooms.score.reading import ClaimReading
-from simulrag.rooms.score.relevance import asked_back, leave_one_out
-from simulrag.rooms.score.robustness import moved, same_calls, same_claims
-from simulrag.rooms.score.specificity import detail_shares, majority, specificity
+from rooms.score.reading import ClaimReading
+from rooms.score.relevance import asked_back, leave_one_out
+from rooms.score.robustness import moved, same_calls, same_claims
+from rooms.score.specificity import detail_shares, majority, specificity
+from simulrag.errors import InputError
+from simulrag.records import Evidence, ToolCall
 from tests.making import evidence
 
 Y, N, X = "yes", "no", "n/a"

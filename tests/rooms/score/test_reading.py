@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rooms.score.reading import ClaimReading, read_claims, readable_runs, stated_range
 from simulators.base import Tool, ToolModel
 from simulrag.errors import ReplyInvalid
 from simulrag.records import Evidence
-from simulrag.rooms.score.reading import ClaimReading, read_claims, readable_runs, stated_range
 from simulrag.testing import ScriptedModel
 from tests.making import evidence
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rooms.score import roles
+from rooms.score.roles import asked_by_roles, hazard_questions
 from simulrag.errors import InputError
-from simulrag.rooms.score import roles
-from simulrag.rooms.score.roles import asked_by_roles, hazard_questions
 from tests.making import question
 
 FOLDER = Path(roles.__file__).parent

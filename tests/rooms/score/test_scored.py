@@ -9,17 +9,17 @@ from dataclasses import replace
 
 import pytest
 
+from rooms.score.measures import MEASURES
+from rooms.score.page import score_table
+from rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
+from rooms.score.reading import ClaimReading
+from rooms.score.records import Again, Asked, Given
+from rooms.score.scored import facts_of, measured, score_rows
+from rooms.score.settings import ScoreParams
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import Evidence
-from simulrag.rooms.score.measures import MEASURES
-from simulrag.rooms.score.page import score_table
-from simulrag.rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
-from simulrag.rooms.score.reading import ClaimReading
-from simulrag.rooms.score.records import Again, Asked, Given
-from simulrag.rooms.score.scored import facts_of, measured, score_rows
-from simulrag.rooms.score.settings import ScoreParams
 from tests.making import evidence
 
 SETTINGS = ScoreParams()
@@ -144,14 +144,14 @@ def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> N
     found += [one("simulrag", s, v) for s, v in (("a", 0.4), ("b", 0.8), ("c", None))]
     rows = list(score_rows(found, MetricSettings(bootstrap=200), "urban"))
     assert [(row.method, row.n, row.coverage) for row in rows] == [
-        ("SimulRAG", 2, pytest.approx(2 / 3)),
-        ("Closed book", 1, 1.0),
+        ("simulrag", 2, pytest.approx(2 / 3)),
+        ("closed_book", 1, 1.0),
         ("mine", 1, 1.0),
-        ("SimulRAG", 1, 1.0),
+        ("simulrag", 1, 1.0),
         ("mine", 1, 1.0),
     ]
     more = [(row.baseline, row.value) for row in rows[3:]]
-    assert more == [("Closed book", pytest.approx(0.2)), ("Closed book", pytest.approx(-0.1))]
+    assert more == [("closed_book", pytest.approx(0.2)), ("closed_book", pytest.approx(-0.1))]
     assert rows[0].value == pytest.approx(0.6)
     assert rows[0].lower_95 is not None
     assert 0.4 <= rows[0].lower_95 < 0.6
@@ -222,12 +222,12 @@ def test_a_bad_export_is_named(content: bytes, problem: str) -> None:
 
 
 def test_a_table_says_on_how_many_answers_a_measure_rests_and_once_what_is_lacking() -> None:
-    place = Measurement(family="score", domain="urban", method="Closed book", samples=5)
+    place = Measurement(family="score", domain="urban", method="closed_book", samples=5)
     lacking = replace(place, n=0, coverage=0.0, reason="no weights")
     rows = [
         replace(place, metric="moved", value=0.5, n=2, coverage=1.0),
-        replace(place, metric="moved", method="SimulRAG", n=0, coverage=0.0, reason="no variant"),
-        replace(place, metric="moved", method="SimulRAG", baseline="Closed book", value=0.25),
+        replace(place, metric="moved", method="simulrag", n=0, coverage=0.0, reason="no variant"),
+        replace(place, metric="moved", method="simulrag", baseline="closed_book", value=0.25),
         replace(lacking, metric="relevance"),
         replace(lacking, metric="detrimental"),
     ]

@@ -10,7 +10,7 @@ import pytest
 from flows.files import read_records
 from flows.plan.plan import make_plan
 from flows.project import Project
-from simulrag.rooms.score.records import Asked
+from rooms.score.records import Asked
 from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, simulrag
 

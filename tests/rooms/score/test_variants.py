@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from rooms.score.variants import other_scenario, paraphrase, perturb
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.questions.open.records import Template
-from simulrag.rooms.score.variants import other_scenario, paraphrase, perturb
 from simulrag.testing import ScriptedModel
 from tests.making import question
 

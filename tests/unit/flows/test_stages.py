@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from flows.hooks import stages_of_rooms
 from flows.params import load_params
 from flows.project import Project
-from flows.running.lineage import dvc_yaml, entry, without_the_gone
+from flows.running.lineage import code_of, dvc_yaml, entry, without_the_gone
 from flows.running.runner import execute
 from flows.stages import exports, stage_names, stage_of, stages
 from simulrag.errors import InputError
-from simulrag.registry import stage_modules
 from simulrag.stage import Stage
 from tests.integration.projects import copy_project, write_questions
 from tests.recorded import ROOT, recorded_files
@@ -43,7 +43,7 @@ def test_the_stages_that_are_gone_leave_the_lock_and_no_other_changes() -> None:
 
 def test_a_stage_is_found_by_being_there() -> None:
     modules = {file.stem for file in (ROOT / "flows/stages").glob("*.py")} - {"__init__"}
-    assert set(stage_names()) == modules | set(stage_modules())
+    assert set(stage_names()) == modules | set(stages_of_rooms())
     assert [stage.name for stage in stages()] == list(stage_names())
     assert stage_names()[-2:] == ("metrics", "report")
 
@@ -58,6 +58,20 @@ def test_a_declaration_names_what_is_there(name: str) -> None:
             assert isinstance(value, dict)
             assert part in value, f"{name} declares {section}"
             value = value[part]
+
+
+def test_a_stage_depends_on_the_code_that_it_imports_and_on_no_other_room() -> None:
+    metrics = code_of(stage_of("metrics"))
+    assert {"flows/stages/metrics.py", "simulrag/metrics"} <= set(metrics)
+    assert "simulrag/judging/people/labels.py" in metrics  # of a family, which nothing imports
+    for name in stage_names():
+        code = code_of(stage_of(name))
+        assert [path for path in code if not (ROOT / path).exists()] == []
+        room = stages_of_rooms().get(name, "").split(".")[:2]
+        others = [path for path in code if path.startswith("rooms") and path.split("/")[:2] != room]
+        assert others == [], name
+        shared = [path for path in code if path.startswith("flows") and "stages" not in path]
+        assert shared == (["flows/report"] if name == "report" else []), name
 
 
 def test_what_asks_a_model_exports_its_calls() -> None:

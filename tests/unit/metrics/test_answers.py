@@ -44,7 +44,7 @@ LABELS = [
 
 
 def cell(table: pl.DataFrame, metric: str, **where: Any) -> dict[str, Any]:
-    chosen = {"method": "SimulRAG", "undecided": "excluded", "failures": "excluded", **where}
+    chosen = {"method": "simulrag", "undecided": "excluded", "failures": "excluded", **where}
     return row(table, family="answers", metric=metric, **chosen)
 
 
@@ -107,7 +107,7 @@ def test_difference_to_closed_book_is_paired() -> None:
         undecided="excluded",
         unit="difference",
     )
-    assert (gap["method"], gap["baseline"], gap["value"]) == ("SimulRAG", "Closed book", 0.5)
+    assert (gap["method"], gap["baseline"], gap["value"]) == ("simulrag", "closed_book", 0.5)
     assert (gap["n"], gap["coverage"]) == (1, pytest.approx(1 / 3, abs=1e-6))
 
 
@@ -123,7 +123,7 @@ def test_lines_carry_their_budget_and_the_largest_leads() -> None:
     assert cell(table, "factuality", samples=5, budget_percent=25)["value"] == 0.5
     pairs = select(table, family="comparisons", level="answer", unit="percent", metric="factuality")
     pairs = select(pairs, undecided="excluded").select("samples", "budget_percent", "baseline")
-    assert pairs.rows() == [(5, 100, "Closed book"), (5, 25, "Closed book"), (1, 25, "Closed book")]
+    assert pairs.rows() == [(5, 100, "closed_book"), (5, 25, "closed_book"), (1, 25, "closed_book")]
     short = headline(table, FAST)
     assert (short["factuality"], short["factuality_at_25"]) == (1.0, 0.5)
     assert short["factuality_input_rag"] is None
@@ -145,7 +145,7 @@ def test_all_failed() -> None:
 
 def test_all_failed_before_there_was_a_final_answer() -> None:
     tables = measured([failed("q1")], [], [])
-    for method in ("SimulRAG", "Closed book"):
+    for method in ("simulrag", "closed_book"):
         found = cell(tables, "informativeness", method=method)
         assert (found["value"], found["n"], found["coverage"]) == (None, 0, 0.0)
     assert headline(tables, FAST)["factuality"] is None

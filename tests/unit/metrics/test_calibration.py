@@ -39,12 +39,12 @@ def rows_of(table: pl.DataFrame, method: str, budget: int, metric: str) -> list[
     return select(table, family="calibration", undecided="excluded", **where).to_dicts()
 
 
-@pytest.mark.parametrize("method", ["no-RAG", "Verbalized"])
+@pytest.mark.parametrize("method", ["no_rag", "verbalized"])
 def test_against_scikit_learn(method: str) -> None:
     answers, labels = drawn(30, 0.0)
     rows = rows_of(measured(answers, labels), method, 0, "reliability")
     claims = [one for record in answers for one in record.claims]
-    scores = [c.confidence["closeness"] if method == "no-RAG" else c.verbalized for c in claims]
+    scores = [c.confidence["closeness"] if method == "no_rag" else c.verbalized for c in claims]
     true = [one.label == "true" for one in labels]
     share, mean = calibration_curve(true, scores, n_bins=10, strategy="uniform")
     assert [row["value"] for row in rows] == pytest.approx(share, abs=1e-6)
@@ -57,8 +57,8 @@ def test_against_scikit_learn(method: str) -> None:
 
 
 def test_known_probabilities() -> None:
-    (fair,) = rows_of(measured(*drawn(120, 0.0)), "no-RAG", 0, "ece")
-    (bold,) = rows_of(measured(*drawn(120, 0.2)), "no-RAG", 0, "ece")
+    (fair,) = rows_of(measured(*drawn(120, 0.0)), "no_rag", 0, "ece")
+    (bold,) = rows_of(measured(*drawn(120, 0.2)), "no_rag", 0, "ece")
     assert fair["value"] < 0.05
     # The shift is 0.2 but for confidences below it, which cannot be less true than never.
     expected = 0.8 * 0.2 + 0.2 * 0.1
@@ -69,19 +69,19 @@ def test_known_probabilities() -> None:
 def test_verification_moves_decided_claims_to_the_top_bin() -> None:
     data = study(30)
     tables = measured_study(data)
-    before = {row["bin"]: row["n"] for row in rows_of(tables, "no-RAG", 0, "reliability")}
-    after = {row["bin"]: row["n"] for row in rows_of(tables, "UE+SBA", 45, "reliability")}
+    before = {row["bin"]: row["n"] for row in rows_of(tables, "no_rag", 0, "reliability")}
+    after = {row["bin"]: row["n"] for row in rows_of(tables, "ue_sba", 45, "reliability")}
     assert 10 not in before
     assert after[10] > 0
-    top = rows_of(tables, "all-RAG", 100, "reliability")[-1]
+    top = rows_of(tables, "all_rag", 100, "reliability")[-1]
     assert (top["bin"], top["x"]) == (10, 1.0)
     assert top["value"] > 0.85
 
 
 def test_undefined_is_said() -> None:
     lost = measured([failed("q")])
-    (row,) = rows_of(lost, "no-RAG", 0, "ece")
+    (row,) = rows_of(lost, "no_rag", 0, "ece")
     assert (row["value"], row["reason"]) == (None, "undefined: no labelled claim")
     printed = [answer("q", [claim("A.", 19.5)])]
-    (row,) = rows_of(measured(printed, [label("q", "A.", "true")]), "no-RAG", 0, "ece")
+    (row,) = rows_of(measured(printed, [label("q", "A.", "true")]), "no_rag", 0, "ece")
     assert row["reason"] == "undefined: these scores are not shares between 0 and 1"

@@ -58,27 +58,27 @@ def four_claims() -> tuple[Answer, list[Label]]:
 def test_worked_by_hand() -> None:
     record, labels = four_claims()
     tables = measured([record], labels)
-    assert cell(tables, "no-RAG", 0, "true_share")["value"] == 0.5
-    assert cell(tables, "no-RAG", 0, "auroc")["value"] == 1.0
+    assert cell(tables, "no_rag", 0, "true_share")["value"] == 0.5
+    assert cell(tables, "no_rag", 0, "auroc")["value"] == 1.0
     # Budget 50 %: Uncertainty spends its second check on B, which the simulator cannot decide.
-    assert cell(tables, "Uncertainty", 50, "true_share")["value"] == 0.75
-    assert cell(tables, "Uncertainty", 50, "auroc")["value"] == 1.0
-    assert cell(tables, "UE+SBA", 50, "share_spent")["value"] == 0.5
-    assert cell(tables, "all-RAG", 100, "true_share")["value"] == 0.75
+    assert cell(tables, "uncertainty", 50, "true_share")["value"] == 0.75
+    assert cell(tables, "uncertainty", 50, "auroc")["value"] == 1.0
+    assert cell(tables, "ue_sba", 50, "share_spent")["value"] == 0.5
+    assert cell(tables, "all_rag", 100, "true_share")["value"] == 0.75
     # As printed, verifying B without a decision lifts it to 1: it ties with A and beats C and D.
     printed = measured(
         [record], labels, settings=FAST.model_copy(update={"all_selected_one": True})
     )
-    assert cell(printed, "Uncertainty", 50, "auroc")["value"] == pytest.approx(0.5 / 3, abs=1e-6)
-    assert cell(printed, "UE+SBA", 50, "auroc")["value"] == 1.0
+    assert cell(printed, "uncertainty", 50, "auroc")["value"] == pytest.approx(0.5 / 3, abs=1e-6)
+    assert cell(printed, "ue_sba", 50, "auroc")["value"] == 1.0
 
 
 def test_undecided_left_out_or_false() -> None:
     record, labels = four_claims()
     labels = [x if x.text != "D rises by 4." else label("q", x.text, "undecided") for x in labels]
     tables = measured([record], labels)
-    without = cell(tables, "no-RAG", 0, "true_share")
-    counted = cell(tables, "no-RAG", 0, "true_share", "false")
+    without = cell(tables, "no_rag", 0, "true_share")
+    counted = cell(tables, "no_rag", 0, "true_share", "false")
     assert (without["value"], without["n"]) == (pytest.approx(1 / 3, abs=1e-6), 3)
     assert (counted["value"], counted["n"]) == (0.25, 4)
     assert without["coverage"] == counted["coverage"] == 1.0
@@ -96,7 +96,7 @@ def test_a_failure_lowers_coverage_and_is_no_value(broken: str) -> None:
     else:
         answers.append(failed("q2"))
     tables = measured(answers, labels)
-    found = cell(tables, "all-RAG", 100, "true_share")
+    found = cell(tables, "all_rag", 100, "true_share")
     assert found["coverage"] == (0.5 if broken == "failed question" else 0.75)
     assert found["n"] == (4 if broken == "failed question" else 3)
 
@@ -114,7 +114,7 @@ def test_selected_claims_alone_measure_no_method() -> None:
     record, labels = four_claims()
     tables = measured([only_verified(record, 0, 2)], labels)
     reason = "answer.verify: selected verified only some claims"
-    after = select(tables, family="claims").filter(pl.col("method") != "no-RAG")
+    after = select(tables, family="claims").filter(pl.col("method") != "no_rag")
     assert after["value"].is_null().all()
     assert set(after["reason"]) == {reason}
     assert set(
@@ -123,7 +123,7 @@ def test_selected_claims_alone_measure_no_method() -> None:
     # The claims before verification need no verdict: the same as with every verdict known.
     everything = measured([record], labels)
     for metric in ("true_share", "auroc", "f1"):
-        ends = [cell(one, "no-RAG", 0, metric) for one in (tables, everything)]
+        ends = [cell(one, "no_rag", 0, metric) for one in (tables, everything)]
         assert ends[0] == ends[1]
         assert ends[0]["n"] == 4
     boundary = dict(select(tables, family="boundary").select("metric", "value").iter_rows())
@@ -134,26 +134,26 @@ def test_no_applicable_tool_is_no_failure() -> None:
     claims = [claim("A.", 0.1, status=None), claim("B.", 0.2, status=None)]
     record = answer("q", claims, retrieval=Retrieval(status="not_applicable"), verified=False)
     tables = measured([record], [label("q", "A.", "false"), label("q", "B.", "true")])
-    found = cell(tables, "all-RAG", 100, "auroc")
+    found = cell(tables, "all_rag", 100, "auroc")
     assert (found["value"], found["coverage"]) == (1.0, 1.0)
-    assert cell(tables, "all-RAG", 100, "share_spent")["value"] == 0.0
+    assert cell(tables, "all_rag", 100, "share_spent")["value"] == 0.0
 
 
 def test_one_class_is_undefined_with_a_reason() -> None:
     record, labels = four_claims()
     false = [label("q", one.text, "false") for one in labels]
     tables = measured([record], false)
-    found = cell(tables, "UE+SBA", 25, "auroc")
+    found = cell(tables, "ue_sba", 25, "auroc")
     assert found["value"] is None
     assert found["lower_95"] is None
     assert found["reason"] == "undefined: all claims have one label"
-    assert cell(tables, "UE+SBA", 25, "f1")["reason"] == "undefined: no true claim"
-    assert cell(tables, "UE+SBA", 25, "true_share")["value"] == 0.0
+    assert cell(tables, "ue_sba", 25, "f1")["reason"] == "undefined: no true claim"
+    assert cell(tables, "ue_sba", 25, "true_share")["value"] == 0.0
 
 
 def test_all_failed() -> None:
     tables = measured([failed("q1"), failed("q2")], [])
-    found = cell(tables, "UE+SBA", 25, "auroc")
+    found = cell(tables, "ue_sba", 25, "auroc")
     assert (found["value"], found["n"], found["coverage"]) == (None, 0, 0.0)
     assert found["reason"] == "undefined: no labelled claim"
     lines = select(tables, family="claims")
@@ -163,7 +163,7 @@ def test_all_failed() -> None:
 
 def test_one_question_has_values_without_intervals() -> None:
     record, labels = four_claims()
-    found = cell(measured([record], labels), "Uncertainty", 50, "f1")
+    found = cell(measured([record], labels), "uncertainty", 50, "f1")
     assert found["value"] == 1.0
     assert found["lower_95"] is None
     assert found["reason"] == "no interval: one scenario only"
@@ -173,9 +173,9 @@ def test_verbalized_not_asked() -> None:
     record, labels = four_claims()
     silent = [one.model_copy(update={"verbalized": None}) for one in record.claims]
     tables = measured([record.model_copy(update={"claims": tuple(silent)})], labels)
-    found = cell(tables, "Verbalized", 25, "auroc")
+    found = cell(tables, "verbalized", 25, "auroc")
     assert (found["value"], found["reason"]) == (None, "verbalized confidence was not asked")
-    assert cell(tables, "Uncertainty", 25, "true_share")["coverage"] == 1.0
+    assert cell(tables, "uncertainty", 25, "true_share")["coverage"] == 1.0
 
 
 def test_every_method_spends_the_same_budget() -> None:
@@ -198,13 +198,13 @@ def test_the_value_lies_inside_its_interval_and_differences_are_paired() -> None
         family="comparisons",
         level="claim",
         unit="difference",
-        baseline="Uncertainty",
+        baseline="uncertainty",
         budget_percent=50,
         metric="auroc",
         undecided="excluded",
     )
-    ours = cell(tables, "UE+SBA", 50, "auroc")
-    theirs = cell(tables, "Uncertainty", 50, "auroc")
+    ours = cell(tables, "ue_sba", 50, "auroc")
+    theirs = cell(tables, "uncertainty", 50, "auroc")
     assert gap["value"] == pytest.approx(ours["value"] - theirs["value"], abs=2e-6)
     widths = (ours["upper_95"] - ours["lower_95"]) + (theirs["upper_95"] - theirs["lower_95"])
     assert gap["upper_95"] - gap["lower_95"] < widths
@@ -213,13 +213,13 @@ def test_the_value_lies_inside_its_interval_and_differences_are_paired() -> None
 def test_human_labels_override_and_disagreement_is_undecided() -> None:
     record, labels = four_claims()
     human = [given("ann", "true", "B is famous.")]
-    found = cell(measured([record], labels, human=human), "no-RAG", 0, "true_share")
+    found = cell(measured([record], labels, human=human), "no_rag", 0, "true_share")
     assert (found["value"], found["n"]) == (0.75, 4)
     human.append(given("bob", "false", "B is famous."))
-    found = cell(measured([record], labels, human=human), "no-RAG", 0, "true_share")
+    found = cell(measured([record], labels, human=human), "no_rag", 0, "true_share")
     assert found["n"] == 3
     human.append(given("cy", "true", "B is famous.", adjudication=True))
-    found = cell(measured([record], labels, human=human), "no-RAG", 0, "true_share")
+    found = cell(measured([record], labels, human=human), "no_rag", 0, "true_share")
     assert (found["value"], found["n"]) == (0.75, 4)
     elsewhere = given("ann", "true", "B is famous.", "a question of another run")
     assert select(measured([record], labels, human=[elsewhere]), family="agreement").is_empty()
@@ -270,7 +270,7 @@ def test_further_centralities_and_precision_at_recall() -> None:
     table = measured([record], labels, settings=settings)
     lines = select(table, family="claims")
     assert lines["centrality"].unique(maintain_order=True).to_list() == ["closeness", "degree"]
-    curve = select(table, family="precision_recall", method="no-RAG")
+    curve = select(table, family="precision_recall", method="no_rag")
     at = dict(zip(curve["x"], curve["value"], strict=True))
     # From the top: D and C are true, B and A are not.
     assert (len(at), at[0.5], at[1.0]) == (50, 1.0, 1.0)

@@ -89,7 +89,7 @@ def test_a_value_is_stated_at_the_claims_own_rounding(texts: list[str], count: i
 
 
 def cell(table: pl.DataFrame, metric: str, failures: str = "excluded") -> dict[str, Any]:
-    chosen = {"method": "SimulRAG", "undecided": "excluded", "failures": failures}
+    chosen = {"method": "simulrag", "undecided": "excluded", "failures": failures}
     return row(table, family="answers", metric=metric, **chosen)
 
 
@@ -156,19 +156,19 @@ def test_lines_with_kappa_and_without_stay_apart() -> None:
         table, family="answers", metric="words", undecided="excluded", failures="excluded"
     )
     assert found.select("method", "kappa", "value").rows() == [
-        ("SimulRAG grounded", None, 2.0),
-        ("SimulRAG", 0.4, 2.0),
-        ("SimulRAG", 0.0, 4.0),
+        ("grounded", None, 2.0),
+        ("simulrag", 0.4, 2.0),
+        ("simulrag", 0.0, 4.0),
     ]
     pairs = select(
         table, family="comparisons", level="answer", metric="words", undecided="excluded"
     )
-    pairs = select(pairs, unit="difference").select("method", "kappa", "baseline", "value")
-    assert pairs.rows() == [("SimulRAG grounded", None, "SimulRAG at 25 %", 0.0)]
+    pairs = select(pairs, unit="difference").select("baseline", "baseline_budget_percent", "value")
+    assert pairs.rows() == [("simulrag", 25, 0.0)]
     cost = select(table, family="method_cost", level="answer", step="all", metric="calls")
     assert set(cost.select("method", "kappa").iter_rows()) == {
-        *(("SimulRAG", 0.4), ("SimulRAG", 0.0), ("SimulRAG grounded", None)),
-        ("Closed book", None),
+        *(("simulrag", 0.4), ("simulrag", 0.0), ("grounded", None)),
+        ("closed_book", None),
     }
 
 

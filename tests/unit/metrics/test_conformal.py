@@ -133,7 +133,7 @@ def rows_of(table: pl.DataFrame, method: str, budget: int) -> dict[str, dict[str
 
 def test_the_table_holds_kappa_and_what_it_does_elsewhere() -> None:
     data = study(60, failures=2)
-    rows = rows_of(measured_study(data, FAST.model_copy(update={"alpha": 0.3})), "UE+SBA", 45)
+    rows = rows_of(measured_study(data, FAST.model_copy(update={"alpha": 0.3})), "ue_sba", 45)
     assert 0 < rows["kappa"]["value"] <= 1
     assert (rows["kappa"]["n"], rows["kappa"]["alpha"]) == (29, 0.3)
     assert rows["held_out_precision"]["value"] > 0.65
@@ -144,9 +144,9 @@ def test_the_table_holds_kappa_and_what_it_does_elsewhere() -> None:
 def test_too_few_scenarios_keep_nothing_and_say_so() -> None:
     record = answer("q", [claim("A."), claim("B.")])
     rows = rows_of(
-        measured([record], [label("q", "A.", "true"), label("q", "B.", "false")]), "no-RAG", 0
+        measured([record], [label("q", "A.", "true"), label("q", "B.", "false")]), "no_rag", 0
     )
     assert (rows["kappa"]["value"], rows["kappa"]["reason"]) == (None, NONE)
     assert rows["held_out_precision"]["reason"] == "undefined: one scenario only"
-    lost = rows_of(measured([record]), "all-RAG", 100)
+    lost = rows_of(measured([record]), "all_rag", 100)
     assert lost["kappa"]["reason"] == "undefined: no labelled claim"

@@ -68,12 +68,12 @@ def total(table: pl.DataFrame, **where: Any) -> tuple[float | None, ...]:
 @pytest.mark.parametrize(
     ("method", "budget", "calls", "runs"),
     [
-        ("no-RAG", 0, 5 + 5 + 4 + 5 + 1, 0),
-        ("Random", 25, 20 + 1 + 1, 1),
-        ("Uncertainty", 50, 20 + 1 + 2, 1),
-        ("UE+SBA", 50, 20 + 1 + 2 + 4, 1),
-        ("Verbalized", 25, 5 + 5 + 4 + 1 + 1 + 1 + 4, 1),  # its own ranking needs no entailment
-        ("all-RAG", 100, 20 + 1 + 4, 1),
+        ("no_rag", 0, 5 + 5 + 4 + 5 + 1, 0),
+        ("random", 25, 20 + 1 + 1, 1),
+        ("uncertainty", 50, 20 + 1 + 2, 1),
+        ("ue_sba", 50, 20 + 1 + 2 + 4, 1),
+        ("verbalized", 25, 5 + 5 + 4 + 1 + 1 + 1 + 4, 1),  # its own ranking needs no entailment
+        ("all_rag", 100, 20 + 1 + 4, 1),
     ],
 )
 def test_claim_level(
@@ -86,12 +86,12 @@ def test_claim_level(
 @pytest.mark.parametrize(
     ("line", "calls", "runs"),
     [
-        (("SimulRAG", 5, None), 20 + 1 + 4 + 1, 1),
-        (("SimulRAG", 5, 50), 20 + 1 + 4 + 2, 1),
-        (("SimulRAG", 1, None), 1 + 1 + 1 + 2 + 1 + 1, 1),  # 2 of 4 claims are the first sample's
-        (("Closed book", 1, None), 1, 0),
-        (("Input-layer RAG", 1, None), 1 + 1, 1),
-        (("Output-layer RAG", 1, None), 1 + 1 + 1, 1),
+        (("simulrag", 5, None), 20 + 1 + 4 + 1, 1),
+        (("simulrag", 5, 50), 20 + 1 + 4 + 2, 1),
+        (("simulrag", 1, None), 1 + 1 + 1 + 2 + 1 + 1, 1),  # 2 of 4 claims are the first sample's
+        (("closed_book", 1, None), 1, 0),
+        (("input_rag", 1, None), 1 + 1, 1),
+        (("output_rag", 1, None), 1 + 1 + 1, 1),
     ],
 )
 def test_answer_level(
@@ -131,7 +131,7 @@ def test_tokens_that_nobody_counted_are_estimated_beside() -> None:
     assert only(table, family="cost", step="all", metric="calls") == 6
     assert only(table, family="cost", step="all", metric="input_tokens_estimated") == 210
     assert only(table, family="cost", step="all", metric="output_tokens_estimated") == 43
-    lines = select(table, family="method_cost", level="claim", method="no-RAG", step="all")
+    lines = select(table, family="method_cost", level="claim", method="no_rag", step="all")
     assert only(lines, metric="input_tokens_estimated") == 200
     # A task that the export does not tell leaves the sum unknown and not too small.
     table = measured([done], [label("q", "A.", "true")])
@@ -189,11 +189,11 @@ def default() -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("method", "samples", "calls", "chain"),
     [
-        ("Closed book", 1, 1, 1),
-        ("Input-layer RAG", 1, 2, 2),
-        ("Output-layer RAG", 1, 3, 2),  # tools are called while the closed book answers
-        ("SimulRAG", 1, 6, 5),
-        ("SimulRAG", 5, 23, 8),
+        ("closed_book", 1, 1, 1),
+        ("input_rag", 1, 2, 2),
+        ("output_rag", 1, 3, 2),  # tools are called while the closed book answers
+        ("simulrag", 1, 6, 5),
+        ("simulrag", 5, 23, 8),
     ],
 )
 def test_calls_of_the_default_and_how_many_wait_for_one_another(
@@ -216,7 +216,7 @@ def test_a_verification_call_is_counted_for_as_many_claims_as_it_holds(
     sent: int, size: int, calls: int | None
 ) -> None:
     table = bill(default_record(sent=sent), claims_per_call=ClaimsPerCall(verify=size))
-    line = select(table, method="SimulRAG", samples=5, metric="calls")
+    line = select(table, method="simulrag", samples=5, metric="calls")
     assert only(line, step="verify") == calls
 
 
@@ -225,7 +225,7 @@ def test_a_claim_that_is_verified_by_itself_is_a_call() -> None:
     alone = {"verify": Usage(calls=27), "boundary": Usage(calls=27)}
     asked = {task: used for task, used in done.usage.items() if task not in BATCHED}
     table = bill(done.model_copy(update={"usage": asked | alone}))
-    line = select(table, level="answer", method="SimulRAG", metric="calls")
+    line = select(table, level="answer", method="simulrag", metric="calls")
     assert only(line, samples=5, step="verify") == 8
     assert only(line, samples=5, step="boundary") == 27
     assert only(line, samples=1, step="boundary") == FIRST
@@ -238,7 +238,7 @@ def test_a_random_selection_is_the_mean_of_whole_calls_over_its_seeds() -> None:
     sizes = ClaimsPerCall(verify=14)
     table = measured(done, labels, settings=settings, claims_per_call=sizes)
     lines = select(table, family="method_cost", budget_percent=45, step="verify", metric="calls")
-    found = only(lines, method="Random")
+    found = only(lines, method="random")
     # 24 of 54 claims: 7 times two calls or three, for two questions.
     assert found is not None
     assert found * 2 * 7 == pytest.approx(round(found * 2 * 7), abs=1e-4)
@@ -248,16 +248,16 @@ def test_a_random_selection_is_the_mean_of_whole_calls_over_its_seeds() -> None:
 def test_stated_confidence_is_charged_to_those_who_rank_by_it(default: pl.DataFrame) -> None:
     calls = select(default, level="claim", step="verbalized", metric="calls")
     assert dict(calls.select("method", "value").iter_rows()) == {
-        "Verbalized": 2,
-        "Verbalized, centrality rank": 2,
+        "verbalized": 2,
+        "verbalized_by_centrality": 2,
     }
 
 
 def test_a_claim_level_line_writes_the_published_methods_answer(default: pl.DataFrame) -> None:
     calls = select(default, level="claim", metric="calls")
     assert set(select(calls, step="final")["value"]) == {1}
-    assert only(calls, method="no-RAG", step="all") == 19 + 1
-    assert only(calls, method="UE+SBA", budget_percent=25, step="all") == 20 + 1 + 1 + 1
+    assert only(calls, method="no_rag", step="all") == 19 + 1
+    assert only(calls, method="ue_sba", budget_percent=25, step="all") == 20 + 1 + 1 + 1
 
 
 def test_who_failed_has_sent_nothing_and_paid_for_the_rest() -> None:
@@ -265,6 +265,6 @@ def test_who_failed_has_sent_nothing_and_paid_for_the_rest() -> None:
     gone = {"failure": Failure(step="final", reason="no reply"), "baselines": ()}
     empty = done.final.model_copy(update={"selected": ()})
     broken = done.model_copy(update={**gone, "final": empty})
-    calls = select(bill(broken), level="claim", method="all-RAG", metric="calls")
+    calls = select(bill(broken), level="claim", method="all_rag", metric="calls")
     assert only(calls, step="closed_book") == 5
     assert only(calls, step="verify") is None

@@ -58,7 +58,7 @@ def test_a_row_a_distinct_claim_of_each_final_answer() -> None:
     first, second, empty = data.finals.iter_rows(named=True)
     assert (first["text"], first["label"]) == ("A.", "true")
     assert (second["text"], second["label"], second["claim"]) == ("b. ", None, 2)
-    of_answer = {"method": "SimulRAG", "samples": 1, "budget_percent": 25, "kappa": 0.5}
+    of_answer = {"method": "simulrag", "samples": 1, "budget_percent": 25, "kappa": 0.5}
     counted = {"words": 3, "claims_sent": 1, "asked": 0, "stated": 0}
     for row in (first, second):
         assert row | of_answer | counted == row
@@ -68,7 +68,7 @@ def test_a_row_a_distinct_claim_of_each_final_answer() -> None:
 def test_a_final_answer_without_a_claim_is_complete() -> None:
     nothing = final_claims("q", of=line("closed_book"))
     table = measured([answer("q", [claim("A.")])], [label("q", "A.", "true")], [nothing])
-    where = {"family": "answers", "method": "Closed book", "undecided": "excluded"}
+    where = {"family": "answers", "method": "closed_book", "undecided": "excluded"}
     for failures in ("excluded", "zero"):
         value = only(table, metric="informativeness", failures=failures, **where)
         assert value == 0

@@ -11,6 +11,10 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from flows.report.page import write_report
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.sections import sections
+from flows.report.terminal import terminal_table
 from simulrag.metrics.drift import sample
 from simulrag.metrics.registry import measure
 from simulrag.metrics.table import frame_of, only, select
@@ -25,10 +29,6 @@ from simulrag.records import (
     Statement,
     Usage,
 )
-from simulrag.report.page import write_report
-from simulrag.report.run import DomainTable, ReportedRun
-from simulrag.report.sections import sections
-from simulrag.report.terminal import terminal_table
 from tests.making import answer, claim, evidence, final_claims, label, line
 from tests.unit.metrics.measuring import FAST, data_of, measured
 from tests.unit.report.made import SUMMARY
@@ -116,8 +116,8 @@ def of(*answers: Answer, lines: tuple[Line, ...] = (GROUNDED, *BESIDE, ALONE)) -
 
 def cost(table: pl.DataFrame, one: Line) -> pl.DataFrame:
     named = {"samples": one.samples, "budget_percent": one.budget_percent}
-    names = {"grounded": "SimulRAG grounded", "rag_looks": "RAG by looks", "simulrag": "SimulRAG"}
-    names |= {"input_rag": "Input-layer RAG", "output_rag": "Output-layer RAG"}
+    names = {"grounded": "grounded", "rag_looks": "rag_looks", "simulrag": "simulrag"}
+    names |= {"input_rag": "input_rag", "output_rag": "output_rag"}
     lines = select(table, family="method_cost", level="answer", method=names[one.method])
     return select(lines, **{key: value for key, value in named.items() if value is not None})
 
@@ -161,8 +161,8 @@ def test_a_closed_book_answer_of_its_own_is_no_sample_of_the_others() -> None:
 
 def test_a_selection_beside_it_pays_for_the_first_look_too() -> None:
     table = select(of(grounded()), family="method_cost", level="claim", step="all")
-    assert only(table, method="UE+SBA", budget_percent=25, metric="simulator_runs") == 1
-    assert only(table, method="no-RAG", metric="simulator_runs") == 0
+    assert only(table, method="ue_sba", budget_percent=25, metric="simulator_runs") == 1
+    assert only(table, method="no_rag", metric="simulator_runs") == 0
 
 
 def test_the_published_method_that_looks_again_itself_pays_for_all_its_runs() -> None:
@@ -181,14 +181,14 @@ def lines_of(table: pl.DataFrame, family: str) -> set[str]:
 def test_rag_by_looks_is_left_out_where_nobody_looked_twice() -> None:
     once, twice = grounded("q1", looks=(2,)), grounded("q2", looks=(1, 3))
     for family in ("answers", "method_cost"):
-        assert "RAG by looks" not in lines_of(of(once), family)
-        assert "RAG by looks" in lines_of(of(once, twice), family)
-        assert "Input-layer RAG" in lines_of(of(once), family)
+        assert "rag_looks" not in lines_of(of(once), family)
+        assert "rag_looks" in lines_of(of(once, twice), family)
+        assert "input_rag" in lines_of(of(once), family)
 
 
 def test_statements_count_by_their_own_labels() -> None:
     table = select(of(grounded("q1"), grounded("q2")), family="standings")
-    assert set(table["method"]) == {"SimulRAG grounded"}
+    assert set(table["method"]) == {"grounded"}
     metrics = ("true", "false", "undecided", "unlabelled")
     assert {
         standing: [only(table, level=standing, metric=metric) for metric in metrics]
@@ -213,15 +213,16 @@ def test_labels_of_statements_are_not_of_unknown_texts() -> None:
 
 def test_it_is_compared_with_closed_book_rag_and_the_published_method_at_its_largest() -> None:
     table = select(of(grounded("q1"), grounded("q2")), family="comparisons", level="answer")
-    ours = select(table, method="SimulRAG grounded")
-    assert set(ours.select("baseline", "baseline_samples").iter_rows()) == {
-        ("Input-layer RAG", 1),
-        ("Output-layer RAG", 1),
-        ("RAG by looks", 1),
-        ("Closed book", 1),
-        ("SimulRAG at 100 %", 5),
+    ours = select(table, method="grounded")
+    columns = ("baseline", "baseline_budget_percent", "baseline_samples")
+    assert set(ours.select(*columns).iter_rows()) == {
+        ("input_rag", None, 1),
+        ("output_rag", None, 1),
+        ("rag_looks", None, 1),
+        ("closed_book", None, 1),
+        ("simulrag", 100, 5),
     }
-    assert "SimulRAG grounded" not in set(table["baseline"])
+    assert "grounded" not in set(table["baseline"])
 
 
 def reported(*answers: Answer) -> ReportedRun:
@@ -245,7 +246,7 @@ def run() -> ReportedRun:
 
 def test_a_domain_with_nothing_beside_is_measured_for_what_there_is(run: ReportedRun) -> None:
     table = frame_of(chain.from_iterable(map(run.domains[0].rows, run.domains[0].families)))
-    assert lines_of(table, "answers") == {"SimulRAG grounded"}
+    assert lines_of(table, "answers") == {"grounded"}
     (recipe,) = run.domains[0].recipes("excluded")
     assert (recipe.name, recipe.value("factuality")) == ("grounded", 1)
     assert select(table, family="comparisons").is_empty()

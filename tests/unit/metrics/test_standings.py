@@ -83,5 +83,5 @@ def test_a_line_that_marks_nothing_has_no_standings() -> None:
     paper = line("simulrag", 1, 100, 0.2)
     done = record("q1", *STATEMENTS, baselines=(FinalText(line=paper),))
     found = table(done, finals=[final("q1"), final("q1", paper)])
-    assert set(found["method"]) == {"SimulRAG grounded"}
+    assert set(found["method"]) == {"grounded"}
     assert table(answer("q1", [claim("A.")]), finals=[final("q1", line())]).is_empty()

@@ -106,7 +106,7 @@ def test_the_headline_repeats_the_table() -> None:
         only(table, family="cost", step="all", metric="calls"),
     )
     assert short["coverage"] == pytest.approx(11 / 12, abs=1e-6)
-    ours = select(table, method="UE+SBA", budget_percent=25, undecided="excluded")
+    ours = select(table, method="ue_sba", budget_percent=25, undecided="excluded")
     assert short["auroc"] == only(ours, family="claims", metric="auroc")
     assert short["ece"] == only(ours, family="calibration", metric="ece")
     assert short["kappa"] == only(ours, family="conformal", metric="kappa")

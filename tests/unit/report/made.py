@@ -7,7 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simulrag.metrics.methods import ALL_RAG, BUDGETED, FINAL, GROUNDED, NO_RAG, UE_SBA
+from flows.report.page import write_report
+from flows.report.run import DomainTable, ReportedRun, RunSummary
+from flows.report.traces import Judged, Traced
+from simulrag.metrics.methods import ALL_RAG, BUDGETED, GROUNDED, NO_RAG, UE_SBA
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import (
@@ -22,9 +25,6 @@ from simulrag.records import (
     Verdict,
     claim_hash,
 )
-from simulrag.report.page import write_report
-from simulrag.report.run import DomainTable, ReportedRun, RunSummary
-from simulrag.report.traces import Judged, Traced
 from tests.making import evidence
 from tests.unit.metrics.synthetic import Study, study
 
@@ -80,7 +80,7 @@ def rows(domain: str = "urban") -> list[Measurement]:
 
 def kappa_rows(domain: str = "urban") -> list[Measurement]:
     """SimulRAG with kappa and without, and what is counted of each."""
-    plain = [replace(row, kappa=0.4) if row.method == "SimulRAG" else row for row in rows(domain)]
+    plain = [replace(row, kappa=0.4) if row.method == "simulrag" else row for row in rows(domain)]
     ours = [row for row in plain if row.kappa and row.family != "method_cost"]
     without = [replace(row, kappa=0.0, value=0.5) for row in ours]
     counted = [
@@ -98,9 +98,9 @@ def grounded_rows(domain: str = "urban") -> list[Measurement]:
     rag = [
         row
         for row in plain
-        if row.method == FINAL["input_rag"] and row.family in ("answers", "method_cost")
+        if row.method == "input_rag" and row.family in ("answers", "method_cost")
     ]
-    looks = [replace(row, method=FINAL["rag_looks"]) for row in rag]
+    looks = [replace(row, method="rag_looks") for row in rag]
     compared = [
         replace(row, method=GROUNDED, budget_percent=None, samples=1)
         for row in plain
@@ -119,7 +119,7 @@ def alone_rows(domain: str = "urban") -> list[Measurement]:
     ours = [
         replace(row, method=GROUNDED)
         for row in rows(domain)
-        if row.method == FINAL["input_rag"] and row.family in ("answers", "method_cost")
+        if row.method == "input_rag" and row.family in ("answers", "method_cost")
     ]
     counted = [
         replace(row, metric=metric, value=value)
@@ -312,7 +312,7 @@ def _claims(domain: str) -> Iterator[Measurement]:
     ends = {"value": 0.02, "lower_95": -0.01, "upper_95": 0.05, "p": 0.2, "p_holm": 0.6}
     for unit in ("difference", "percent"):
         for budget in budgets:
-            line = {"method": UE_SBA, "baseline": "Random", "budget_percent": budget}
+            line = {"method": UE_SBA, "baseline": "random", "budget_percent": budget}
             more = {"level": "claim", "unit": unit, **leading, **ends}
             yield _row("comparisons", domain, "auroc", **line, **more)
 
@@ -327,8 +327,8 @@ def _answers(domain: str) -> Iterator[Measurement]:
                     variant = {"undecided": undecided, "failures": failures}
                     yield _row("answers", domain, metric, **line, **ends, **variant)
     for budget in (100.0, 25.0):
-        for baseline, value in (("Input-layer RAG", -0.2), ("Closed book", 0.5)):
-            line = {"method": FINAL["simulrag"], "budget_percent": budget, "samples": 5}
+        for baseline, value in (("input_rag", -0.2), ("closed_book", 0.5)):
+            line = {"method": "simulrag", "budget_percent": budget, "samples": 5}
             line |= {"baseline": baseline, "baseline_samples": 1, "level": "answer"}
             ends = {"value": value, "lower_95": value - 0.1, "upper_95": value + 0.1}
             more = {"unit": "difference", "undecided": "excluded", "p": 0.01, "p_holm": 0.02}
@@ -337,7 +337,7 @@ def _answers(domain: str) -> Iterator[Measurement]:
 
 def _lines() -> Iterator[dict[str, Any]]:
     for method, budget, samples in LINES:
-        yield {"method": FINAL[method], "budget_percent": budget, "samples": samples, "n": 7}
+        yield {"method": method, "budget_percent": budget, "samples": samples, "n": 7}
 
 
 def _standings(domain: str) -> Iterator[Measurement]:

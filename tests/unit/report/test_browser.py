@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.report.run import DomainTable
-from simulrag.report.traces import BLOCK
+from flows.report.run import DomainTable
+from flows.report.traces import BLOCK
 from tests.servers.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.unit.metrics.synthetic import Study, study
 from tests.unit.report.made import (

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from simulrag.report.chart import (
+from flows.report.chart import (
     BLUE,
     ENDS,
     RED,

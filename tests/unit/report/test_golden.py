@@ -13,13 +13,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from flows.report.blocks import Block, Facts, Figure, Table, Text
+from flows.report.run import DomainTable, LabelledByPeople, ReportedRun
+from flows.report.sections import sections
+from flows.report.table_files import markdown
+from flows.report.terminal import terminal_table
 from simulrag.metrics.published import read_published, read_published_benchmark
 from simulrag.metrics.table import Measurement
-from simulrag.report.blocks import Block, Facts, Figure, Table, Text
-from simulrag.report.run import DomainTable, LabelledByPeople, ReportedRun
-from simulrag.report.sections import sections
-from simulrag.report.table_files import markdown
-from simulrag.report.terminal import terminal_table
 from tests.unit.report.made import SETTINGS, SUMMARY, grounded_rows, kappa_rows, looked_up
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "data" / "published"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from flows.report.labels import LabelTable
 from simulrag.judging.people.labels import settle
 from simulrag.records import HumanLabel, claim_hash
-from simulrag.report.labels import LabelTable
 
 TEXT, OTHER = "Travel time rises.", "Idling falls."
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from flows.report.run import DomainTable, RunSummary
+from flows.report.traces import BLOCK, word_diff
 from simulrag.records import MissingPoint
-from simulrag.report.run import DomainTable, RunSummary
-from simulrag.report.traces import BLOCK, word_diff
 from tests.unit.metrics.synthetic import study
 from tests.unit.report.made import (
     HOSTILE,
@@ -157,7 +157,7 @@ def test_questions_are_gone_through_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_report_that_fails_leaves_the_last_one(tmp_path: Path) -> None:
-    from simulrag.report.page import write_report
+    from flows.report.page import write_report
 
     before = written(tmp_path, run_of(), study(2))
 

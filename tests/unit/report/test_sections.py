@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html import unescape
-from types import SimpleNamespace
 
 import pytest
 from pydantic import JsonValue
 
-from simulrag import registry
+from flows.hooks import PartOfReport, hookimpl, rooms
+from flows.report.blocks import Figure, Table, Text, best, interval
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.sections import overview, recipes, sections
+from flows.report.sections.documents import credited
+from flows.report.words import spelled
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval
-from simulrag.report.blocks import Figure, Table, Text, best, interval
-from simulrag.report.run import DomainTable, ReportedRun
-from simulrag.report.sections import overview, recipes, sections
-from simulrag.report.sections.documents import credited
-from simulrag.report.words import spelled
 from simulrag.stage import little_checked
 from tests.making import answer, evidence
 from tests.unit.report.made import grounded_rows, kappa_rows, looked_up, rows, run_of
@@ -28,18 +27,26 @@ def tables(run: ReportedRun, key: str) -> list[Table]:
     return [block for block in section.blocks(run) if isinstance(block, Table)]
 
 
-def test_a_section_after_one_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = SimpleNamespace(SECTION=replace(overview.SECTION, key="own", after="boundery"))
-    monkeypatch.setattr(registry, "each", lambda _: iter([page]))
-    with pytest.raises(ValueError, match="own stands after 'boundery'"):
-        list(sections())
+def test_a_section_after_one_that_is_not_there_is_refused() -> None:
+    class Room:
+        @hookimpl
+        def report_part(self) -> PartOfReport:
+            own = replace(overview.SECTION, key="own", after="boundery")
+            return PartOfReport(own, (), lambda _: None)
+
+    name = rooms().register(Room())
+    try:
+        with pytest.raises(ValueError, match="own stands after 'boundery'"):
+            list(sections())
+    finally:
+        rooms().unregister(name=name)
 
 
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in sections() if list(one.blocks(run))}
     off = {"people", "published", "documents"}
-    off |= {page.SECTION.key for page in registry.each("page")}
+    off |= {part.section.key for part in rooms().hook.report_part()}
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
     assert {figure.kind for figure in figures} == {

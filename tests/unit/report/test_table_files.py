@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulrag.report.blocks import Table
-from simulrag.report.table_files import files_of, latex, markdown
+from flows.report.blocks import Table
+from flows.report.table_files import files_of, latex, markdown
 
 TABLE = Table(
     name="made",

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.terminal import terminal_table
 from simulrag.metrics.table import Measurement
-from simulrag.report.run import DomainTable, ReportedRun
-from simulrag.report.terminal import terminal_table
 from tests.unit.report.made import kappa_rows, looked_up, rows, run_of
 
 LONG = "a-domain-with-a-very-long-name-that-stands-in-one-piece"
@@ -48,7 +48,7 @@ def test_eighty_columns_are_enough(every: bool) -> None:
 def test_eighty_columns_are_enough_where_no_claim_is_dropped() -> None:
     """Kappa is 0 where it is given so, and where no question is in the development part."""
     ours = [row for row in kappa_rows() if row.kappa]
-    others = [row for row in rows() if row.method != "SimulRAG"]
+    others = [row for row in rows() if row.method != "simulrag"]
     found = [*others, *(replace(row, kappa=0.0) for row in ours)]
     lines = printed(run_of(domain("urban", found)), every=True)
     assert any("paper 100 %" in line for line in lines)

@@ -1,0 +1,184 @@
+"""What a section is made of: tables, figures, sentences and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from flows.report.run import ReportedRun
+from flows.report.words import method_name
+from simulrag.metrics.table import Measurement
+
+DASH = "—"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as plain cells. The first ``headers`` cells of a row are its row headers.
+
+    ``name``: of its files. ``strong``: indices of rows to set off. ``best``: the cells in bold, by
+    the indices of row and column. ``prose``: indices of columns that hold sentences. ``notes``:
+    sentences below the table. ``fold``: the title of the details that it lies in; "" stands open.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    headers: int = 2
+    strong: tuple[int, ...] = ()
+    best: tuple[tuple[int, int], ...] = ()
+    prose: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    domain: str = ""
+    fold: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its file name, what it shows in words, and its SVG (``chart.py``).
+
+    Figures of one ``kind`` and domain are alternatives, told apart by ``choice``: what a reader
+    chooses, and the name of this one. ``leading`` is shown first.
+    """
+
+    name: str
+    kind: str
+    caption: str
+    text: str
+    svg: str
+    domain: str
+    choice: tuple[str, str] | None = None
+    leading: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    """A sentence or two: a finding, a warning, or a note."""
+
+    text: str
+    role: Literal["lead", "finding", "warning", "note"] = "note"
+    title: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they stand for, under a ``title`` that unfolds them."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
+
+
+Block = Table | Figure | Text | Facts
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """A part of the page: its anchor, its title, and what it shows of a run (nothing: left out).
+
+    ``after``: of a room's section, the anchor of the one that it follows.
+    """
+
+    key: str
+    title: str
+    blocks: Callable[[ReportedRun], Iterable[Block]]
+    after: str = ""
+
+
+COARSE = 0.01
+"""An interval that is wider than this is shown with two decimals, else with three."""
+
+
+def interval(row: Measurement | None, signed: bool = False, places: int | None = None) -> str:
+    """ "0.71 [0.65, 0.77]", the value by itself without an interval, a dash without a value."""
+    if row is None or row.value is None:
+        return DASH
+    if places is None:
+        wide = None not in (row.lower_95, row.upper_95) and (
+            (row.upper_95 or 0) - (row.lower_95 or 0) > COARSE
+        )
+        places = 2 if wide else 3
+    form = f"{'+' if signed else ''}.{places}f"
+    # Adding 0.0 turns a rounded negative zero into a plain one.
+    shown = [
+        f"{round(end, places) + 0.0:{form}}"
+        for end in (row.value, row.lower_95, row.upper_95)
+        if end is not None
+    ]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if len(shown) == 3 else shown[0]
+
+
+def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[int]:
+    """The indices of the highest value (``lowest``: the lowest), and of those that may be it.
+
+    May be: the 95 % interval holds the best value.
+    """
+    there = {at: row for at, row in enumerate(found) if row is not None and row.value is not None}
+    values = [row.value for row in there.values() if row.value is not None]
+    if not values:
+        return set()
+    leader = min(values) if lowest else max(values)
+    return {
+        at
+        for at, row in there.items()
+        if row.value == leader
+        or (
+            None not in (row.lower_95, row.upper_95)
+            and (row.lower_95 or 0) <= leader <= (row.upper_95 or 0)
+        )
+    }
+
+
+def number(value: float | None, places: int) -> str:
+    """A value by itself; a dash where it is not known."""
+    return DASH if value is None else f"{value:.{places}f}"
+
+
+def percent(share: float | None) -> str:
+    """A share (0 to 1) as a percentage."""
+    return DASH if share is None else f"{100 * share:.1f} %"
+
+
+def budget(row: Measurement) -> str:
+    """The share of claims that a row's method verifies."""
+    return DASH if row.budget_percent is None else f"{row.budget_percent:g} %"
+
+
+def kappas(rows: Iterable[Measurement]) -> dict[str, Callable[[Measurement], str]]:
+    """The column that tells lines with kappa from those without, where there are any without."""
+    if not any(row.kappa == 0 for row in rows):
+        return {}
+    return {
+        "Kappa": lambda row: (
+            DASH if row.kappa is None else f"{row.kappa:.3f}" if row.kappa else "none"
+        )
+    }
+
+
+def count(items: int | None) -> str:
+    """How many; a dash where that is not known."""
+    return DASH if items is None else f"{items:,}"
+
+
+def why(rows: Iterable[Measurement], name: Callable[[Measurement], str] | None = None) -> list[str]:
+    """A sentence a reason, after the lines it holds for (``name``: of a row; else its method)."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        if not row.reason:
+            continue
+        budgets = found.setdefault(row.reason, {}).setdefault(
+            name(row) if name else method_name(row.method), []
+        )
+        share = "" if row.budget_percent is None or name else f"{row.budget_percent:g}"
+        if share and share not in budgets:
+            budgets.append(share)
+    return [
+        ", ".join(
+            f"{line} ({', '.join(budgets)} %)" if budgets else line
+            for line, budgets in lines.items()
+        )
+        + f": {reason}."
+        for reason, lines in found.items()
+    ]

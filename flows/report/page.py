@@ -1,0 +1,118 @@
+"""The report: one HTML file that opens anywhere and loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from flows.report.blocks import Block, Facts, Figure, Table
+from flows.report.chart import standalone
+from flows.report.run import ReportedRun
+from flows.report.sections import sections
+from flows.report.table_files import files_of
+from flows.report.traces import BLOCK, Traced, blocks, index_entry, script_json, trace
+from flows.report.words import spelled
+
+_SCRIPTS = ("figures.js", "graph.js", "questions.js")
+
+
+def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None:
+    """Write the report to ``path``, the same bytes for the same arguments.
+
+    ``traced`` is gone through once, and no question is held longer than its trace takes. Beside
+    the page come ``figures/`` (SVG) and ``tables/`` (Markdown, LaTeX, CSV) with what it shows.
+    """
+    shown = [(section, list(section.blocks(run))) for section in sections()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    index: list[dict[str, Any]] = []
+    page = _template().stream(
+        run=run,
+        asked={domain.name for domain in run.domains},
+        sections=[(section, list(_grouped(found))) for section, found in shown if found],
+        css=Markup(_asset("report.css")),  # noqa: S704 - our own file
+        scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
+        blocks=blocks(_noted(traced, run.settings.centrality, index)),
+        block_size=BLOCK,
+        # Asked for after the traces have gone through.
+        index=lambda: Markup(script_json(index)),  # noqa: S704 - escaped
+    )
+    page.enable_buffering(100)
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(page)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    for _, found in shown:
+        _write_files(path.parent, found)
+
+
+def _noted(
+    traced: Iterable[Traced], centrality: str, index: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The traces; ``index`` grows by an entry a question."""
+    for one in traced:
+        index.append(index_entry(one))
+        yield trace(one, centrality)
+
+
+def _write_files(folder: Path, found: Sequence[Block]) -> None:
+    for block in found:
+        if isinstance(block, Figure):
+            _write(folder / "figures" / f"{block.name}.svg", standalone(block.svg))
+        elif isinstance(block, Table):
+            name = f"{block.domain}-{block.name}" if block.domain else block.name
+            for suffix, text in files_of(block).items():
+                _write(folder / "tables" / f"{name}.{suffix}", text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _grouped(found: Sequence[Block]) -> Iterator[dict[str, Any]]:
+    """Neighbours that are shown together: figures in a grid, folded tables under their title."""
+    for (kind, title, _), run in groupby(found, _together):
+        group = list(run)
+        if kind == "figures":
+            alternatives = groupby(group, lambda one: (one.kind, one.domain))  # type: ignore[union-attr]
+            yield {"kind": kind, "sets": [list(figures) for _, figures in alternatives]}
+        else:
+            yield {"kind": kind, "title": title, "blocks": group}
+
+
+def _together(block: Block) -> tuple[str, str, str]:
+    if isinstance(block, Figure):
+        return "figures", "", block.kind
+    if isinstance(block, Table):
+        return ("folded", block.fold, "") if block.fold else ("tables", "", "")
+    if isinstance(block, Facts):
+        return "facts", block.title, ""
+    return block.role, block.domain or block.title, ""
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("flows.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # A chart is drawn by chart.py, which escapes what its points say.
+    environment.filters["drawn"] = lambda figure: Markup(figure.svg)  # noqa: S704
+    environment.filters["spelled"] = lambda text: Markup(spelled(text))  # noqa: S704 - escaped
+    return environment.get_template("report.html.j2")
+
+
+def _asset(name: str) -> str:
+    return resources.files("flows.report").joinpath(name).read_text(encoding="utf-8")

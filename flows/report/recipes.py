@@ -1,0 +1,172 @@
+"""What a reader chooses between: each way to write an answer, its price and its quality in one row.
+
+A recipe is a method with its m, budget and kappa. Its rows stand in several families of the long
+table; here they come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simulrag.metrics.methods import (
+    CLOSED_BOOK,
+    GROUNDED,
+    SIMULRAG,
+)
+from simulrag.metrics.settings import Undecided
+from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.records import Line
+
+SHORT: dict[str, str] = {
+    CLOSED_BOOK: "closed book",
+    "input_rag": "input RAG",
+    "output_rag": "output RAG",
+    "rag_looks": "RAG by looks",
+    SIMULRAG: "paper",
+    GROUNDED: "grounded",
+}
+"""A method's name where recipes stand side by side, in that order."""
+PRICE = (
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    f"input_tokens{ESTIMATED}",
+    f"output_tokens{ESTIMATED}",
+    "chain",
+)
+"""Of the family ``method_cost``, a question."""
+QUALITY = (
+    "claims_sent",
+    "informativeness",
+    "false_claims",
+    "undecided_claims",
+    "factuality",
+    "completeness",
+    "words",
+)
+"""Of the family ``answers``, with intervals; all but the shares a question."""
+_POOLED = ("calls", "informativeness", "false_claims", "undecided_claims", "words")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way to write an answer; ``found``: its rows by metric.
+
+    ``questions``: how many are complete. ``twin``: the same stands beside it with a kappa above 0.
+    """
+
+    line: Line
+    questions: int
+    found: Mapping[str, Measurement]
+    twin: bool = False
+
+    @property
+    def method(self) -> str:
+        """The id of its method."""
+        return self.line.method
+
+    @property
+    def name(self) -> str:
+        """Method and budget; m where it is not the usual one: the paper samples, others do not."""
+        budget, m = self.line.budget_percent, self.line.samples
+        share = "" if budget is None else f" {budget:g} %"
+        without = ", no kappa" if self.twin else ""
+        usual = (m > 1) == (self.method == SIMULRAG)
+        samples = "" if usual else f", m = {m}"
+        return f"{SHORT[self.method]}{share}{without}{samples}"
+
+    @property
+    def order(self) -> tuple[int, bool, float, float]:
+        """One sample before several, small budgets before large ones."""
+        samples, budget, kappa = self.line.size
+        return list(SHORT).index(self.method), samples > 1, budget, kappa
+
+    def value(self, metric: str) -> float | None:
+        """The value of a metric; None where it is not known."""
+        row = self.found.get(metric)
+        return None if row is None else row.value
+
+
+def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Recipe]:
+    """The recipes of a domain's long table, failed questions left out."""
+    found: dict[Line, dict[str, Measurement]] = {}
+    for row in rows:
+        quality = row.family == "answers" and row.metric in QUALITY
+        if quality and (row.undecided, row.failures) != (undecided, "excluded"):
+            continue
+        price = row.family == "method_cost" and (row.level, row.step) == ("answer", "all")
+        if row.method in SHORT and (quality or (price and row.metric in PRICE)):
+            found.setdefault(row.line, {})[row.metric] = row
+    twins = {line.model_copy(update={"kappa": 0.0}) for line in found if line.kappa}
+    return sorted(
+        (
+            Recipe(
+                line=line,
+                questions=by_metric["factuality"].n or 0,
+                found=by_metric,
+                twin=line in twins,
+            )
+            for line, by_metric in found.items()
+            if "factuality" in by_metric
+        ),
+        key=lambda recipe: recipe.order,
+    )
+
+
+def to_choose_from(recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Some eight of them: what was sampled once, and ours from all samples at each budget.
+
+    Of ours from one sample only the largest budget stays, and nothing that was written a second
+    time without kappa.
+    """
+    most = max((recipe.line.samples for recipe in recipes), default=1)
+    largest = max((recipe.line.budget_percent or 0.0 for recipe in recipes), default=0.0)
+    return [
+        recipe
+        for recipe in recipes
+        if not recipe.twin
+        if (
+            recipe.line.samples == most or recipe.line.budget_percent == largest
+            if recipe.method == SIMULRAG
+            else recipe.line.samples == 1
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A recipe over the questions of several domains; without intervals."""
+
+    name: str
+    questions: int
+    values: Mapping[str, float | None]
+
+
+def pooled(domains: Sequence[Sequence[Recipe]]) -> list[Pooled]:
+    """The recipes that all domains have, over all of their questions together."""
+    by_name: dict[str, list[Recipe]] = {}
+    for recipe in (recipe for recipes in domains for recipe in recipes):
+        by_name.setdefault(recipe.name, []).append(recipe)
+    found = []
+    for name, same in by_name.items():
+        if len(same) < len(domains):
+            continue
+        values = {metric: _mean(same, metric) for metric in _POOLED}
+        true, false = values["informativeness"], values["false_claims"]
+        counted = None if true is None or false is None else true + false
+        values["factuality"] = true / counted if true is not None and counted else None
+        found.append(Pooled(name, sum(one.questions for one in same), values))
+    return found
+
+
+def _mean(recipes: Sequence[Recipe], metric: str) -> float | None:
+    """Over all questions that the values were taken over; None where a domain does not know it."""
+    total = questions = 0.0
+    for recipe in recipes:
+        row = recipe.found.get(metric)
+        if row is None or row.value is None or not row.n:
+            return None
+        total += row.value * row.n
+        questions += row.n
+    return total / questions

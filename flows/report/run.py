@@ -1,0 +1,184 @@
+"""What a report is written from: the long tables by domain, and what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from flows.report.recipes import Recipe, recipes_of
+from simulrag.metrics.settings import MetricSettings, Undecided
+from simulrag.metrics.table import Measurement, read_table
+from simulrag.stage import little_checked
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RunSummary(BaseModel):
+    """What was run, for the first screen.
+
+    ``models``: a line a role, such as {"answer": "openai: gpt-5-mini"}. ``replayed``: the roles
+    whose calls were only replayed; ``recorded``: how those were recorded, as Markdown.
+    ``params_hash`` names the values of domains, models, answer and metrics.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: dict[str, str] = {}
+    replayed: tuple[str, ...] = ()
+    simulators: dict[str, str] = {}
+    params_hash: str | None = None
+    recorded: str = ""
+
+    @property
+    def told(self) -> str:
+        """The models in one line, each once, and which of them were only replayed."""
+        roles = {
+            model: {r for r, one in self.models.items() if one == model}
+            for model in self.models.values()
+        }
+        if self.models and set(self.models) <= set(self.replayed):
+            return f"{', '.join(roles)}, replayed from recorded calls"
+        return ", ".join(
+            f"{model} (replayed from recorded calls)" if named <= set(self.replayed) else model
+            for model, named in roles.items()
+        )
+
+
+@dataclass(frozen=True)
+class DomainTable:
+    """The long table of one domain: its rows by family and metric, each in the table's order."""
+
+    name: str
+    families: Mapping[str, Mapping[str, tuple[Measurement, ...]]]
+
+    @classmethod
+    def of(cls, name: str, frame: pl.DataFrame) -> DomainTable:
+        """From a frame as ``simulrag.metrics.table.read_table`` gives it."""
+        return cls.from_rows(name, (Measurement(**row) for row in frame.iter_rows(named=True)))
+
+    @classmethod
+    def from_rows(cls, name: str, rows: Iterable[Measurement]) -> DomainTable:
+        """From measurements."""
+        families: dict[str, dict[str, list[Measurement]]] = {}
+        for row in rows:
+            families.setdefault(row.family, {}).setdefault(row.metric, []).append(row)
+        return cls(
+            name,
+            {
+                family: {metric: tuple(found) for metric, found in metrics.items()}
+                for family, metrics in families.items()
+            },
+        )
+
+    @property
+    def title(self) -> str:
+        """The name with a capital, to begin a sentence with."""
+        return self.name[:1].upper() + self.name[1:]
+
+    def rows(self, family: str, metric: str = "", **where: object) -> list[Measurement]:
+        """A family's rows with this metric ("": all, one after another) and values of fields.
+
+        A tuple stands for any of its values: ``rows("claims", method=("no_rag", "all_rag"))``.
+        """
+        metrics = self.families.get(family, {})
+        found: Iterable[Measurement] = (
+            metrics.get(metric, ()) if metric else chain.from_iterable(metrics.values())
+        )
+        for name, wanted in where.items():
+            if isinstance(wanted, tuple):
+                found = [row for row in found if getattr(row, name) in wanted]
+            else:
+                found = [row for row in found if getattr(row, name) == wanted]
+        return list(found)
+
+    def one(self, family: str, metric: str = "", **where: object) -> Measurement | None:
+        """The first such row."""
+        return next(iter(self.rows(family, metric, **where)), None)
+
+    @property
+    def oracle(self) -> bool:
+        """Whether every complete question was answered from published evidence."""
+        completed = self.count("completed")
+        return completed > 0 and self.count("replayed") == completed
+
+    def recipes(self, undecided: Undecided) -> list[Recipe]:
+        """The ways to write an answer, with price and quality."""
+        return recipes_of((*self.rows("answers"), *self.rows("method_cost")), undecided)
+
+    def covered(self, share: float | None) -> float | None:
+        """A share of questions, at most that of the questions answered with evidence."""
+        questions = self.count("questions")
+        if share is None or not questions:
+            return share
+        return min(share, self.count("with_evidence") / questions)
+
+    def little_checked(self, least: float) -> str:
+        """The warning where a smaller share of its answers was checked by evidence; else ""."""
+        found = self.count("with_evidence")
+        return little_checked(self.count("checked"), found, self.count("completed"), least)
+
+    def count(self, metric: str) -> int:
+        """A whole number of the family ``coverage``, 0 where it is not there."""
+        row = self.one("coverage", metric=metric)
+        return 0 if row is None or row.value is None else round(row.value)
+
+
+def read_domains(folder: Path, names: Iterable[str]) -> tuple[DomainTable, ...]:
+    """The long tables of domains, from ``folder/NAME.csv``; raises InputError as ``read_table``."""
+    return tuple(DomainTable.of(name, read_table(folder / f"{name}.csv")) for name in names)
+
+
+@dataclass(frozen=True)
+class LabelledByPeople:
+    """A claim that people labelled: what they settled on and how, and what the judge had said."""
+
+    question_id: str
+    text: str
+    human: str
+    how: str
+    judge: str
+    said: str
+
+
+Credits = Mapping[tuple[str, ...], tuple[int, int]]
+"""By document, who is to be credited and licence: its passages that were shown, its questions."""
+
+
+@dataclass(frozen=True)
+class ReportedRun:
+    """All that the sections draw on. ``published``: the paper's tables by their number.
+
+    ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room
+    shows. ``credits``: by domain. ``min_coverage``: the share of answers with evidence below which
+    the page warns.
+    """
+
+    settings: MetricSettings
+    domains: tuple[DomainTable, ...]
+    summary: RunSummary = field(default_factory=RunSummary)
+    published: Mapping[int, pl.DataFrame] = field(default_factory=dict)
+    people: Mapping[str, tuple[LabelledByPeople, ...]] = field(default_factory=dict)
+    rooms: Mapping[str, Any] = field(default_factory=dict)
+    credits: Mapping[str, Credits] = field(default_factory=dict)
+    min_coverage: float = 1.0
+
+    @property
+    def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:
+        """The domains, those that only look up published evidence apart from the others.
+
+        Where there are no others, they are all there is to show.
+        """
+        published = [domain for domain in self.domains if domain.oracle]
+        own = [domain for domain in self.domains if not domain.oracle]
+        return (own, published) if own else (published, [])
+
+    @property
+    def leading(self) -> dict[str, str]:
+        """Where a table has variants: the ones that sentences and figures speak of."""
+        return {"centrality": self.settings.centrality, "undecided": self.settings.undecided}

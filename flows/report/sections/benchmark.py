@@ -1,0 +1,124 @@
+"""The benchmark's questions, and the tool calls made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flows.report.blocks import (
+    DASH,
+    Block,
+    Figure,
+    ReportSection,
+    Table,
+    count,
+    interval,
+    percent,
+)
+from flows.report.build import dot_figure, listed
+from flows.report.chart import BLUE
+from flows.report.run import DomainTable, ReportedRun
+from simulrag.metrics.published import PAPER_STATISTICS, published_field
+from simulrag.metrics.table import Measurement
+
+_STATISTICS = {
+    "answer_words": "words of the reference answer",
+    "claims": "claims of the reference",
+    "quantitative_claims": "quantitative claims",
+    "qualitative_claims": "qualitative claims",
+    "open_claims": "reference claims beyond the evidence, which no answer is measured by",
+    "tool_parameters": "parameters of the tool calls",
+}
+_RETRIEVAL = {
+    "tool": "the known tools",
+    "call": "the known calls, every argument",
+    "arguments": "arguments, of those that differ between questions",
+    "failed": "no calls that could be run",
+    "not_applicable": "no tool seen to apply",
+    "second_attempt": "a second attempt",
+}
+
+_ACCURACY = ("tool", "call", "arguments")
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """Tool-call accuracy, then the means of the benchmark beside the published ones."""
+    for domain in run.domains:
+        if domain.rows("retrieval"):
+            yield _figure(domain)
+    for domain in run.domains:
+        if domain.rows("retrieval"):
+            yield _retrieval(domain)
+    for domain in run.domains:
+        if domain.rows("benchmark"):
+            yield _statistics(run, domain)
+
+
+def _figure(domain: DomainTable) -> Figure:
+    found = [row for name in _ACCURACY for row in domain.rows("retrieval", name)]
+    return dot_figure(
+        domain.name,
+        "retrieval",
+        [(_share(row), row, BLUE) for row in found],
+        "share of questions",
+        caption="the tool calls made, against the known ones",
+        of="counted",
+        shares=True,
+    )
+
+
+def _retrieval(domain: DomainTable) -> Table:
+    found = domain.rows("retrieval")
+    return listed(
+        [row for row in found if row.value is not None or not row.argument],
+        {
+            "Share with": _share,
+            "Value": interval,
+            "Counted": lambda row: count(row.n),
+            "Coverage": lambda row: percent(row.coverage),
+        },
+        name="retrieval",
+        caption="the tool calls made, against the scenario each question is known for",
+        domain=domain.name,
+        headers=1,
+        notes=(
+            "Where a share is 0 or 1 resamples have no spread; by the rule of three up to 3 in the "
+            "number of questions may still be otherwise.",
+        ),
+        line=_share,
+        fold="Tool calls, every argument",
+    )
+
+
+def _share(row: Measurement) -> str:
+    return f"{row.tool}: {row.argument}" if row.argument else _RETRIEVAL.get(row.metric, row.metric)
+
+
+def _statistics(run: ReportedRun, domain: DomainTable) -> Table:
+    theirs: dict[str, float] = {}
+    if PAPER_STATISTICS in run.published:
+        for line in run.published[PAPER_STATISTICS].iter_rows(named=True):
+            if line["domain"] == published_field(domain.name):
+                theirs = line
+    return listed(
+        domain.rows("benchmark"),
+        {
+            "Mean number of": _statistic,
+            "This run": interval,
+            "Published": lambda row: f"{theirs[row.metric]:g}" if row.metric in theirs else DASH,
+            "Questions": lambda row: count(row.n),
+        },
+        name="benchmark",
+        caption="the benchmark, means over its questions",
+        domain=domain.name,
+        headers=1,
+        notes=("Published: the paper's Table 2, over its own questions, claims and tools.",),
+        line=_statistic,
+        fold="The benchmark's questions",
+    )
+
+
+def _statistic(row: Measurement) -> str:
+    return _STATISTICS.get(row.metric, row.metric)
+
+
+SECTION = ReportSection("benchmark", "Retrieval and benchmark", blocks)

@@ -1,0 +1,129 @@
+"""Whether confidence means what it says: reliability, its error, and conformal kappa."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flows.report.blocks import Block, Figure, ReportSection, Table, budget, count, interval
+from flows.report.build import Columns, listed, pivoted
+from flows.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.words import method_name
+from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
+
+_EMPTY = "undefined: the notes of the\ncalibration table say why"
+_CONFORMAL = {
+    "kappa": "Kappa",
+    "held_out_precision": "Held-out precision",
+    "held_out_precision_pooled": "Pooled over claims",
+    "held_out_kept": "Claims kept",
+    "held_out_questions": "Questions that keep any",
+}
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """A reliability figure, calibration errors and thresholds a domain."""
+    measured = [domain for domain in run.domains if domain.rows("calibration")]
+    for domain in measured:
+        yield _reliability(run, domain)
+    for domain in measured:
+        yield _errors(run, domain)
+    for domain in measured:
+        if domain.rows("conformal"):
+            yield _thresholds(run, domain)
+
+
+def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:
+    """Share of true claims against mean confidence by bin, a line a checked set."""
+    middle = run.settings.headline_budget
+    curves: dict[tuple[str, int], tuple[str, Look]] = {
+        (NO_RAG, 0): ("before", BLUE),
+        (VERBALIZED, 0): ("stated by the model", OCHRE),
+        (UE_SBA, middle): (f"{method_name(UE_SBA)}, {middle} %", RED),
+        (ALL_RAG, 100): ("all verified", GREY),
+    }
+    series = []
+    for (method, share), (name, look) in curves.items():
+        rows = domain.rows(
+            "calibration",
+            metric="reliability",
+            method=method,
+            budget_percent=share,
+            undecided=run.settings.undecided,
+        )
+        points = [
+            Point(
+                row.x,
+                row.value,
+                f"{name}: {interval(row)} true at confidence {row.x:.2f}, {count(row.n)} claims",
+                row.lower_95,
+                row.upper_95,
+            )
+            for row in sorted(rows, key=lambda row: row.bin or 0)
+            if row.value is not None and row.x is not None
+        ]
+        series.append(Series(name, points, look))
+    said = "; ".join(point.said for one in series for point in one.points)
+    if said:
+        series.append(Series("", (), ENDS, [(0, 0), (1, 1)], named=True))
+    ends = Axis("confidence", ends=(-0.03, 1.03))
+    return Figure(
+        name=f"{domain.name}-reliability",
+        kind="reliability",
+        caption=f"{domain.title}: share of true claims against confidence, in ten bins. Bars: "
+        "95 % intervals. Dotted: a confidence that means what it says.",
+        text=f"Share of true claims against confidence, {domain.name}. {said or 'Undefined'}.",
+        svg=lines(series, ends, Axis("true claims", ends=(-0.03, 1.03)), _EMPTY),
+        domain=domain.name,
+    )
+
+
+_LINE: Columns = {
+    "Method": lambda row: method_name(row.method),
+    "Verified": budget,
+    "Confidence": lambda row: row.centrality,
+}
+
+
+def _errors(run: ReportedRun, domain: DomainTable) -> Table:
+    return listed(
+        domain.rows("calibration", "ece", undecided=run.settings.undecided),
+        {**_LINE, "Error": interval, "Claims": lambda row: count(row.n)},
+        name="calibration",
+        caption="expected calibration error, before and after verification",
+        domain=domain.name,
+        headers=3,
+        strong=(UE_SBA,),
+        notes=(
+            "The mean distance between a claim's confidence and the share of true claims in its "
+            "bin, of ten. Chance keeps it above 0, more so with few claims.",
+        ),
+        fold="Calibration error",
+    )
+
+
+def _thresholds(run: ReportedRun, domain: DomainTable) -> Table:
+    """Conformal kappa, and what it does on scenarios that it was not calibrated on."""
+    return pivoted(
+        domain.rows("conformal", undecided=run.settings.undecided),
+        _LINE,
+        _CONFORMAL,
+        {"Scenarios": lambda row: count(row.n)},
+        name="conformal",
+        caption="the threshold that keeps expected claim precision at "
+        f"{1 - run.settings.alpha:g} or more",
+        domain=domain.name,
+        headers=3,
+        strong=(UE_SBA,),
+        notes=(
+            "Conformal risk control over scenarios. Held-out precision is the guaranteed quantity: "
+            "the mean over questions of the share of true claims among the kept, 1 where none is "
+            "kept, at thresholds calibrated on other scenarios. It holds for scenarios that are "
+            "exchangeable with these, on average over calibrations, and by these labels. "
+            "Precision by keeping little is easy: read the columns beside it.",
+        ),
+        fold="Conformal kappa",
+    )
+
+
+SECTION = ReportSection("calibration", "Calibration", blocks)

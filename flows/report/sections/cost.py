@@ -1,0 +1,119 @@
+"""Calls, tokens and money: of each method by itself, by step, and of the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Unpack
+
+from flows.report.blocks import DASH, Block, ReportSection, Table, budget, kappas
+from flows.report.build import Columns, TableWords, pivoted
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.sections.claims import by_calls
+from flows.report.words import method_name
+from simulrag.metrics.methods import OURS, UE_SBA
+from simulrag.metrics.table import ESTIMATED, Measurement
+
+COUNTS = {
+    "calls": "Calls",
+    "input_tokens": "Input tokens",
+    "cached_input_tokens": "Cached input tokens",
+    "cache_write_tokens": "Cache writes",
+    "output_tokens": "Output tokens",
+    "simulator_runs": "Simulator runs",
+    "usd": "US dollars",
+}
+_ALL = "all"
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """What each method buys with its calls; the tables are folded."""
+    for domain in run.domains:
+        if domain.rows("method_cost"):
+            yield from by_calls(run, domain)
+    for family, table in (
+        ("method_cost", _by_method),
+        ("cost", _by_step),
+        ("spending", _by_model),
+    ):
+        for domain in run.domains:
+            found = domain.rows(family)
+            if found:
+                yield table(domain, found)
+
+
+def _by_method(domain: DomainTable, found: Sequence[Measurement]) -> Table:
+    return _pivoted(
+        [row for row in found if row.step == _ALL],
+        {
+            "Method": lambda row: method_name(row.method),
+            "Budget": budget,
+            **kappas(found),
+            "m": lambda row: DASH if row.samples is None else str(row.samples),
+        },
+        name="method-cost",
+        caption="cost a question of each method by itself",
+        domain=domain.name,
+        headers=3,
+        strong=(*OURS, UE_SBA),
+        notes=(
+            "Lines without m select claims and write one answer; lines with m are final answers. "
+            f"data/metrics/{domain.name}.csv has every step.",
+        ),
+        fold="Each method by itself",
+    )
+
+
+def _by_step(domain: DomainTable, found: Sequence[Measurement]) -> Table:
+    return _pivoted(
+        found,
+        {"Step": lambda row: row.step},
+        name="cost",
+        caption="cost a question by step, paid for now or before",
+        domain=domain.name,
+        headers=1,
+        fold="Cost by step",
+    )
+
+
+def _by_model(domain: DomainTable, found: Sequence[Measurement]) -> Table:
+    dates = sorted({row.as_of for row in found if row.as_of})
+    return _pivoted(
+        found,
+        {"Stage": lambda row: row.stage, "Model": lambda row: row.model},
+        name="spending",
+        caption="the whole run by stage and model, paid for now or before",
+        domain=domain.name,
+        notes=(f"Prices as of {', '.join(dates)}.",) if dates else (),
+        fold="Calls and money of the whole run",
+    )
+
+
+def _pivoted(found: Sequence[Measurement], heads: Columns, **more: Unpack[TableWords]) -> Table:
+    if any(row.metric.endswith(ESTIMATED) for row in found):
+        estimated = "Estimated: the characters of the stored messages and replies, by 4."
+        more["notes"] = (*more.get("notes", ()), estimated)
+    more["line"] = lambda row: COUNTS.get(row.metric, row.metric)
+    return pivoted(found, heads, _columns(found), None, _cell, **more)
+
+
+def _columns(rows: Sequence[Measurement]) -> dict[str, str]:
+    """The metrics that the rows have, each estimate beside what could not be counted."""
+    there = {row.metric for row in rows}
+    columns = {}
+    for metric, title in COUNTS.items():
+        if metric in there:
+            columns[metric] = title
+        if metric + ESTIMATED in there:
+            columns[metric + ESTIMATED] = f"{title}, estimated"
+    return columns
+
+
+def _cell(row: Measurement) -> str:
+    if row.value is None:
+        return DASH
+    if row.metric == "usd":
+        return f"{row.value:,.4f}"
+    return f"{row.value:,.0f}" if row.family == "spending" else f"{row.value:,.1f}"
+
+
+SECTION = ReportSection("cost", "Cost", blocks)

@@ -1,0 +1,122 @@
+"""What was found, where the numbers come from, and what there was to measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flows.report.blocks import Block, Facts, ReportSection, Table, Text, percent
+from flows.report.recipes import to_choose_from
+from flows.report.run import ReportedRun
+from flows.report.sections import recipes
+from flows.report.words import WORDS
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """What was asked of whom and what came of it; provenance and coverage are folded."""
+    for domain in run.domains:
+        if words := domain.little_checked(run.min_coverage):
+            yield Text(f"{words}.", "warning", domain.title)
+    warnings = list(_warnings(run))
+    if not run.own_and_published[1]:  # it holds for all that is shown
+        yield from warnings
+    found = list(recipes.blocks(run))
+    if found:
+        yield Text(_lead(run), "lead")
+    yield from found
+    if run.own_and_published[1]:
+        yield from warnings
+    if not found:
+        yield Text("No question was answered, so nothing can be said.", "finding")
+    yield Text(
+        f"Brackets hold 95 % intervals from {run.settings.bootstrap} resamples of scenarios."
+    )
+    yield Facts("Models, simulators and parameters", tuple(_facts(run)))
+    summary = run.summary
+    whose = "" if set(summary.models) <= set(summary.replayed) else " of the "
+    whose += " and ".join(f"{role} model" for role in summary.replayed) if whose else ""
+    for sentence in provenance(summary.recorded):
+        yield Text(sentence, title=f"How the calls{whose} were recorded")
+    yield _coverage(run)
+    yield Facts("Short names", tuple(WORDS.items()))
+
+
+def _lead(run: ReportedRun) -> str:
+    """What was asked of what model, and what is compared."""
+    own, published = run.own_and_published
+    asked = [f"{domain.count('completed')} {domain.name}" for domain in own or published]
+    total = sum(domain.count("completed") for domain in own or published)
+    of = f"{total} questions ({', '.join(asked)})" if len(asked) > 1 else f"{asked[0]} questions"
+    model = run.summary.models.get("answer")
+    ways = {
+        one.name
+        for domain in own or published
+        for one in to_choose_from(domain.recipes(run.settings.undecided))
+    }
+    how = "from a simulator's evidence"
+    if len(ways) > 1:
+        how = f"in {len(ways)} ways, with and without a simulator's evidence"
+    return (
+        f"{of} were answered{f' by {model}' if model else ''} {how}; each claim of each answer was "
+        "judged by the reference."
+    )
+
+
+def provenance(recorded: str) -> list[str]:
+    """What a recording's text says: its paragraphs and list items, without headings and marks."""
+    parts = re.split(r"\n\s*\n|\n(?=[-*] )", recorded.strip())
+    lines = [" ".join(part.split()) for part in parts]
+    said = [line for line in lines if not re.match(r"#|\||\*\*[^*]*\*\*$", line)]
+    return [line for one in said if (line := re.sub(r"^[-*] |\*\*|`", "", one))]
+
+
+def _warnings(run: ReportedRun) -> Iterator[Text]:
+    replayed = sum(domain.count("replayed") for domain in run.domains)
+    questions = sum(domain.count("questions") for domain in run.domains)
+    if replayed:
+        yield Text(
+            f"For {replayed} of {questions} questions the evidence was looked up in published "
+            "files. No tool was called, so this is not SimulRAG end to end.",
+            "warning",
+            "Oracle retrieval",
+        )
+
+
+def _facts(run: ReportedRun) -> Iterator[tuple[str, str]]:
+    summary = run.summary
+    for role, model in summary.models.items():
+        replayed = ", replayed from recorded calls" if role in summary.replayed else ""
+        yield f"{role} model", f"{model}{replayed}"
+    for domain, simulator in summary.simulators.items():
+        yield f"simulator, {domain}", simulator
+    yield "confidence", run.settings.centrality
+    if summary.params_hash:
+        yield "parameters of domains, models, answer and metrics", summary.params_hash
+
+
+def _coverage(run: ReportedRun) -> Table:
+    counts = {
+        "questions": "Questions",
+        "completed": "Completed",
+        "claims": "Claims",
+        "with_evidence": "With evidence",
+        "labels_missing": "Labels missing",
+        "labels_unknown": "Labels of unknown texts",
+    }
+    rows = []
+    for domain in run.domains:
+        completed = domain.one("coverage", "completed")
+        share = None if completed is None else domain.covered(completed.coverage)
+        numbers = (f"{domain.count(name):,}" for name in counts)
+        rows.append((domain.name, *numbers, percent(share)))
+    return Table(
+        name="coverage",
+        caption="Questions and coverage",
+        columns=("Domain", *counts.values(), "Coverage"),
+        rows=tuple(rows),
+        headers=1,
+        fold="Questions and coverage",
+    )
+
+
+SECTION = ReportSection("overview", "Main findings", blocks)

@@ -1,0 +1,96 @@
+"""The paper's own numbers beside this run's, never mixed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from flows.report.blocks import DASH, Block, ReportSection, Table, Text
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.words import method_name
+from simulrag.metrics.methods import BASELINES, UE_SBA
+from simulrag.metrics.published import PAPER_METRICS, published_field
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """The paper's Tables 1 and 3 for domains that it has, after what may be compared."""
+    tables = list(_tables(run))
+    for domain in run.domains:
+        if any(table.domain == domain.name for table in tables):
+            yield Text(f"{domain.title}: {comparable(domain)}", domain=domain.name)
+    if tables:
+        yield Text(
+            "The published Table 1 disagrees with the paper's own Table 3 in 23 of 72 F1 cells."
+        )
+    yield from tables
+
+
+def _tables(run: ReportedRun) -> Iterator[Table]:
+    for number, metrics in PAPER_METRICS.items():
+        for domain in run.domains:
+            if number in run.published:
+                yield from _beside(run, domain, run.published[number], number, metrics)
+
+
+def comparable(domain: DomainTable) -> str:
+    """What a reader must know before comparing with the published numbers."""
+    replayed, completed = domain.count("replayed"), domain.count("completed")
+    if replayed == completed:
+        return (
+            f"All {completed} completed questions are published ones, answered from their "
+            "published evidence. Models and sampling may differ from the paper's."
+        )
+    if replayed:
+        return (
+            f"{replayed} of {completed} completed questions are published ones with their "
+            "published evidence; the others are not, so like is not compared with like."
+        )
+    return (
+        "This run's questions and simulator runs are others than the published ones, so like is "
+        "not compared with like."
+    )
+
+
+def _beside(
+    run: ReportedRun,
+    domain: DomainTable,
+    published: pl.DataFrame,
+    number: int,
+    metrics: dict[str, str],
+) -> Iterator[Table]:
+    field = published_field(domain.name)
+    theirs: dict[tuple[str, float, str, str], float] = {}
+    for row in published.iter_rows(named=True):
+        if row["domain"] == field:
+            key = (row["metric"], float(row["budget_percent"]), row["method"], row["model"])
+            theirs[key] = row["value"]
+    if not theirs or not domain.count("completed"):
+        return
+    models = list(dict.fromkeys(model for *_, model in theirs))
+    rows = []
+    for metric, title in metrics.items():
+        for share in run.settings.budgets_percent:
+            for method in (*BASELINES, UE_SBA):
+                ours = domain.one(
+                    "claims", metric=metric, budget_percent=share, method=method, **run.leading
+                )
+                values = [ours.value if ours else None]
+                values += [
+                    theirs.get((metric, share, method_name(method), model)) for model in models
+                ]
+                shown = (DASH if value is None else f"{value:.3f}" for value in values)
+                rows.append((f"{title}, {share} %", method_name(method), *shown))
+    yield Table(
+        name=f"table{number}",
+        caption=f"{domain.name}: this run beside the published Table {number}, {field}",
+        columns=("Metric, budget", "Method", "This run", *(f"Published, {m}" for m in models)),
+        rows=tuple(rows),
+        strong=tuple(index for index, row in enumerate(rows) if row[1] == UE_SBA),
+        notes=(comparable(domain),),
+        domain=domain.name,
+        fold=f"Table {number}",
+    )
+
+
+SECTION = ReportSection("published", "Published numbers beside ours", blocks)

@@ -1,0 +1,304 @@
+"""What a reader chooses between: price and quality of each way to write an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from flows.report.blocks import (
+    DASH,
+    Block,
+    Table,
+    Text,
+    best,
+    count,
+    interval,
+    number,
+    why,
+)
+from flows.report.recipe_figures import axes, price, quality
+from flows.report.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.words import method_name
+from simulrag.metrics.methods import CLOSED_BOOK, OURS, SIMULRAG
+from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.records import STANDINGS
+
+PRINCIPAL = ("checked", "corrected", "added")
+"""Standings that a simulator run stands behind."""
+_MARKS = {
+    "checked": "runs hold it",
+    "corrected": "by runs",
+    "added": "the question asks for it, the text lacked it, runs give it",
+    "judgement": "no run decides what is good",
+    "beyond": "no run could",
+    "not_run": "a run could decide it, none was made",
+    "wrong": "by runs, and not mended",
+}
+_QUALITY_COLUMNS = {5: "informativeness", 6: "factuality", 8: "completeness"}
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """Two pictures a domain, what they mean in a line each, and the numbers.
+
+    Questions of the published benchmark stand folded behind them.
+    """
+    own, published = run.own_and_published
+    own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
+    found = {domain.name: domain.recipes(run.settings.undecided) for domain in own}
+    calls, share, true_claims = axes([one for recipes in found.values() for one in recipes])
+    for domain in own:
+        yield quality(domain, to_choose_from(found[domain.name]), share, true_claims)
+    for domain in own:
+        yield price(domain, found[domain.name], calls, share)
+    yield from (Text(line, "finding", "What it means") for line in _meaning(own, found))
+    if own:
+        yield recipe_table(run, own, "recipes", "price and quality", every=False)
+    marked = [domain for domain in own if domain.rows("standings")]
+    if marked:
+        yield _reliable(marked)
+    together = pooled([domain.recipes(run.settings.undecided) for domain in published])
+    if len(published) > 1 and together:
+        yield _together(together, "Published questions: oracle retrieval")
+
+
+def reliable_words(domain: DomainTable) -> Iterator[str]:
+    """Of what the answer says: how much is true, by standing."""
+    found = _standings(domain)
+    if not found:
+        return
+    said = []
+    for standing, by_metric in found.items():
+        true, decided = by_metric["true"].value or 0, by_metric["true_share"].n or 0
+        if decided:
+            said.append(f"{standing} {true:.0f} of {decided}")
+    if said:
+        yield f"true statements by mark: {', '.join(said)}"
+
+
+def samples_words(recipes: Sequence[Recipe], before: str = "") -> str:
+    """How many answers the published method samples; "" where it does not stand there."""
+    sampled = [one.line.samples for one in recipes if one.method == SIMULRAG]
+    if not sampled:
+        return ""
+    return (
+        f"{before}m (sampled answers) of the paper's is {max(sampled)}, of the others 1, where "
+        "nothing is said."
+    )
+
+
+def evidence_words(domain: DomainTable) -> str:
+    """Of how many answers there was nothing to verify with; "" where there was for all."""
+    questions, there = domain.count("completed"), domain.count("with_evidence")
+    if there >= questions:
+        return ""
+    return f"for {questions - there} of {questions} answers no evidence was there to verify with"
+
+
+def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
+    """By standing and metric."""
+    rows = domain.rows("standings")
+    there = {row.level for row in rows}
+    return {
+        standing: {row.metric: row for row in rows if row.level == standing}
+        for standing in STANDINGS
+        if standing in there
+    }
+
+
+def recipe_table(
+    run: ReportedRun, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool
+) -> Table:
+    """Price and quality a row: the recipes to choose from, or every one."""
+    found = {domain.name: domain.recipes(run.settings.undecided) for domain in domains}
+    shown = [
+        (domain, recipe)
+        for domain, recipes in found.items()
+        for recipe in (recipes if every else to_choose_from(recipes))
+    ]
+    measured = [
+        recipe.found[metric] for _, recipe in shown for metric in QUALITY if metric in recipe.found
+    ]
+    notes = [
+        "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
+        "that wait for one another. Share true: true claims by true and false ones. Undecided: "
+        "claims that the reference says nothing of. Asked: the share of what a generated question "
+        "asks for that a true claim states. Bold: the best of a domain, and what may be as good: "
+        "its interval holds that value." + samples_words([one for _, one in shown], " "),
+        *(f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))),
+    ]
+    if any(_estimated(recipe) for _, recipe in shown):
+        notes.append("~: tokens estimated, the characters of stored messages and replies by 4.")
+    return Table(
+        name=name,
+        caption=caption[:1].upper() + caption[1:],
+        columns=(
+            "Domain",
+            "Recipe",
+            "Calls",
+            "Tokens",
+            "In turn",
+            "True claims",
+            "Share true",
+            "Undecided",
+            "Asked",
+            "Words",
+        ),
+        rows=tuple((domain, recipe.name, *_cells(recipe, every)) for domain, recipe in shown),
+        headers=2,
+        strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
+        best=tuple(_best(shown)),
+        notes=(
+            *notes,
+            *why(
+                [row for row in measured if row.value is None],
+                lambda row: f"{row.domain}, {method_name(row.method)}",
+            ),
+        ),
+    )
+
+
+def _best(shown: Sequence[tuple[str, Recipe]]) -> Iterator[tuple[int, int]]:
+    """In each domain the best of each column of quality, with what may be as good."""
+    for name in dict.fromkeys(domain for domain, _ in shown):
+        rows = [at for at, (domain, _) in enumerate(shown) if domain == name]
+        for column, metric in _QUALITY_COLUMNS.items():
+            found = [shown[at][1].found.get(metric) for at in rows]
+            leading = best(found)
+            yield from ((rows[at], column) for at in sorted(leading))
+
+
+def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:
+    """Its numbers; with ``every`` also the intervals that the first table has no room for."""
+    end = ESTIMATED if _estimated(recipe) else ""
+    tokens = [recipe.value(name + end) for name in ("input_tokens", "output_tokens")]
+    counts = [
+        interval(recipe.found.get(name), places=1) if every else number(recipe.value(name), 1)
+        for name in ("undecided_claims", "words")
+    ]
+    return (
+        number(recipe.value("calls"), 0),
+        _tokens(tokens, "~" if end else ""),
+        number(recipe.value("chain"), 0),
+        interval(recipe.found.get("informativeness"), places=1),
+        interval(recipe.found.get("factuality"), places=2),
+        counts[0],
+        interval(recipe.found.get("completeness"), places=2),
+        counts[1],
+    )
+
+
+def _estimated(recipe: Recipe) -> bool:
+    return recipe.value("input_tokens") is None
+
+
+def _tokens(found: Sequence[float | None], mark: str) -> str:
+    shown = [f"{one / 1000:.1f}" for one in found if one is not None]
+    return f"{mark}{' + '.join(shown)}" if len(shown) == len(found) else DASH
+
+
+def _together(found: Sequence[Pooled], fold: str) -> Table:
+    rows = [
+        (
+            one.name,
+            number(one.values["calls"], 0),
+            number(one.values["informativeness"], 1),
+            number(one.values["factuality"], 2),
+            number(one.values["undecided_claims"], 1),
+            number(one.values["words"], 0),
+            count(one.questions),
+        )
+        for one in found
+    ]
+    columns = ("Recipe", "Calls", "True claims", "Share true", "Undecided", "Words")
+    return Table(
+        name="recipes-published-pooled",
+        caption="The published benchmark's questions of all domains together",
+        columns=(*columns, "Questions"),
+        rows=tuple(rows),
+        headers=1,
+        fold=fold,
+    )
+
+
+def _reliable(domains: Sequence[DomainTable]) -> Table:
+    rows, there = [], set()
+    for domain in domains:
+        for standing, by_metric in _standings(domain).items():
+            there.add(standing)
+            share = by_metric["true_share"]
+            counts = [by_metric[name].value or 0 for name in ("true", "false", "undecided")]
+            other = by_metric["unlabelled"].value or 0
+            rows.append(
+                (
+                    *(domain.name, standing),
+                    *(f"{one:.0f}" for one in (*counts, other)),
+                    interval(share, places=2),
+                )
+            )
+    return Table(
+        name="standings",
+        caption="What a reader can rely on: statements of the answer by their mark",
+        columns=("Domain", "Mark", "True", "False", "Undecided", "Without a label", "Share true"),
+        rows=tuple(rows),
+        headers=2,
+        strong=tuple(at for at, row in enumerate(rows) if row[1] in PRINCIPAL),
+        notes=(
+            "; ".join(f"{mark}: {means}" for mark, means in _MARKS.items() if mark in there)
+            + ". The label is that of the statement by itself, or of its correction.",
+        ),
+    )
+
+
+def _meaning(own: Sequence[DomainTable], found: Mapping[str, Sequence[Recipe]]) -> Iterator[str]:
+    """What evidence is worth, what it costs at least, and what a reader can rely on."""
+    shares: dict[bool, list[float]] = {True: [], False: []}
+    cheapest = []
+    for domain in own:
+        recipes = to_choose_from(found[domain.name])
+        for one in recipes:
+            if (share := one.value("factuality")) is not None:
+                shares[one.method == CLOSED_BOOK].append(share)
+        if least := _cheapest(recipes):
+            cheapest.append(f"{domain.name} {least.name} ({number(least.value('calls'), 0)})")
+    if shares[True] and shares[False]:
+        alone, with_evidence = (_range(shares[closed]) for closed in (True, False))
+        yield (
+            f"Of what is said from memory (closed book) {alone} is true, of what is said with "
+            f"evidence {with_evidence}."
+        )
+    if cheapest:
+        yield (
+            "Fewest calls among the ways that may be as good as the best in share true and in true "
+            f"claims: {', '.join(cheapest)}."
+        )
+    counts = {principal: [0.0, 0.0] for principal in (True, False)}
+    marks: list[str] = []
+    for domain in own:
+        for standing, by_metric in _standings(domain).items():
+            marks += [standing] if standing in PRINCIPAL and standing not in marks else []
+            counts[standing in PRINCIPAL][0] += by_metric["true"].value or 0
+            counts[standing in PRINCIPAL][1] += by_metric["true_share"].n or 0
+    (true, decided), (other_true, other) = counts[True], counts[False]
+    if decided:
+        rest = f"; of what it marks otherwise {other_true:.0f} of {other:.0f}" if other else ""
+        *most, last = sorted(marks, key=PRINCIPAL.index)
+        told = f"{', '.join(most)} or {last}" if most else last
+        yield (
+            f"Of what the answer marks {told} {true:.0f} of {decided:.0f} statements "
+            f"that the reference decides are true{rest}. "
+            "RAG marks nothing: its reader trusts all or none."
+        )
+
+
+def _cheapest(recipes: Sequence[Recipe]) -> Recipe | None:
+    """The one of fewest calls that may be the best in share true and in true claims."""
+    good = set(range(len(recipes)))
+    for metric in ("factuality", "informativeness"):
+        good &= best([one.found.get(metric) for one in recipes])
+    priced = [(calls, at) for at in good if (calls := recipes[at].value("calls")) is not None]
+    return recipes[min(priced)[1]] if priced else None
+
+
+def _range(shares: Sequence[float]) -> str:
+    low, high = (round(100 * end) for end in (min(shares), max(shares)))
+    return f"{high} %" if low == high else f"{low} to {high} %"

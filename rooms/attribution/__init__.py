@@ -1,0 +1,59 @@
+"""Which evidence supports a claim: documents, the simulator, or one item of them.
+
+``game``, ``intervention`` and ``sources`` are pure arithmetic over chances; ``attribute`` asks a
+model for the chances of a question's claims, and ``counterfactual`` runs the simulator again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.hooks import PartOfReport, hookimpl
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
+    from rooms.attribution.commands import Why
+    from rooms.attribution.settings import AttributionParams
+    from simulrag.records import Answer
+
+
+@hookimpl
+def stage_modules() -> Mapping[str, str]:
+    """Its stages."""
+    return {
+        "attribution": "rooms.attribution.stages.attribution",
+        "planted": "rooms.attribution.stages.planted",
+    }
+
+
+@hookimpl
+def params_section() -> tuple[str, type[AttributionParams]]:
+    """The section ``attribution`` of params.yaml."""
+    from rooms.attribution.settings import AttributionParams
+
+    return "attribution", AttributionParams
+
+
+@hookimpl
+def prompt_folder(folder: Path) -> Path:
+    """With the project's."""
+    return folder / "attribution"
+
+
+@hookimpl
+def report_part() -> PartOfReport:
+    """Its measures on the page."""
+    from rooms.attribution.page import READS, SECTION, read
+
+    return PartOfReport(SECTION, READS, read)
+
+
+@hookimpl
+def explain(project: Project, params: Params, question: str, answer: Answer) -> Why:
+    """By source and by verdicts."""
+    from rooms.attribution.commands import why
+
+    return why(project, params, question, answer)

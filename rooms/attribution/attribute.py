@@ -1,0 +1,194 @@
+"""Which evidence the claims of one question stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rooms.attribution.chances import Chances, Told
+from rooms.attribution.counterfactual import rerun
+from rooms.attribution.game import (
+    Value,
+    Valued,
+    alone,
+    leave_one_out,
+    sets_asked,
+    shapley,
+)
+from rooms.attribution.items import Item, context_of, items_of
+from rooms.attribution.records import Attribution, ClaimSupport, ItemValue
+from rooms.attribution.settings import AttributionParams
+from rooms.attribution.sources import (
+    FourChances,
+    by_source,
+    support_of,
+)
+from simulrag.errors import ModelError
+from simulrag.method.simulation import Simulations
+from simulrag.models.base import Asker, Counted
+from simulrag.records import Answer, claim_hash
+
+
+async def attribute(
+    question: str,
+    answer: Answer,
+    ask: Asker,
+    settings: AttributionParams,
+    *,
+    simulations: Simulations | None = None,
+) -> Attribution:
+    """What each claim of ``answer`` stands on, as it was drafted.
+
+    The draft, because its verdict by all evidence was paid for already (with one source, by
+    verdicts, nothing is asked at all), and because a corrected claim is supported by construction:
+    it was written from the evidence. ``simulations`` is for ``rerun``. A failed call is the
+    result's ``failure``.
+    Raises CallsPending where calls wait for a batch.
+    """
+    counted = Counted(ask)
+    work = _OneQuestion(question, answer, counted, settings)
+    result = Attribution(
+        question_id=answer.question_id,
+        domain=answer.domain,
+        estimator=settings.estimator,
+        chances=settings.chances,
+        sources=tuple(dict.fromkeys(one.simulator for one in answer.evidence)),
+    )
+    try:
+        claims = await work.claims(simulations)
+    except ModelError as error:
+        result = result.model_copy(update={"failure": str(error)})
+    else:
+        result = result.model_copy(update={"claims": claims})
+    return result.model_copy(update={"usage": dict(sorted(counted.usage.items()))})
+
+
+class _OneQuestion:
+    """One question's claims, items and chances."""
+
+    def __init__(
+        self,
+        question: str,
+        answer: Answer,
+        ask: Asker,
+        settings: AttributionParams,
+    ) -> None:
+        self.settings = settings
+        self.evidence = answer.evidence
+        self.items = items_of(answer.evidence)
+        self.texts = [claim.text for claim in answer.claims]
+        self.chances = Chances(
+            question,
+            self.texts,
+            ask,
+            kind=settings.chances,
+            claims_per_call=settings.claims_per_call,
+            repeats=settings.repeats,
+            known={self.context(self.all): [claim.verdict for claim in answer.claims]},
+        )
+
+    @property
+    def all(self) -> frozenset[int]:
+        return frozenset(range(len(self.items)))
+
+    @property
+    def runs(self) -> frozenset[int]:
+        return frozenset(i for i, item in enumerate(self.items) if item.kind == "simulation")
+
+    def context(self, shown: frozenset[int]) -> str:
+        return context_of(self.evidence, self.items, shown)
+
+    async def claims(self, simulations: Simulations | None) -> tuple[ClaimSupport, ...]:
+        if not self.items or not self.texts:
+            return tuple(
+                ClaimSupport(claim_hash=claim_hash(text), text=text, support="neither")
+                for text in self.texts
+            )
+        four = (frozenset[int](), self.all - self.runs, self.runs, self.all)
+        others = self._sets()
+        await self.chances.prepare(self.context(shown) for shown in (*four, *others))
+        by_claim: list[tuple[ItemValue, ...]] = [()] * len(self.texts)
+        if self.settings.estimator == "rerun":
+            by_claim = await self._rerun(simulations)
+        elif self.settings.estimator != "by_source":
+            by_claim = [self._values(claim, others) for claim in range(len(self.texts))]
+        return tuple(self._claim(claim, four, values) for claim, values in enumerate(by_claim))
+
+    def _claim(
+        self, claim: int, four: Sequence[frozenset[int]], values: tuple[ItemValue, ...]
+    ) -> ClaimSupport:
+        text = self.texts[claim]
+        told = [self._told(claim, shown) for shown in four]
+        found = ClaimSupport(claim_hash=claim_hash(text), text=text, support=None, items=values)
+        chances = [one.chance for one in told if one.chance is not None]
+        if len(chances) < len(told):
+            reason = next(one.reason for one in told if one.chance is None)
+            return found.model_copy(update={"failure": reason})
+        names = ("none", "documents", "simulator", "both")
+        conditions = FourChances(**dict(zip(names, chances, strict=True)))
+        return found.model_copy(
+            update={
+                "conditions": conditions,
+                "shares": by_source(conditions),
+                "support": support_of(conditions, self.settings.threshold),
+            }
+        )
+
+    def _told(self, claim: int, shown: frozenset[int]) -> Told:
+        return self.chances.of(self.context(shown), claim)
+
+    def _estimate(self, value: Value) -> list[Valued]:
+        n, settings = len(self.items), self.settings
+        if settings.estimator == "shapley":
+            return shapley(value, n, permutations=settings.permutations, seed=settings.seed)
+        plain = {"leave_one_out": leave_one_out, "alone": alone}[settings.estimator]
+        return [Valued(one, 0.0) for one in plain(value, n)]
+
+    def _sets(self) -> list[frozenset[int]]:
+        """The sets that the estimator needs beside the four conditions."""
+        if self.settings.estimator in ("by_source", "rerun"):
+            return []
+        return sets_asked(self._estimate)
+
+    def _values(self, claim: int, sets: Sequence[frozenset[int]]) -> tuple[ItemValue, ...]:
+        told = {shown: self._told(claim, shown) for shown in sets}
+        failed = next((one.reason for one in told.values() if one.chance is None), None)
+        if failed is not None:
+            return tuple(_failed(item, failed) for item in self.items)
+        known = {shown: one.chance for shown, one in told.items() if one.chance is not None}
+        estimates = self._estimate(known.__getitem__)
+        return tuple(
+            ItemValue(
+                item=item.key,
+                value=one.value,
+                standard_error=one.standard_error,
+                left_out=self._left_out(index, known),
+            )
+            for index, (item, one) in enumerate(zip(self.items, estimates, strict=True))
+        )
+
+    def _left_out(self, item: int, known: Mapping[frozenset[int], float]) -> float | None:
+        """Beside a Shapley value, which asks for most sets anyway."""
+        without = self.all - {item}
+        if self.settings.estimator != "shapley" or without not in known:
+            return None
+        return known[self.all] - known[without]
+
+    async def _rerun(self, simulations: Simulations | None) -> list[tuple[ItemValue, ...]]:
+        if simulations is None:
+            raise ValueError("rerun needs the simulator: give `simulations`")
+        by_claim: list[list[ItemValue]] = [[] for _ in self.texts]
+        for run in sorted(self.runs):
+            item, evidence = self.items[run], self.evidence[self.items[run].evidence]
+            found = await rerun(evidence, len(self.texts), self.chances, simulations)
+            differences = found.differences or (Told(None, found.failure or ""),) * len(self.texts)
+            for values, one in zip(by_claim, differences, strict=True):
+                values.append(
+                    _failed(item, one.reason)
+                    if one.chance is None
+                    else ItemValue(item=item.key, value=one.chance)
+                )
+        return [tuple(values) for values in by_claim]
+
+
+def _failed(item: Item, reason: str) -> ItemValue:
+    return ItemValue(item=item.key, value=None, failure=reason)

@@ -1,0 +1,115 @@
+"""The chance that a claim holds, given a part of the evidence.
+
+Two ways, never mixed in one table. ``verdicts``: the verification step judges the claim against
+that part: aligned is 1, contradicted 0 and silent 0.5; nothing shown is silent, without a call.
+``stated``: the model states a number, ``repeats`` times, averaged. A third way of the literature,
+the probability of a first token, is not offered: not every provider tells it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rooms.attribution.settings import Kind
+from simulrag.method.asking import ask_in_batches, together
+from simulrag.method.boundary import VerbalizedBatch
+from simulrag.method.verification import verify_claims
+from simulrag.models.base import Asker
+from simulrag.records import Verdict
+from simulrag.task import Task
+
+CHANCE_SHOWN = Task("chance_shown", VerbalizedBatch, tokens=300)
+
+SILENT = 0.5
+_MEANS = {"aligned": 1.0, "contradicted": 0.0, "indeterminate": SILENT}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A chance, or None with the reason why there is none."""
+
+    chance: float | None
+    reason: str = ""
+
+
+class Chances:
+    """Chances of a question's claims by the context that is shown; each is asked for once.
+
+    ``known``: verdicts made before, by context, a claim each (None: not verified). Calls raise
+    ModelError as verification does.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        claims: Sequence[str],
+        ask: Asker,
+        *,
+        kind: Kind = "verdicts",
+        claims_per_call: int = 20,
+        repeats: int = 2,
+        known: Mapping[str, Sequence[Verdict | None]] | None = None,
+    ) -> None:
+        self._question = question
+        self._claims = list(claims)
+        self._ask = ask
+        self._kind = kind
+        self._claims_per_call = claims_per_call
+        self._repeats = repeats
+        self._known = known or {}
+        self._told: dict[str, list[Told]] = {}
+
+    async def prepare(self, contexts: Iterable[str]) -> None:
+        """Ask for all claims in each of the contexts."""
+        new = [context for context in dict.fromkeys(contexts) if context not in self._told]
+        told = await together(self._of(context) for context in new)
+        self._told.update(zip(new, told, strict=True))
+
+    def of(self, context: str, claim: int) -> Told:
+        """The chance of a claim in a context that was prepared."""
+        return self._told[context][claim]
+
+    async def _of(self, context: str) -> list[Told]:
+        if self._kind == "stated":
+            return await self._stated(context)
+        if not context:
+            return [Told(SILENT)] * len(self._claims)
+        known = list(self._known.get(context, [None] * len(self._claims)))
+        asked = [i for i, verdict in enumerate(known) if verdict is None]
+        verdicts = await verify_claims(
+            self._question,
+            [self._claims[i] for i in asked],
+            context,
+            self._ask,
+            claims_per_call=self._claims_per_call,
+        )
+        for i, verdict in zip(asked, verdicts, strict=True):
+            known[i] = verdict
+        return [told(verdict) for verdict in known if verdict is not None]
+
+    async def _stated(self, context: str) -> list[Told]:
+        rounds = await together(
+            ask_in_batches(
+                CHANCE_SHOWN,
+                self._claims,
+                self._ask,
+                claims_per_call=self._claims_per_call,
+                sample_index=index,
+                question=self._question,
+                context=context,
+            )
+            for index in range(self._repeats)
+        )
+        return [
+            Told(math.fsum(one.probability for one in replies) / self._repeats)
+            for replies in zip(*rounds, strict=True)
+        ]
+
+
+def told(verdict: Verdict) -> Told:
+    """What a verdict says of a claim's chance; an error says nothing."""
+    if verdict.status == "error":
+        return Told(None, verdict.reason or "verification failed")
+    return Told(_MEANS[verdict.status])

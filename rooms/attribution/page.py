@@ -1,0 +1,199 @@
+"""Which evidence the claims stand on; shown where the stage ``attribution`` was run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from flows.files import record_lines
+from flows.outs import Outs
+from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
+from flows.report.labels import LabelTable
+from flows.report.run import DomainTable, ReportedRun
+from rooms.attribution.measures import planted_table, table_of
+from rooms.attribution.records import Attribution, file_of
+from rooms.attribution.settings import AttributionParams
+from rooms.attribution.sources import Support
+from simulrag.metrics.table import Measurement, read_table
+
+_CHANCES = {
+    "verdicts": "Chances are by verdicts of the verification step: aligned 1, contradicted 0, "
+    "silent 0.5. A source's share is then at most 0.5.",
+    "stated": "Chances are stated by the answering model with that part of the evidence in sight.",
+}
+_NOTE = (
+    "Claims are held against the evidence as they were drafted. A source supports a claim from a "
+    "share of {threshold:g} and speaks against it from -{threshold:g}; 'against' goes first."
+)
+_ITEMS = {
+    "leave_one_out": "all evidence less all but the item; items that say the same get 0",
+    "alone": "the item by itself less no evidence",
+    "shapley": "the item's Shapley value among all items of its question",
+    "rerun": "the run less the same run with its tool's defaults, which was really made",
+}
+READS = ("data/attribution", "data/metrics")
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """Which evidence the claims of a domain stand on, counted.
+
+    ``claims``: by class (None: failed), how many, and how many of those are labelled true and
+    false. ``measured``, ``planted``: the rows of both stages' tables.
+    """
+
+    estimator: str
+    chances: str
+    threshold: float
+    sources: tuple[str, ...]
+    questions: int
+    failed: int
+    claims: Mapping[Support | None, tuple[int, int, int]]
+    measured: Sequence[Measurement] = ()
+    planted: Sequence[Measurement] = ()
+
+    def row(self, metric: str, **where: str) -> Measurement | None:
+        """The row of a metric, of this level or tool."""
+        rows = (one for one in self.measured if one.metric == metric)
+        return next((r for r in rows if all(getattr(r, k) == v for k, v in where.items())), None)
+
+
+def read(outs: Outs) -> dict[str, Attributed]:
+    """Of the domains that have it; a file left over from a run that asked for it is passed over."""
+    settings = outs.params.room(AttributionParams)
+    wanted = settings.domains if outs.ours else outs.domains
+
+    def rows(family: str, domain: str, path: Path) -> Sequence[Measurement]:
+        return DomainTable.of(domain, read_table(path)).rows(family) if path.is_file() else ()
+
+    return {
+        name: replace(
+            counted(record_lines(path, Attribution), outs.labels[name], settings.threshold),
+            measured=rows("attribution", name, table_of(outs.place, name)),
+            planted=rows("planted", name, planted_table(outs.place, name)),
+        )
+        for name in outs.domains
+        if name in wanted and (path := file_of(outs.place, name)).is_file()
+    }
+
+
+def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) -> Attributed:
+    """The classes of a domain's claims, its questions gone through once."""
+    claims: Counter[Support | None] = Counter()
+    judged: Counter[tuple[Support | None, str]] = Counter()
+    sources: dict[str, None] = {}
+    names, questions, failed = ("by_source", "verdicts"), 0, 0
+    for one in found:
+        names = (one.estimator, one.chances)
+        questions += 1
+        failed += one.failure is not None
+        sources.update(dict.fromkeys(one.sources))
+        said = labels.of(one.question_id)
+        for claim in one.claims:
+            claims[claim.support] += 1
+            if claim.claim_hash in said:
+                judged[claim.support, said[claim.claim_hash].label] += 1
+    return Attributed(
+        estimator=names[0],
+        chances=names[1],
+        threshold=threshold,
+        sources=tuple(sources),
+        questions=questions,
+        failed=failed,
+        claims={
+            name: (number, judged[name, "true"], judged[name, "false"])
+            for name, number in claims.items()
+        },
+    )
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """Classes a domain and, with an estimator of items, their values; nothing where not run."""
+    by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
+    for domain, found in by_domain.items():
+        yield _classes(domain, found)
+        if tools := [row.tool for row in found.measured if row.metric == "item_value"]:
+            yield _items(domain, found, tools)
+        if found.planted:
+            yield _planted(domain, found.planted)
+
+
+def _classes(domain: str, found: Attributed) -> Table:
+    total = sum(number for number, _, _ in found.claims.values())
+    rows = []
+    for name in (*get_args(Support), None):
+        number, true, false = found.claims.get(name, (0, 0, 0))
+        if name is None and not number:
+            continue
+        cells = (count(number), percent(number / total if total else None))
+        of = true + false
+        rows.append((name or "failed", *cells, percent(true / of if of else None), count(of)))
+    lost = f" {found.failed} of {found.questions} questions failed." if found.failed else ""
+    return Table(
+        name="attribution",
+        caption=f"{domain}: what {total} claims of {found.questions} questions stand on",
+        columns=("Stands on", "Claims", "Share", "True of those judged", "Judged"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(
+            f"Evidence of: {', '.join(found.sources) or DASH}.{lost}",
+            *_shares(found),
+            _CHANCES[found.chances],
+            _NOTE.format(threshold=found.threshold),
+        ),
+        domain=domain,
+    )
+
+
+def _shares(found: Attributed) -> Iterator[str]:
+    for row in found.measured:
+        if row.metric == "gain":
+            adds = f"{row.level} add{'s' * (row.level == 'simulator')}"
+            yield f"To a claim's chance the {adds} {interval(row, signed=True)} on average."
+
+
+def _items(domain: str, found: Attributed, tools: Sequence[str]) -> Table:
+    rows = []
+    for tool in tools:
+        value, left_out, supports = (
+            found.row(f"item_{name}", tool=tool) for name in ("value", "left_out", "supports")
+        )
+        cells = [interval(one, signed=True) for one in (value, left_out)]
+        share = percent(supports.value if supports else None)
+        rows.append((tool, *cells, share, count(value.n if value else None)))
+    return Table(
+        name="attribution-items",
+        caption=f"{domain}: values of items ({found.estimator}), an item and a claim each",
+        columns=("Tool", "Mean value", "Left out", "Supporting", "Values"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(f"A value is {_ITEMS[found.estimator]}. Left out: {_ITEMS['leave_one_out']}.",),
+        domain=domain,
+    )
+
+
+def _planted(domain: str, found: Sequence[Measurement]) -> Table:
+    """Whether the share falls to the passage that decides, among those of other questions."""
+    by_name = {row.metric: row for row in found}
+    first = by_name["largest_is_planted"]
+    means = (interval(by_name[name], signed=True) for name in ("all_adds", "planted", "another"))
+    return Table(
+        name="attribution-planted",
+        caption=f"{domain}: decisive evidence planted among that of four other questions",
+        columns=("Claims", "All evidence adds", "The planted one", "Another", "Largest is planted"),
+        rows=((count(first.n), *means, percent(first.value)),),
+        headers=1,
+        notes=(
+            "Means of what a claim's chance loses where the passage is left out."
+            f" Of the questions {percent(first.coverage)} could be asked.",
+        ),
+        domain=domain,
+    )
+
+
+SECTION = ReportSection(
+    "attribution", "Which evidence supports the claims", blocks, after="boundary"
+)

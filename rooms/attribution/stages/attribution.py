@@ -1,0 +1,83 @@
+"""Stage ``attribution``: which evidence each claim of every answer stands on. Off by default."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import get_args
+
+from flows.files import record_lines, write_records
+from flows.params import Params
+from flows.project import Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
+from flows.watch.artifacts import titled_table
+from rooms.attribution.attribute import attribute
+from rooms.attribution.measures import attribution_rows, table_of
+from rooms.attribution.records import Attribution, file_of
+from rooms.attribution.settings import AttributionParams
+from rooms.attribution.sources import Support
+from simulrag.metrics.table import write_table
+from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
+from simulrag.records import Answer
+from simulrag.stage import Outcome, Stage
+
+
+async def make(at: At) -> Outcome:
+    """Hold the claims of a domain's complete answers against their evidence."""
+    path = at.place.answers(at.item)
+    questions = read_questions(at.benchmark)
+    answers = answered_questions(record_lines(path, Answer), path, questions)
+    complete = [one for one in answers if one.answer.failure is None]
+    settings = at.params.room(AttributionParams)
+    complete = complete[: settings.questions]
+    async with at.asking(*at.chosen()) as bench:
+        found = await at.over("attribution", complete, partial(work, params=at.params), bench)
+        write_records(file_of(at.place, at.item), found)
+    scenarios = {one.question.question_id: one.question.scenario_id for one in complete}
+    rows = attribution_rows(found, scenarios, settings.threshold, at.params.metrics, at.item)
+    write_table(table_of(at.place, at.item), rows)
+    failures = [one.failure for one in found]
+    return Outcome.of(stage_table(at.item, found), "questions", failures)
+
+
+async def work(bench: Bench, held: AnsweredQuestion, params: Params) -> Attribution:
+    """What the claims of one answer stand on."""
+    return await attribute(
+        held.question.text,
+        held.answer,
+        bench.gateway,
+        params.room(AttributionParams),
+        simulations=bench.runs,
+    )
+
+
+def stage_table(domain: str, found: list[Attribution]) -> str:
+    """The stage as Markdown."""
+    counts = Counter(claim.support for one in found for claim in one.claims)
+    rows = [(name, counts[name]) for name in get_args(Support)]
+    rows += [("failed", counts[None])] if counts[None] else []
+    failures = [(one.question_id, "attribution", one.failure) for one in found if one.failure]
+    return titled_table(f"attribution {domain}", ("stands on", "claims"), rows, failures)
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether a question failed, or a claim of which nothing is known."""
+    path = file_of(place, domain)
+    return path.is_file() and any(
+        one.failure is not None or any(claim.support is None for claim in one.claims)
+        for one in record_lines(path, Attribution)
+    )
+
+
+STAGE = Stage(
+    name="attribution",
+    about="which evidence each claim of every answer stands on",
+    make=make,
+    over="attribution.domains",
+    role="answer",
+    sections=("simulators.{item}", "attribution", "metrics"),
+    reads=(out(Results.simulator), out(Results.benchmark), out(Results.answers)),
+    makes=(out(file_of), out(table_of)),
+    failed=failed,
+)

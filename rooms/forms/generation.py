@@ -1,0 +1,256 @@
+"""Questions by form from end to end: seeds in turn, what is written of each, and its audits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, NamedTuple
+
+from rooms.forms.audits import audited, masked, repeats
+from rooms.forms.records import (
+    ChoiceQuestion,
+    ClozeQuestion,
+    Form,
+    Formed,
+    FreeformQuestion,
+    Level,
+    Rejection,
+    SourceText,
+    question_id,
+)
+from simulrag.errors import InputError, ModelError
+from simulrag.method.asking import together
+from simulrag.models.base import Asker
+from simulrag.models.parsing import unusable
+from simulrag.models.replies import Reply, Text
+from simulrag.records import Domain, Record
+from simulrag.stand_in import RIGHT, Prompted, sentence
+
+PER_SEED = 3
+"""Questions of one seed: a base one, its heir and a cloze."""
+DRAWS = 3
+"""So many times the seeds that would do are drawn before generation gives up."""
+
+
+class WrittenFreeform(Reply):
+    """Reply to ``forms_write`` and ``forms_run``: a question and its answer."""
+
+    question: Text
+    answer: Text
+
+
+class WrittenStatement(Reply):
+    """Reply to ``forms_write`` and ``forms_run``: the statement of a cloze."""
+
+    statement: Text
+
+
+def in_form(prompted: Prompted) -> object:
+    """A question of the shape prompted for; the right option is the one that says so."""
+    texts = [sentence(prompted.seed, number) for number in range(5)]
+    result = prompted.text("result")  # of a run, whose options and answer are given
+    return {
+        "WrittenStem": {"question": texts[0]},
+        "WrittenChoice": {
+            "question": texts[0],
+            "correct": f"{RIGHT} {texts[1]}",
+            "distractors": texts[2:],
+        },
+        "WrittenFreeform": {"question": texts[0], "answer": result or texts[1]},
+        "WrittenStatement": {"statement": f"{texts[0]} {prompted.text('term')}".strip()},
+    }[prompted.shape]
+
+
+class Written(NamedTuple):
+    """What was written of a seed; ``given``: texts beside the contexts that may give numbers."""
+
+    questions: Sequence[Formed | Rejection]
+    given: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What several questions are made from, and how they are written."""
+
+    scenario_id: str
+    write: Callable[[], Awaitable[Written]]
+
+
+class Refused(Record):
+    """A question that an audit refuses, or a seed's question that was never written."""
+
+    scenario_id: str
+    rejections: tuple[Rejection, ...]
+    question: Formed | None = None
+
+
+class FormsSummary(Record):
+    """What generation asked for and got; ``rejected_by_reason``: questions that show a kind."""
+
+    source: Domain
+    requested: int
+    accepted: int
+    seeds: int
+    by_form: dict[str, int]
+    rejected: int
+    rejected_by_reason: dict[str, int]
+    exhausted: bool
+
+
+class Made(NamedTuple):
+    """What generation made."""
+
+    questions: list[Formed]
+    refused: list[Refused]
+    summary: FormsSummary
+
+
+async def generate(
+    ask: Asker,
+    seeds: Sequence[Seed],
+    source: Domain,
+    *,
+    n: int,
+    concurrency: int = 16,
+    accepted: Callable[[], None] = lambda: None,
+) -> Made:
+    """``n`` questions that pass the audits, or fewer where the summary says why.
+
+    Questions are in the seeds' order, so that a larger ``n`` keeps those of a smaller one. A reply
+    that stays unusable refuses its question. Raises ModelError where the provider is not reached.
+    """
+    if n < 1:
+        raise InputError(f"{n} questions cannot be made; ask for 1 or more")
+    slots = asyncio.Semaphore(concurrency)
+
+    async def one(seed: Seed) -> list[Formed | Refused]:
+        async with slots:
+            written = await seed.write()
+            found = await _audited(ask, written)
+            for question in found:
+                if not isinstance(question, Refused):
+                    accepted()
+            lost = [item for item in written.questions if isinstance(item, Rejection)]
+            return [*found, *(Refused(scenario_id=seed.scenario_id, rejections=(r,)) for r in lost)]
+
+    limit = min(len(seeds), DRAWS * ceil(n / PER_SEED))
+    results: list[Formed | Refused] = []
+    questions: list[Formed] = []
+    refused: list[Refused] = []
+    drawn = 0
+    while len(questions) < n and drawn < limit:
+        batch = seeds[drawn : min(limit, drawn + ceil((n - len(questions)) / PER_SEED))]
+        drawn += len(batch)
+        for part in await together(one(seed) for seed in batch):
+            results += part
+        questions, refused = _sifted(results)
+    summary = FormsSummary(
+        source=source,
+        requested=n,
+        accepted=min(n, len(questions)),
+        seeds=drawn,
+        by_form=_counted(f"{one.form} {one.level}" for one in questions[:n]),
+        rejected=len(refused),
+        rejected_by_reason=_counted(k for one in refused for k in {r.kind for r in one.rejections}),
+        exhausted=drawn == len(seeds),
+    )
+    return Made(questions[:n], refused, summary)
+
+
+async def attempt(writing: Awaitable[Formed | Rejection]) -> Formed | Rejection:
+    """What was written; a reply that stays unusable is a rejection. Raises other ModelErrors."""
+    try:
+        return await writing
+    except ModelError as error:
+        return Rejection(kind=unusable(error), detail=str(error))
+
+
+def in_turn(rank: int) -> tuple[bool, Level]:
+    """Of the n-th seed: whether its first question is a choice, and the level of its heir."""
+    return rank % 2 == 0, ("reasoning", "hypothetical")[rank // 2 % 2]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the questions of one seed; options are shuffled by the seed number and the stem."""
+
+    source: Domain
+    scenario_id: str
+    contexts: tuple[SourceText, ...]
+    seed: int
+
+    def choice(self, level: Level, stem: str, right: str, wrong: Sequence[str]) -> ChoiceQuestion:
+        """A choice of the right option and three wrong ones."""
+        options = [right, *wrong]
+        random.Random(f"{self.seed} {stem}").shuffle(options)  # noqa: S311 - no secret
+        return ChoiceQuestion(
+            **self.common("choice", level, stem, right, *sorted(wrong)),
+            options=(options[0], options[1], options[2], options[3]),
+            answer=options.index(right),
+        )
+
+    def freeform(self, level: Level, text: str, answer: str) -> FreeformQuestion:
+        """A question with an answer in words."""
+        return FreeformQuestion(**self.common("freeform", level, text, answer), answer=answer)
+
+    def cloze(self, statement: str, term: str, choices: str = "") -> ClozeQuestion | Rejection:
+        """The statement with its term taken out, or why that cannot be.
+
+        ``choices``: a sentence to follow, with the words that the term is one of.
+        """
+        text = masked(statement, term)
+        if isinstance(text, Rejection):
+            return text
+        text = f"{text} {choices}".strip()
+        return ClozeQuestion(**self.common("cloze", "base", text, term), answer=term.strip())
+
+    def common(self, form: Form, level: Level, text: str, *answers: str) -> dict[str, Any]:
+        """The fields that all forms share."""
+        return {
+            "question_id": question_id(self.source, self.scenario_id, form, level, text, *answers),
+            "level": level,
+            "scenario_id": self.scenario_id,
+            "source": self.source,
+            "text": text,
+            "contexts": self.contexts,
+        }
+
+
+async def _audited(ask: Asker, written: Written) -> list[Formed | Refused]:
+    """The questions of a seed that pass, and those that do not."""
+    questions = [one for one in written.questions if not isinstance(one, Rejection)]
+    try:
+        found = await audited(ask, questions, written.given)
+    except ModelError as error:
+        lost = (Rejection(kind=unusable(error), detail=str(error)),)
+        return [
+            Refused(scenario_id=one.scenario_id, rejections=lost, question=one) for one in questions
+        ]
+    return [one if one.valid.passed else _refused(one) for one in found]
+
+
+def _sifted(results: Sequence[Formed | Refused]) -> tuple[list[Formed], list[Refused]]:
+    """The questions without those that repeat an earlier one, and all that is refused."""
+    kept: list[Formed] = []
+    refused: list[Refused] = []
+    for one in results:
+        if isinstance(one, Refused):
+            refused.append(one)
+        elif (again := repeats(one, kept)) is not None:
+            refused.append(_refused(one, again))
+        else:
+            kept.append(one)
+    return kept, refused
+
+
+def _refused(question: Formed, *more: Rejection) -> Refused:
+    rejections = (*question.valid.rejections, *more)
+    return Refused(scenario_id=question.scenario_id, rejections=rejections, question=question)
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))

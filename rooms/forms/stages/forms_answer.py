@@ -1,0 +1,146 @@
+"""Stage ``forms_answer``: a source's questions by form, under every condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pydantic import JsonValue
+
+from flows.files import record_lines, write_records
+from flows.params import Params
+from flows.project import Project, Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
+from flows.watch.artifacts import titled_table
+from rooms.forms import places
+from rooms.forms.answering import answer_question
+from rooms.forms.published import read_forms
+from rooms.forms.records import Condition, FormAnswer, Formed
+from rooms.forms.settings import FormsParams
+from rooms.forms.stages.corpus import is_corpus
+from simulators.base import Simulator
+from simulators.registry import load
+from simulrag.errors import InputError
+from simulrag.method.simulation import Simulations
+from simulrag.stage import Outcome, Stage
+
+Task = tuple[Formed, Condition]
+Chosen = tuple[str, dict[str, JsonValue]]
+
+
+async def make(at: At) -> Outcome:
+    """Answer all questions of a source from nothing and from what evidence it has."""
+    questions = read_forms(places.benchmark(at.place, at.item))
+    simulators = evidence_of(at.project, at.params, at.item)
+    if lacks_corpus(at.params, at.item, simulators):
+        raise InputError(
+            f"the documents of {at.item} are no corpus yet: run `simulrag stage corpus --domain "
+            f"{at.item}` first"
+        )
+    asked = tasks(questions, simulators)
+    async with at.asking(here=True) as bench:
+        runs = {name: bench.simulate(one) for name, one in simulators.items()}
+        answer = partial(work, params=at.params, source=at.item, runs=runs)
+        found = await at.over("answer", asked, answer, bench)
+        write_records(places.answers(at.place, at.item), found)
+    failures = [one.failure for one in found]
+    return Outcome.of(stage_table(at.item, found), "questions answered", failures)
+
+
+def tasks(questions: list[Formed], simulators: Mapping[Condition, Simulator]) -> list[Task]:
+    """Every question under every condition."""
+    conditions: tuple[Condition, ...] = ("nothing", *simulators)
+    return [(question, condition) for question in questions for condition in conditions]
+
+
+async def work(
+    bench: Bench, task: Task, params: Params, source: str, runs: Mapping[Condition, Simulations]
+) -> FormAnswer:
+    """One question under one condition."""
+    (question, condition), wanted = task, params.room(FormsParams)
+    return await answer_question(
+        question,
+        condition,
+        bench.gateway,
+        runs.get(condition),
+        seed=wanted.seed,
+        simulator_seed=seed_of(params, source),
+        max_attempts=wanted.answer.max_attempts,
+    )
+
+
+def seed_of(params: Params, source: str) -> int:
+    """The seed of the simulator that a source's questions are answered from; 0 without one."""
+    names = params.room(FormsParams).answer.evidence.get(source, (source,))
+    choices = [params.simulators[name] for name in names if name in params.simulators]
+    return next((choice.seed for choice in choices if choice.name != "library"), 0)
+
+
+def evidence_of(project: Project, params: Params, source: str) -> dict[Condition, Simulator]:
+    """What a source's questions are answered from, by condition; "nothing" is not among them.
+
+    Those that ``forms.answer.evidence`` names, else its own documents and its own simulator.
+    Raises InputError for names that are unknown, or two of one kind.
+    """
+    found: dict[Condition, Chosen] = {}
+    names = params.room(FormsParams).answer.evidence.get(source)
+    for entry in names if names is not None else (source,) * (source in params.simulators):
+        choice = params.chosen(entry, project.root)
+        kind: Condition = "library" if choice[0] == "library" else "simulator"
+        if kind in found:
+            raise InputError(
+                f"forms.answer.evidence.{source}: two of the kind {kind}; name one library and one "
+                "simulator, or one of them"
+            )
+        if choice[0] != "replay":  # it knows the open questions of its own file alone
+            found[kind] = choice
+    corpus = places.corpus(project.results, source)
+    if names is None and is_corpus(corpus):
+        found["library"] = ("library", {"corpus": str(corpus), "retrieves_by": "question"})
+    if len(found) == 2:
+        pair: list[JsonValue] = [
+            {"name": found[kind][0], "settings": found[kind][1]}
+            for kind in ("library", "simulator")
+        ]
+        found["both"] = ("joined", {"sources": pair})
+    order: tuple[Condition, ...] = ("library", "simulator", "both")
+    return {kind: load(*found[kind]) for kind in order if kind in found}
+
+
+def lacks_corpus(params: Params, source: str, simulators: Mapping[Condition, Simulator]) -> bool:
+    """Whether the documents of a source are still to become its library."""
+    wanted = params.room(FormsParams)
+    own = source in wanted.documents and source not in wanted.answer.evidence
+    return own and "library" not in simulators
+
+
+def stage_table(source: str, found: list[FormAnswer]) -> str:
+    """The stage as Markdown."""
+    rows = []
+    for condition in dict.fromkeys(one.condition for one in found):
+        done = [one.failure is None for one in found if one.condition == condition]
+        rows.append((condition, sum(done), len(done)))
+    failures = [(one.question_id, one.condition, one.failure) for one in found if one.failure]
+    columns = ("condition", "answered", "of")
+    return titled_table(f"forms_answer {source}", columns, rows, failures)
+
+
+def failed(place: Results, source: str) -> bool:
+    """Whether a question has no answer under some condition."""
+    path = places.answers(place, source)
+    return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))
+
+
+STAGE = Stage(
+    name="forms_answer",
+    about="questions by form answered from nothing, documents, a simulator, and both",
+    make=make,
+    over="forms.sources",
+    each="source",
+    role="answer",
+    sections=("simulators", "forms.seed", "forms.answer"),
+    reads=("data/simulators", out(places.corpus), out(places.benchmark)),
+    makes=(out(places.answers),),
+    failed=failed,
+)

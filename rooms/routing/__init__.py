@@ -1,0 +1,60 @@
+"""Which source can answer a question, by the sources' handbooks, before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.hooks import PartOfReport, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+    from flows.params import Params
+    from flows.project import Project
+    from rooms.routing.settings import RoutingParams
+
+
+@hookimpl
+def stage_modules() -> Mapping[str, str]:
+    """Its stages."""
+    return {"routing": "rooms.routing.stages.routing"}
+
+
+@hookimpl
+def params_section() -> tuple[str, type[RoutingParams]]:
+    """The section ``routing`` of params.yaml."""
+    from rooms.routing.settings import RoutingParams
+
+    return "routing", RoutingParams
+
+
+@hookimpl
+def prompt_folder(folder: Path) -> Path:
+    """With the project's."""
+    return folder / "routing"
+
+
+@hookimpl
+def report_part() -> PartOfReport:
+    """Its measures on the page."""
+    from rooms.routing.page import READS, SECTION, read
+
+    return PartOfReport(SECTION, READS, read)
+
+
+@hookimpl
+def register_commands(app: typer.Typer) -> None:
+    """``simulrag route``."""
+    from rooms.routing.commands import register
+
+    register(app)
+
+
+@hookimpl
+def choose_domain(project: Project, params: Params, text: str) -> str:
+    """By the sources' handbooks."""
+    from rooms.routing.commands import route_question
+
+    return route_question(project, params, text)[0].chosen or ""

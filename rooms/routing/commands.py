@@ -1,0 +1,96 @@
+"""``simulrag route`` and ``ask --domain auto``: which source can answer, before anything is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.output import Json, print_json
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
+    from rooms.routing.records import Route
+    from simulators.base import Simulator
+
+
+def register(app: typer.Typer) -> None:
+    """``simulrag route``."""
+    epilog = 'Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
+    app.command(rich_help_panel="Questions and evidence", epilog=epilog)(route)
+
+
+def route(
+    question: Annotated[str, typer.Argument(help="The question, in quotes.")],
+    model: Annotated[
+        str | None, typer.Option(help="The model to ask, as in `simulrag ask`.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say which of the configured sources can answer a question; nothing is run."""
+    from flows.asking import with_model
+    from flows.params import load_params
+    from flows.project import find_project
+    from simulrag.errors import InputError
+    from simulrag.models.specification import model_settings
+
+    if not question.strip():
+        raise InputError("the question is empty; give it in quotes")
+    project = find_project()
+    chosen = None if model is None else model_settings(model)
+    params, source = with_model(project, load_params(project.params), chosen, None)
+    found, unavailable = route_question(project, params, question.strip())
+    if as_json:
+        fits = [one.model_dump() for one in found.fits]
+        print_json(
+            {
+                "question": question.strip(),
+                "chosen": found.chosen,
+                "sources": fits,
+                "unavailable": unavailable,
+                "source": source,
+            }
+        )
+        return
+    for one in found.fits:
+        said = f": {one.covers} ({one.tool})" if one.fit != "not" else ""
+        typer.echo(f"{one.source}: {one.fit}{said}")
+    for name, why in unavailable.items():
+        typer.echo(f"{name}: not asked about, {why}")
+    typer.echo(f"Answer with: {found.chosen or 'no source; closed book, unverified'}")
+
+
+def route_question(project: Project, params: Params, text: str) -> tuple[Route, dict[str, str]]:
+    """What was found for each source, and why others were left out."""
+    import asyncio
+
+    from flows.running.bench import open_bench
+    from rooms.routing.route import route as ask_route
+
+    sources, unavailable = _sources(project, params)
+
+    async def asked() -> Route:
+        async with open_bench(project, params, "route", "answer") as bench:
+            return await ask_route(text, sources, bench.gateway)
+
+    return asyncio.run(asked()), unavailable
+
+
+def _sources(project: Project, params: Params) -> tuple[dict[str, Simulator], dict[str, str]]:
+    """Every configured source that answers by its tools; a service that is down stops no other."""
+    from simulators.base import SimulatorError
+
+    kept: dict[str, Simulator] = {}
+    left: dict[str, str] = {}
+    for domain in params.simulators:
+        try:
+            simulator = params.load_simulator(domain, project.root)
+        except SimulatorError as error:
+            left[domain] = str(error)
+            continue
+        if simulator.oracle:
+            left[domain] = "it answers the questions of its own benchmark only"
+        else:
+            kept[domain] = simulator
+    return kept, left

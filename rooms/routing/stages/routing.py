@@ -1,0 +1,93 @@
+"""Stage ``routing``: whether questions are sent to the source that can answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from flows.files import record_lines, write_records, write_text
+from flows.params import Params
+from flows.project import Project, Results, out
+from flows.running.bench import Bench
+from flows.running.runner import At
+from rooms.routing.records import OutOfReach, Routed, counts_of, file_of, sent
+from rooms.routing.route import near_misses, routed
+from rooms.routing.settings import RoutingParams
+from simulators.base import Simulator
+from simulrag.questions.published import read_questions
+from simulrag.records import Question
+from simulrag.stage import Outcome, Stage
+
+OUT_OF_REACH = "data/routing/none.jsonl"
+"""Questions that no simulator of ours answers, written by hand."""
+
+
+async def make(at: At) -> Outcome:
+    """Route a domain's own questions, those near it that no source answers, and near misses."""
+    sources = sources_of(at.project, at.params)
+    own = to_route(at.item, read_questions(at.benchmark))
+    simulator = at.params.load_simulator(at.item, at.project.root)
+    seed = at.params.simulator(at.item).seed
+    async with at.asking(loaded=simulator, seed=seed) as bench:
+        count = at.params.room(RoutingParams).near_misses
+        written = near_misses(at.item, sources, bench.gateway, bench.runs, seed, count)
+        misses = await bench.waiting.unless(written)
+        asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
+        found = await at.over("routing", asked, partial(_work, sources=sources), bench)
+        write_records(file_of(at.place, at.item), found)
+        text = json.dumps(sent(found), indent=2) + "\n"
+        write_text(counts_of(at.place, at.item), text)
+    failures = [one.failure for one in found]
+    return Outcome.of(stage_table(at.item, found), "questions", failures)
+
+
+async def _work(bench: Bench, asked: Routed, sources: Mapping[str, Simulator]) -> Routed:
+    return await routed(asked, sources, bench.gateway)
+
+
+def sources_of(project: Project, params: Params) -> dict[str, Simulator]:
+    """The domains that run and answer by tools; each has a file of identity that DVC follows."""
+    loaded = {name: params.load_simulator(name, project.root) for name in params.domains}
+    return {name: one for name, one in loaded.items() if not one.oracle}
+
+
+def to_route(domain: str, questions: Iterable[Question]) -> list[Routed]:
+    """A benchmark's questions, whose right source is their own."""
+    return [Routed.of(q.question_id, q.text, "own", domain, q.scenario_id) for q in questions]
+
+
+def out_of_reach(project: Project, domain: str) -> list[Routed]:
+    """The questions of ours that seem a domain's and that no source answers."""
+    rows = record_lines(project.root / OUT_OF_REACH, OutOfReach)
+    return [Routed.of(one.question_id, one.text, "none") for one in rows if one.near == domain]
+
+
+def stage_table(domain: str, found: Iterable[Routed]) -> str:
+    """The stage as Markdown."""
+    lines = [f"## routing {domain}", "", "| question | right | sent to |", "| --- | --- | --- |"]
+    for one in found:
+        sent = f"failed: {one.failure}" if one.route is None else one.route.chosen or "none"
+        if sent != (one.right or "none"):
+            lines.append(f"| {one.question_id} | {one.right or 'none'} | {sent} |")
+    return "\n".join(lines if len(lines) > 4 else [*lines[:1], "", "Every question is sent right."])
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether a question could not be routed."""
+    path = file_of(place, domain)
+    return path.is_file() and any(one.failure is not None for one in record_lines(path, Routed))
+
+
+STAGE = Stage(
+    name="routing",
+    about="whether questions are sent to the source that can answer them",
+    make=make,
+    over="routing.domains",
+    role="answer",
+    sections=("domains", "simulators", "routing"),
+    reads=("data/simulators", out(Results.benchmark), OUT_OF_REACH),
+    makes=(out(file_of),),
+    measures=(out(counts_of),),
+    failed=failed,
+)

@@ -1,0 +1,187 @@
+"""``simulrag score`` and what goes with it: questions by role, and people who rate answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli import label
+
+if TYPE_CHECKING:
+    from flows.params import Params
+    from flows.project import Project
+    from rooms.score.records import Asked, Given
+
+FORMS = "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf"
+
+
+def register(app: typer.Typer) -> None:
+    """``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
+    epilog = "Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores"
+    app.command(rich_help_panel="Look", epilog=epilog)(score)
+    app.command(rich_help_panel="Labels by people")(profiles)
+    label.app.command()(rate)
+    label.app.command()(ratings)
+
+
+def score(
+    answers: Annotated[
+        Path, typer.Argument(help="JSON lines with question, answer, evidence; or data/answers/*.")
+    ],
+    domain: Annotated[
+        str | None, typer.Option("--domain", "-d", help="Whose simulator made the evidence.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help=f"The judge (default: llm.judge): {FORMS}.")
+    ] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="A model with prompt log-probabilities, for context use.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for what was found.")] = Path("scores"),
+) -> None:
+    """Score answers: how specific, how relevant, what they owe to the evidence, how readable."""
+    from flows.files import write_records, write_text
+    from flows.params import load_params
+    from flows.project import find_project
+    from flows.report.chart import standalone
+    from flows.report.table_files import files_of
+    from rooms.score.page import score_figures, score_table
+    from rooms.score.scored import score_rows
+    from rooms.score.settings import ScoreParams
+    from simulrag.models.specification import model_settings
+
+    project = find_project()
+    params = load_params(project.params)
+    if model is not None:
+        llm = params.llm.model_copy(update={"judge": model_settings(model)})
+        params = params.model_copy(update={"llm": llm})
+    if confidence is not None:
+        chosen = params.room(ScoreParams).model_copy(
+            update={"confidence": model_settings(confidence)}
+        )
+        params = params.model_copy(update={"score": chosen})
+    given = _read(project, answers, domain)
+    found = asyncio.run(_scored(project, params, domain, given))
+    name = domain or answers.stem
+    rows = list(score_rows(found, params.metrics, name))
+    table = score_table(name, rows)
+    write_records(out / "scores.jsonl", found)
+    for suffix, text in files_of(table).items():
+        write_text(out / f"table.{suffix}", text)
+    for figure in score_figures(name, rows):
+        write_text(out / f"{figure.name}.svg", standalone(figure.svg))
+    typer.echo(files_of(table)["md"])
+    failures = {reason for one in found for reason in one.failures}
+    for reason in sorted(failures):
+        typer.echo(f"failed: {reason}", err=True)
+    typer.echo(f"{len(found)} answers -> {out}")
+
+
+def profiles(
+    out: Annotated[Path, typer.Argument(help="The file of questions (JSON lines) to write.")],
+    domain: Annotated[
+        str | None,
+        typer.Option("--domain", "-d", help="Its benchmark's questions, asked by roles."),
+    ] = None,
+    count: Annotated[int, typer.Option(help="Questions about hazards, without --domain.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of their profiles.")] = 0,
+) -> None:
+    """Write questions by role: of 41 professions about hazards, or of roles about a scenario."""
+    from flows.files import write_records
+    from flows.project import find_project
+    from rooms.score.roles import asked_by_roles, hazard_questions
+    from simulrag.questions.published import read_questions
+
+    if domain is None:
+        found = hazard_questions(count, seed)
+    else:
+        found = asked_by_roles(read_questions(find_project().results.benchmark(domain)))
+    write_records(out, found)
+    typer.echo(f"{len(found)} questions -> {out}")
+
+
+def rate(
+    scores: Annotated[Path, typer.Argument(help="scores.jsonl of `simulrag score`.")],
+    out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("ratings"),
+) -> None:
+    """Write whole answers as Label Studio tasks: details, relevance, context use, confidence."""
+    from importlib import resources
+
+    from flows.files import read_records, write_text
+    from rooms.score.ratings import rating_tasks
+    from rooms.score.records import Asked
+
+    tasks = rating_tasks([one.given for one in read_records(scores, Asked)])
+    write_text(out / "tasks.json", json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
+    form = resources.files(__package__).joinpath("ratings.xml")
+    write_text(out / "config.xml", form.read_text(encoding="utf-8"))
+    typer.echo(f"{len(tasks)} answers -> {out}/tasks.json, their form -> config.xml")
+
+
+def ratings(
+    scores: Annotated[Path, typer.Argument(help="The scores that the tasks were made from.")],
+    files: Annotated[list[Path], typer.Argument(help="Exports of Label Studio, type JSON.")],
+) -> None:
+    """Show how people who rated answers agree with each other and with the scores."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from flows.files import read_records
+    from rooms.score.ratings import agreements, read_ratings
+    from rooms.score.records import Asked
+
+    given = [one for file in files for one in read_ratings(label.content(file), str(file))]
+    table = Table("What", "Between", "Agreement", "p", "Answers or pairs")
+    for row in agreements(given, read_records(scores, Asked)):
+        shown = ("-" if number is None else f"{number:.3f}" for number in (row.value, row.p))
+        table.add_row(row.what, row.between, *shown, str(row.n))
+    Console().print(table)
+
+
+def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
+    """The answers of a file: our own answers by every method, or lines from elsewhere."""
+    from flows.files import read_records
+    from rooms.score.records import Given
+    from rooms.score.stages.score import givens, read_pairs
+    from simulrag.errors import InputError
+
+    try:
+        with path.open(encoding="utf-8") as file:
+            ours = '"closed_book"' in file.readline()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}); give a file of JSON lines") from None
+    if not ours:
+        found = read_records(path, Given)
+        if not found:
+            raise InputError(f"{path} holds no answer; give a line of JSON for each")
+        return found
+    if domain is None:
+        raise InputError(f"{path} holds our own answers: name their --domain")
+    pairs = read_pairs(path, project.results.benchmark(domain))
+    return [one for pair in pairs for one in givens(pair, {})]
+
+
+async def _scored(
+    project: Project, params: Params, domain: str | None, given: list[Given]
+) -> list[Asked]:
+    from flows.running.runner import At
+    from flows.watch.tracking import Tracker
+    from rooms.score.desk import open_desk
+    from rooms.score.stages.score import STAGE
+    from simulrag.method.asking import together
+
+    simulator = None if domain is None else params.load_simulator(domain, project.root)
+    at = At(STAGE, project, params, domain or "", project.results, Tracker())
+    async with (
+        at.opened(simulator, 0, beside="file") as bench,
+        open_desk(at, bench, simulator) as desk,
+    ):
+        wait = bench.waiting
+        forced = desk.panel.probabilities is not None
+        found = await together(wait.unless(desk.score(bench, (one, forced))) for one in given)
+        wait.check()
+    return [one for one in found if one is not None]

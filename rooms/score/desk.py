@@ -1,0 +1,115 @@
+"""Who scores answers: the judge, and beside it the other models that scores may need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+from flows.params import Params
+from flows.running.bench import Bench
+from flows.running.runner import At
+from rooms.score.asking import SCORE_CONFIDENCE, Panel, ask_about
+from rooms.score.given_words import likelihood, reranker
+from rooms.score.records import Asked, Given
+from rooms.score.relevance import Scorer
+from rooms.score.scored import facts_of, measured
+from rooms.score.settings import ScoreParams
+from simulators.base import MissingEngineError, Simulator
+from simulators.library.encoder import Encoder
+from simulrag.calls import StageRun
+from simulrag.errors import EnvironmentFault
+from simulrag.models.settings import ModelSettings
+from simulrag.stage import Role
+
+_ONE_AT_A_TIME = Lock()
+_encoder = lru_cache(maxsize=1)(Encoder)
+
+
+async def similarity(query: str, texts: Sequence[str]) -> list[float]:
+    """Cosines of all-MiniLM-L6-v2 vectors, on the CPU: the same on every machine, and no call.
+
+    Raises EnvironmentFault where its weights are not installed.
+    """
+
+    def cosines() -> list[float]:
+        with _ONE_AT_A_TIME:  # else every thread would load the weights
+            first, *others = _encoder().encode([query, *texts])
+        return [float(first @ other) for other in others]
+
+    try:
+        return await asyncio.to_thread(cosines)
+    except MissingEngineError as error:
+        raise EnvironmentFault(str(error)) from None
+
+
+@dataclass(frozen=True)
+class ScoringDesk:
+    """The judge's bench, everybody who is asked, and what compares texts."""
+
+    bench: Bench
+    panel: Panel
+    settings: ScoreParams
+    fits: Scorer
+
+    async def score(self, _: Bench, item: tuple[Given, bool]) -> Asked:
+        """One answer's scores; the item says whether its context use is measured."""
+        given, forced = item
+        facts = facts_of(given.evidence)
+        asked = await ask_about(given, facts, self.panel, self.settings, forced=forced)
+        return await measured(asked, self.settings, similarity, self.fits)
+
+
+@asynccontextmanager
+async def open_desk(
+    at: At, bench: Bench, simulator: Simulator | None
+) -> AsyncIterator[ScoringDesk]:
+    """The judge of a bench or several, and models of confidence and fit where they are named."""
+    score = at.params.room(ScoreParams)
+    async with AsyncExitStack() as stack:
+
+        async def further(what: str, settings: ModelSettings) -> Bench:
+            llm = at.params.llm.model_copy(update={"judge": settings})
+            own = at.params.model_copy(update={"llm": llm})
+            return await stack.enter_async_context(beside(at, bench, what, "judge", params=own))
+
+        judges = [(bench.gateway, sample) for sample in range(score.samples)]
+        if score.judges:
+            benches = [await further(f"judge-{i}", one) for i, one in enumerate(score.judges, 1)]
+            judges = [(one.gateway, 0) for one in benches]
+        panel = Panel(bench.gateway, judges, {} if simulator is None else simulator.tools)
+        if score.confidence is not None:
+            proxy = (await further("confidence", score.confidence)).gateway
+
+            async def probabilities(given: Given, facts: Sequence[str]) -> Sequence[float]:
+                shown = {"question": given.question, "facts": list(facts)}
+                told = await likelihood(proxy, SCORE_CONFIDENCE.name, given.answer, **shown)
+                return told.logprobs
+
+            named = f"{score.confidence.provider}: {Path(score.confidence.model).name}"
+            panel = replace(panel, probabilities=probabilities, proxy=named)
+        fits: Scorer = similarity
+        if score.reranker is not None:
+            fits = reranker((await further("reranker", score.reranker)).gateway)
+        yield ScoringDesk(bench, panel, score, fits)
+
+
+@asynccontextmanager
+async def beside(
+    at: At,
+    main: Bench,
+    what: str,
+    role: Role,
+    *,
+    params: Params | None = None,
+    simulator: Simulator | None = None,
+    seed: int = 0,
+) -> AsyncIterator[Bench]:
+    """A further model of the stage, whose calls go into the stage's one export."""
+    async with at.opened(simulator, seed, beside=what, role=role, params=params) as bench:
+        yield bench
+        main.cache.adopt(bench.cache.used, bench.cache.questions, StageRun(**bench.cache.counts()))

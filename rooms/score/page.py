@@ -1,0 +1,137 @@
+"""The measures of SCORE, by method; shown where the stage ``score`` was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from flows.outs import Outs
+from flows.report.blocks import (
+    Block,
+    Figure,
+    ReportSection,
+    Table,
+    Text,
+    count,
+    interval,
+    percent,
+)
+from flows.report.build import dot_figure
+from flows.report.chart import BLUE, GREY, RED, Look
+from flows.report.run import DomainTable, ReportedRun
+from flows.report.words import method_name
+from rooms.score.measures import MEASURES, NOT_ASKED
+from rooms.score.records import table_of
+from rooms.score.settings import ScoreParams
+from simulrag.metrics.methods import CLOSED_BOOK, OURS
+from simulrag.metrics.table import Measurement, read_table
+
+ABOUT = (
+    "No reference is used here. Specificity: of the details that claims state, the share that "
+    "judges find in the evidence. Relevance: how near questions asked back from the masked answer "
+    "come to the real one. Reworded: the same question in other words, answered anew; claims are "
+    "compared as numbers, directions and classes. Moved as simulated: the question about another "
+    "scenario, answered anew; the share of answers that moved as the simulator's outputs did. "
+    "Context use: by how much the answer's words are less probable to a proxy model without each "
+    "piece of evidence. Closed book saw no evidence: what it reaches, a measure gives for nothing. "
+    "docs/trust-which-number.md says which of them to trust for what."
+)
+DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evidence_used")
+READS = ("data/metrics",)
+
+
+def read(outs: Outs) -> dict[str, list[Measurement]] | None:
+    """The rows of the domains that were scored; files of an earlier run are passed over."""
+    wanted = outs.params.room(ScoreParams).domains if outs.ours else outs.domains
+    found = {
+        name: DomainTable.of(name, read_table(path)).rows("score")
+        for name in wanted
+        if (path := table_of(outs.place, name)).is_file()
+    }
+    return found or None
+
+
+def blocks(run: ReportedRun) -> Iterator[Block]:
+    """Pictures and a table a domain; nothing where the stage was not run."""
+    scores: Mapping[str, Sequence[Measurement]] = run.rooms.get("score", {})
+    if scores:
+        yield Text(ABOUT)
+    for domain, rows in scores.items():
+        yield from score_figures(domain, rows)
+        yield score_table(domain, rows)
+
+
+def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
+    """A picture a leading measure: a row a method."""
+    looks: dict[str, Look] = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
+    for name in DRAWN:
+        found = [row for row in rows if row.metric == name and not row.baseline]
+        title = MEASURES[name].title
+        if any(row.value is not None for row in found):
+            yield dot_figure(
+                domain,
+                "score",
+                [(method_name(row.method), row, looks.get(row.method, BLUE)) for row in found],
+                title.lower(),
+                caption=f"{title.lower()} by method",
+                of="answers",
+                highest=None if name == "context_use" else 1.0,
+                name=f"score-{name}",
+                choice=("Scores by", title),
+                leading=name == DRAWN[0],
+            )
+
+
+def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
+    """A row a measure, a column a method, and one a method for its difference to closed book.
+
+    Coverage is of the answers that a measure was asked of.
+    """
+    means = [row for row in rows if not row.baseline]
+    differences = [row for row in rows if row.baseline]
+    lines, compared = list(_by_line(means)), list(_by_line(differences))
+    cells = []
+    lacking: dict[str, list[str]] = {}
+    for name, measure in MEASURES.items():
+        found = _by_line(row for row in means if row.metric == name)
+        less = _by_line(row for row in differences if row.metric == name)
+        if found:
+            places = 4 if "forcing" in measure.needs else 3 if measure.needs else 1
+            shown = [interval(found.get(line), places=places) for line in lines]
+            shown += [interval(less.get(line), places=places, signed=True) for line in compared]
+            shares = dict.fromkeys(percent(row.coverage) for row in found.values())
+            numbers = dict.fromkeys(count(row.n) for row in found.values())
+            cells.append((measure.title, *shown, ", ".join(numbers), ", ".join(shares)))
+            for reason in dict.fromkeys(row.reason for row in found.values() if row.reason):
+                lacking.setdefault(reason, []).append(measure.title)
+        elif measure.needs and (off := NOT_ASKED.get(measure.needs[0])):
+            lacking.setdefault(off, []).append(measure.title)
+    return Table(
+        name="score",
+        caption=f"{domain}: scores without a reference, means of answers",
+        columns=(
+            "Measure",
+            *(f"{method_name(method)}, m = {m}" for method, m in lines),
+            *(_difference(method, len(compared)) for method, _ in compared),
+            "Answers",
+            "Coverage",
+        ),
+        rows=tuple(cells),
+        headers=1,
+        notes=tuple(f"{'; '.join(titles)}: {reason}." for reason, titles in lacking.items()),
+        domain=domain,
+    )
+
+
+def _by_line(rows: Iterable[Measurement]) -> dict[tuple[str, int | None], Measurement]:
+    return {(row.method, row.samples): row for row in rows}
+
+
+def _difference(method: str, columns: int) -> str:
+    return (
+        "Difference"
+        if columns == 1
+        else f"{method_name(method)} less {method_name(CLOSED_BOOK).lower()}"
+    )
+
+
+SECTION = ReportSection("score", "Scores without a reference", blocks, after="documents")

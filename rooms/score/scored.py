@@ -1,0 +1,194 @@
+"""The measures of SCORE of every answer, from what models said of it, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rooms.score.context import (
+    confidence,
+    context_use,
+    evidence_dependence,
+    evidence_used,
+    gain,
+)
+from rooms.score.measures import MEASURES
+from rooms.score.readability import readability, sentences
+from rooms.score.records import Again, Asked
+from rooms.score.relevance import Scorer, asked_back, leave_one_out
+from rooms.score.robustness import moved, same_calls, same_claims
+from rooms.score.settings import ScoreParams
+from rooms.score.specificity import DETAILS, detail_shares, specificity
+from simulrag.errors import EnvironmentFault, ModelError
+from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement, filled
+from simulrag.records import Evidence
+
+
+def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
+    """The claims of the context: the sentences of each run's text, one an output; no model."""
+    texts = (one if isinstance(one, str) else one.text for one in evidence)
+    return list(dict.fromkeys(part for text in texts for part in sentences(text)))
+
+
+async def measured(asked: Asked, settings: ScoreParams, similar: Scorer, fits: Scorer) -> Asked:
+    """The answer with its values. A measure that was not asked for has no value and no reason.
+
+    ``similar`` compares texts, ``fits`` says how well one fits a question.
+    """
+    reasons = dict(asked.reasons)
+    if "answer" in reasons:
+        return asked.model_copy(update={"values": dict.fromkeys(MEASURES)})
+    shares = detail_shares(asked.votes) or (None,) * len(DETAILS)
+    flesch = readability(asked.given.answer) or (None, None)
+    values: dict[str, float | None] = {
+        "specificity": specificity(
+            asked.votes, settings.weights, undefined_as_zero=settings.undefined_as_zero
+        ),
+        **{f"specificity_{name}": share for name, share in zip(DETAILS, shares, strict=True)},
+        **dict.fromkeys(("relevance", "relevance_unmasked", "detrimental")),
+        **_robustness(asked),
+        **_evidence(asked),
+        **dict(zip(("reading_ease", "grade_level"), flesch, strict=True)),
+    }
+    for name, again in _variants(asked).items():
+        values[f"{name}_similarity"] = None
+        reasons |= {name: again.failure} if again.failure else {}
+    try:
+        async for name, value in _similarities(asked, similar, fits):
+            values[name] = value
+    except (EnvironmentFault, ModelError) as error:
+        reasons["similarity"] = str(error)
+    for name, value in values.items():
+        if value is None:
+            measure = MEASURES[name]
+            known = (reasons[need] for need in measure.needs if need in reasons)
+            reasons[name] = next(known, measure.undefined)
+    ordered = {name: values[name] for name in MEASURES if name in values}
+    return asked.model_copy(update={"values": ordered, "reasons": dict(sorted(reasons.items()))})
+
+
+def _variants(asked: Asked) -> dict[str, Again]:
+    given = asked.given
+    both = {"paraphrase": given.paraphrased, "perturbation": given.perturbed}
+    return {name: again for name, again in both.items() if again is not None}
+
+
+async def _similarities(
+    asked: Asked, similar: Scorer, fits: Scorer
+) -> AsyncIterator[tuple[str, float | None]]:
+    question, answer = asked.given.question, asked.given.answer
+    yield "relevance", await asked_back(question, asked.asked_back, similar)
+    yield "relevance_unmasked", await asked_back(question, asked.asked_plainly, similar)
+    left = await leave_one_out(question, sentences(answer), fits)
+    yield "detrimental", len(left.below_zero) / len(left.shares) if left else None
+    for name, again in _variants(asked).items():
+        if again.failure is None:
+            (alike,) = await similar(answer, [again.answer])
+            yield f"{name}_similarity", alike
+
+
+def _robustness(asked: Asked) -> dict[str, float | None]:
+    given, said = asked.given, asked.readings
+    values: dict[str, float | None] = {}
+    own = said.get("answer")
+    if (again := given.paraphrased) is not None:
+        rests = again.failure is None and (given.calls or again.calls)
+        values["same_calls"] = float(same_calls(given.calls, again.calls)) if rests else None
+        values["same_claims"] = None
+        if own is not None and (other := said.get("paraphrase")) is not None:
+            values["same_claims"] = same_claims(own, other)
+    if (again := given.perturbed) is not None:
+        values["moved"] = None
+        if own is not None and (other := said.get("perturbation")) is not None:
+            right = moved(own, other, given.runs, again.evidence)
+            values["moved"] = None if right is None else float(right)
+    return values
+
+
+def _evidence(asked: Asked) -> dict[str, float | None]:
+    used = evidence_used(asked.claims, asked.facts, asked.given.question)
+    values: dict[str, float | None] = {"evidence_used": used}
+    if asked.forced or "forcing" in asked.reasons:
+        full, *without, alone = [confidence(row) for row in asked.forced] or [None, None]
+        known = [one for one in without if one is not None]
+        use = context_use(full, known) if full is not None else (None, None)
+        values |= dict(zip(("context_use", "context_use_relative"), use, strict=True))
+        told = full is not None and alone is not None and bool(known)
+        values["evidence_gain"] = gain(full, alone) if told else None  # type: ignore[arg-type]
+    if asked.verdicts or "dependence" in asked.reasons:
+        full_verdicts, *rest = asked.verdicts or ((),)
+        shares = [one for one in evidence_dependence(full_verdicts, rest) if one is not None]
+        values["evidence_dependence"] = sum(shares) / len(shares) if shares else None
+    return values
+
+
+def score_rows(
+    found: Sequence[Asked], settings: MetricSettings, domain: str
+) -> Iterator[Measurement]:
+    """Every measure of every method: its mean over the answers that have it, one row each.
+
+    ``coverage``: the share that it is defined for, of the answers that it was asked of. Intervals
+    draw scenarios. After them, with ``baseline``, what each method has more than closed book, over
+    the questions where both have a value.
+    """
+    order: dict[str, int] = {name: place for place, name in enumerate(FINAL)}
+    lines = sorted({_line(one) for one in found}, key=lambda line: (order.get(line[0], 99), line))
+    for name in MEASURES:
+        asked = [(one, one.values[name]) for one in found if name in one.values]
+        by_line = {line: [each for each in asked if _line(each[0]) == line] for line in lines}
+        closed = {_question(one): value for one, value in asked if _line(one)[0] == CLOSED_BOOK}
+        less = {
+            line: [
+                (one, _less(value, closed[_question(one)]))
+                for one, value in valued
+                if _question(one) in closed
+            ]
+            for line, valued in by_line.items()
+            if line[0] != CLOSED_BOOK
+        }
+        names = dict.fromkeys(_scenario(one) for one, _ in asked)
+        scenarios = {scenario: place for place, scenario in enumerate(names)}
+        weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
+        row = Measurement(family="score", domain=domain, metric=name)
+        for baseline, values in (("", by_line), (CLOSED_BOOK, less)):
+            for (method, samples), valued in values.items():
+                if valued:
+                    own = replace(row, method=method, samples=samples, baseline=baseline)
+                    yield _mean(own, valued, scenarios, weights)
+
+
+def _mean(
+    row: Measurement,
+    valued: Sequence[tuple[Asked, float | None]],
+    scenarios: Mapping[str, int],
+    weights: Floats,
+) -> Measurement:
+    """The row with the mean of the values that are there; ``weights`` as ``scenario_weights``."""
+    known = np.array([value is not None for _, value in valued], dtype=float)
+    place = np.array([scenarios[_scenario(one)] for one, _ in valued])
+    draws = ratio(np.array([value or 0.0 for _, value in valued]), known, place, weights)
+    reasons = (one.reasons[row.metric] for one, _ in valued if row.metric in one.reasons)
+    reason = "; ".join(dict.fromkeys(reasons)) or "no answer"
+    counted = replace(row, n=int(known.sum()), coverage=float(known.mean()))
+    return filled(counted, estimate(draws, len(scenarios), reason))
+
+
+def _less(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other
+
+
+def _question(asked: Asked) -> tuple[str, str]:
+    return asked.given.scenario_id, asked.given.question_id or asked.given.question
+
+
+def _line(asked: Asked) -> tuple[str, int]:
+    return asked.given.method, asked.given.samples
+
+
+def _scenario(asked: Asked) -> str:
+    return asked.given.scenario_id or asked.given.question_id or asked.given.question

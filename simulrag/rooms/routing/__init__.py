@@ -1,1 +1,0 @@
-"""Which source can answer a question, by the sources' handbooks, before anything is run."""
