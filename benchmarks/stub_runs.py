@@ -18,7 +18,7 @@ from flows.files import read_records, write_records
 from flows.params import load_params
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.method.algorithm import Instruments, choose, conclude, draft
+from simulrag.method.algorithm import Backends, choose, conclude, draft
 from simulrag.method.asking import together
 from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
@@ -107,7 +107,7 @@ async def write_answers(
         gateway = Gateway(
             watch or provider, chosen, cache, packaged_prompts(), concurrency=IN_FLIGHT
         )
-        use = Instruments(gateway, Simulations(load("urban"), cache))
+        use = Backends(gateway, Simulations(load("urban"), cache))
         write_records(out, await _answers([_record(n) for n in range(count)], use, params))
         await gateway.close()
         cache.export(folder / "calls.parquet")
@@ -115,7 +115,7 @@ async def write_answers(
 
 
 async def _answers(
-    questions: Sequence[Question], use: Instruments, params: MethodSettings
+    questions: Sequence[Question], use: Backends, params: MethodSettings
 ) -> list[Answer]:
     drafts: list[Answer] = []
     for start in range(0, len(questions), CHUNK):

@@ -23,7 +23,7 @@ from simulrag.questions.published import read_questions
 from simulrag.records import DECIDED, Answer, Evidence, FinalMethod, Question
 
 if TYPE_CHECKING:
-    from flows.running.bench import Bench
+    from flows.running.bench import StageResources
 
 _ID = re.compile(r"\w+(-\w+)+")
 """Words joined by hyphens, as ids are; a question has blanks."""
@@ -143,9 +143,9 @@ def answer_anew(
     method = method.model_copy(update={"samples": samples or method.samples})
     seed = 0 if domain is None else params.simulator(domain).seed
 
-    async def answered(bench: Bench) -> Answer:
+    async def answered(bench: StageResources) -> Answer:
         # The others are for comparisons, and some need what the base install has not.
-        use = replace(bench.instruments, centralities=(method.centrality,))
+        use = replace(bench.backends, centralities=(method.centrality,))
         return await answer_question(question, use, method)
 
     return _made(project, params, simulator, seed, "ask", answered)
@@ -163,8 +163,8 @@ def check_anew(
     simulator = params.load_simulator(domain, project.root)
     asked, given = ask_for(question).model_copy(update={"domain": domain}), text_of(text)
 
-    async def checked(bench: Bench) -> Answer:
-        return await check_given(given, asked, bench.instruments, params.answer, mend=mend)
+    async def checked(bench: StageResources) -> Answer:
+        return await check_given(given, asked, bench.backends, params.answer, mend=mend)
 
     seed = params.simulator(domain).seed
     answer, stored = _made(project, params, simulator, seed, "check", checked)
@@ -179,7 +179,7 @@ def _made(
     simulator: Simulator,
     seed: int,
     name: str,
-    work: Callable[[Bench], Awaitable[Answer]],
+    work: Callable[[StageResources], Awaitable[Answer]],
 ) -> tuple[Answer, str]:
     """What the work made, with words on the calls that were stored."""
     from flows.running.bench import open_bench

@@ -22,7 +22,7 @@ import pluggy
 if TYPE_CHECKING:
     import typer
 
-    from flows.outs import Outs
+    from flows.outs import RunOutputs
     from flows.params import Params
     from flows.project import Project, Results
     from flows.report.blocks import ReportSection
@@ -44,7 +44,7 @@ class PartOfReport(NamedTuple):
 
     section: ReportSection
     reads: tuple[str, ...]
-    read: Callable[[Outs], object | None]
+    read: Callable[[RunOutputs], object | None]
 
 
 class LineageNote(NamedTuple):

@@ -97,7 +97,7 @@ def note(stage: str, code: int | None = None, error: BaseException | None = None
         file.write(end.model_dump_json() + "\n")
 
 
-class Gathered:
+class StageOutcomes:
     """The outcomes noted so far."""
 
     def __init__(self, file: Path) -> None:
@@ -127,7 +127,7 @@ class Gathered:
 
 
 @contextmanager
-def gathered() -> Iterator[Gathered]:
+def gathered() -> Iterator[StageOutcomes]:
     """Have the stages that are started meanwhile note how they end."""
     before = os.environ.get(OUTCOMES)
     with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +135,7 @@ def gathered() -> Iterator[Gathered]:
         file.touch()
         os.environ[OUTCOMES] = str(file)
         try:
-            yield Gathered(file)
+            yield StageOutcomes(file)
         finally:
             if before is None:
                 del os.environ[OUTCOMES]

@@ -14,7 +14,7 @@ Labels = Mapping[str, LabelTable]
 
 
 @dataclass(frozen=True)
-class Outs:
+class RunOutputs:
     """What a room's part of the page is read from; by domain the labels, and the questions by id.
 
     ``ours``: the outs are the pipeline's, where what an earlier run left is passed over.

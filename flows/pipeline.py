@@ -12,7 +12,7 @@ from flows.imported import STAGES, Imported
 from flows.outcomes import gathered, run_child
 from flows.params import Params, load_params
 from flows.project import Project, Results
-from flows.running.runner import At, make_item
+from flows.running.runner import StageContext, make_item
 from flows.stages import exports, stage_of, stages
 from flows.watch.progress import planned
 from flows.watch.tracking import Tracker
@@ -80,7 +80,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
 
 
 def _make(name: str, project: Project, params: Params, place: Results, domain: str = "") -> None:
-    make_item(At(stage_of(name), project, params, domain, place, Tracker()))
+    make_item(StageContext(stage_of(name), project, params, domain, place, Tracker()))
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:

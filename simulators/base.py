@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from simulators.shapes import (
+from simulators.json_schema import (
     Described,
     JsonShape,
     ToolModel,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from simulators.base import MissingEngineError, SimulatorError, validate_call
+from simulators.json_schema import text_of
 from simulators.registry import load, no_package
-from simulators.shapes import text_of
 
 HOUSE = "simulators"
 

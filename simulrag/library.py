@@ -37,7 +37,7 @@ from simulrag.task import Task
 if TYPE_CHECKING:
     import polars as pl
 
-    from simulrag.method.steps import Instruments
+    from simulrag.method.steps import Backends
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -170,7 +170,7 @@ async def aanswer(
     settings = (method or MethodSettings()).for_one_question()
     asked = ask_for(question)
 
-    async def answered(use: Instruments) -> Answer:
+    async def answered(use: Backends) -> Answer:
         return await answer_question(asked, use, settings)
 
     made, stored = await _made(
@@ -209,7 +209,7 @@ async def acheck(
     _check(question, simulator, model, budget, None, cache, seed, progress)
     asked, given, settings = ask_for(question), text_of(text), MethodSettings()
 
-    async def checked(use: Instruments) -> Answer:
+    async def checked(use: Backends) -> Answer:
         return await check_given(given, asked, use, settings, mend=mend)
 
     made, stored = await _made(
@@ -236,7 +236,7 @@ check = _blocking(acheck, "check")
 
 
 async def _made(
-    work: Callable[[Instruments], Awaitable[Answer]],
+    work: Callable[[Backends], Awaitable[Answer]],
     simulator: str | Simulator,
     model: str | Model,
     simulator_settings: Mapping[str, Any] | None,
@@ -247,7 +247,7 @@ async def _made(
     settings: MethodSettings,
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """What the work made with model, simulator and cache, and how many calls were stored."""
-    from simulrag.method.algorithm import Instruments
+    from simulrag.method.algorithm import Backends
 
     chosen = Model(model) if isinstance(model, str) else model
     source = load(simulator, simulator_settings) if isinstance(simulator, str) else simulator
@@ -270,7 +270,7 @@ async def _made(
         try:
             with shown as tell:
                 watched = _Watched(gateway, calls, simulations, tell) if tell else gateway
-                use = Instruments(watched, simulations, seed, (settings.centrality,))
+                use = Backends(watched, simulations, seed, (settings.centrality,))
                 return dict(succeeded(await work(use))), calls.stored_days
         finally:
             await gateway.close()

@@ -215,7 +215,7 @@ class Failure(Record):
     reason: str
 
 
-class Line(Record):
+class AnswerVariant(Record):
     """One way to write final answers: what tells a question's final answers apart.
 
     ``samples``: the answers behind each (m). ``budget_percent``: the share of all claims that it
@@ -276,7 +276,7 @@ class Selection(Record):
     ``selected``: the claims to verify. ``first_sample``: those that SimulRAG verifies at m = 1.
     """
 
-    line: Line
+    line: AnswerVariant
     selected: tuple[int, ...]
     first_sample: tuple[int, ...] = ()
 
@@ -315,7 +315,7 @@ class FinalText(Record):
     what it shares with the question's ``Answer`` is counted there. ``failure`` None: complete.
     """
 
-    line: Line
+    line: AnswerVariant
     text: str = ""
     selected: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
@@ -342,7 +342,7 @@ class Answer(Record):
     claims: tuple[Claim, ...] = ()
     audit: Audit | None = None
     final: FinalText = Field(
-        default_factory=lambda: FinalText(line=Line(method="simulrag", samples=1))
+        default_factory=lambda: FinalText(line=AnswerVariant(method="simulrag", samples=1))
     )
     verified: bool = False
     usage: dict[str, Usage] = {}
@@ -358,7 +358,7 @@ class Answer(Record):
     @property
     def finals(self) -> tuple[FinalText, ...]:
         """Every final answer: its own, one closed-book sample and the baselines."""
-        first_sample = Line(method="closed_book", samples=1)
+        first_sample = AnswerVariant(method="closed_book", samples=1)
         alone = (FinalText(line=first_sample, text=text) for text in self.closed_book[:1])
         return (self.final, *alone, *self.baselines)
 
@@ -410,7 +410,7 @@ class FinalClaims(Record):
     """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt."""
 
     question_id: str
-    line: Line
+    line: AnswerVariant
     claims: tuple[str, ...] = ()
     failure: str | None = None
 

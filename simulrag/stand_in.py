@@ -20,8 +20,8 @@ from typing import Any, Literal, Protocol
 from pydantic import JsonValue
 
 from simulators.base import Exampled, Simulator
+from simulators.json_schema import schema_of
 from simulators.registry import load, names, reaches_out
-from simulators.shapes import schema_of
 
 MARK = "Stand-in:"
 RIGHT, WRONG, OPEN = "rightly", "wrongly", "openly"
@@ -44,7 +44,7 @@ _ROW = re.compile(r"^\| (\w+) \| ([^|]*) \| [^|]* \| ([^|]*) \| required \|", re
 _COUNT = re.compile(r"\b(?:exactly|at most) (\d+)\b")
 
 
-class Said(Protocol):
+class Message(Protocol):
     """A message of a prompt."""
 
     @property
@@ -60,7 +60,7 @@ class Prompted:
     ``simulators``: those that a handbook in it may be of, before the registered ones.
     """
 
-    messages: Sequence[Said]
+    messages: Sequence[Message]
     shape: str = ""
     sample: int = 0
     simulators: Sequence[Simulator] = ()
@@ -127,7 +127,7 @@ def _registered(named: tuple[str, ...]) -> tuple[Simulator, ...]:
     return tuple(found)
 
 
-def section(messages: Sequence[Said], tag: str) -> str | None:
+def section(messages: Sequence[Message], tag: str) -> str | None:
     """The text between ``<tag>`` and ``</tag>``, None where the prompt has no such part.
 
     The tags stand on lines of their own, so the first opening and the last closing line of a

@@ -13,13 +13,13 @@ from pydantic import JsonValue
 from simulrag.records import (
     CENTRALITIES,
     Answer,
+    AnswerVariant,
     Claim,
     Evidence,
     Failure,
     FinalClaims,
     Label,
     LabelValue,
-    Line,
     Question,
     Retrieval,
     ToolCall,
@@ -103,9 +103,9 @@ def line(
     samples: int = 1,
     budget: float | None = None,
     kappa: float | None = None,
-) -> Line:
+) -> AnswerVariant:
     fields = {"method": method, "samples": samples, "budget_percent": budget, "kappa": kappa}
-    return Line.model_validate(fields)
+    return AnswerVariant.model_validate(fields)
 
 
 def answer(
@@ -141,7 +141,7 @@ def failed(question_id: str = "q", domain: str = "urban") -> Answer:
 
 
 def final_claims(
-    question_id: str = "q", *texts: str, of: Line | None = None, **more: object
+    question_id: str = "q", *texts: str, of: AnswerVariant | None = None, **more: object
 ) -> FinalClaims:
     """The claims of the final answer by the line ``of``: SimulRAG's at m = 1."""
     fields = {"question_id": question_id, "line": of or line(), "claims": texts}

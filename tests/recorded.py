@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from flows.files import read_table, record_lines
 from flows.params import Params, load_params
-from flows.plan.rehearse import Rehearsal, StoredCalls, rehearse
+from flows.plan.rehearse import DryRunGateway, StoredCalls, rehearse
 from flows.project import Project, Results
 from flows.stages import stage_names
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
@@ -86,7 +86,7 @@ class Replayed:
     """
 
     params: Params
-    gates: list[tuple[str, Rehearsal]]
+    gates: list[tuple[str, DryRunGateway]]
     used: dict[str, str]
     results: Results
     place: Path
@@ -104,7 +104,7 @@ def replay(
 ) -> Replayed:
     """The stages of a project over recorded calls; ``changes`` are of its parameters."""
     params = load_params(project.params).model_copy(update=changes)
-    gates: list[tuple[str, Rehearsal]] = []
+    gates: list[tuple[str, DryRunGateway]] = []
 
     async def rehearsed() -> None:
         async for at in rehearse(project, params, cache, root / "made"):

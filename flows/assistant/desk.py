@@ -11,8 +11,8 @@ from flows.cli.answers import answer_json
 from flows.params import Params, load_params
 from flows.project import Project
 from simulators.base import ArgumentError, Simulator, is_remote
+from simulators.json_schema import JsonShape
 from simulators.registry import load, reaches_out, sources_of
-from simulators.shapes import JsonShape
 from simulrag.errors import InputError
 from simulrag.models.specification import model_settings
 
@@ -21,7 +21,7 @@ _DOMAIN = {"type": "string", "description": "a domain of the project, such as ur
 
 
 @dataclass(frozen=True)
-class Said:
+class ToolResult:
     """A result: words for a reader, fields for a program."""
 
     text: str
@@ -106,7 +106,7 @@ class AssistantDesk:
         self.allowed = allowed
         self.model = model
 
-    def serve(self, name: str, arguments: Mapping[str, Any]) -> Said:
+    def serve(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """What a tool gives. Raises SimulRAGError or SimulatorError, in words for the assistant."""
         if name not in OFFERS:
             raise InputError(f"there is no tool '{name}'; known: {', '.join(OFFERS)}")
@@ -114,7 +114,7 @@ class AssistantDesk:
             given = OFFERS[name].arguments.check(arguments)
         except ValueError as error:
             raise ArgumentError(f"{name} refuses its arguments: {error}") from None
-        does: dict[str, Callable[..., Said]] = {
+        does: dict[str, Callable[..., ToolResult]] = {
             "ask": self.ask,
             "simulate": self.simulate,
             "handbook": self.handbook,
@@ -122,7 +122,7 @@ class AssistantDesk:
         }
         return does[name](**given)
 
-    def ask(self, question: str, domain: str | None = None) -> Said:
+    def ask(self, question: str, domain: str | None = None) -> ToolResult:
         """The stored answer, or, where that is allowed, a new one."""
         params = self._params(domain)
         if not question.strip():
@@ -146,7 +146,7 @@ class AssistantDesk:
             source += stored_calls
         verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
         fields = {"source": source, **answer_json(text, answer)}
-        return Said(f"{answer.text}{verified}\n\n({source})", fields)
+        return ToolResult(f"{answer.text}{verified}\n\n({source})", fields)
 
     def simulate(
         self,
@@ -154,7 +154,7 @@ class AssistantDesk:
         tool: str,
         arguments: dict[str, Any] | None = None,
         seed: int | None = None,
-    ) -> Said:
+    ) -> ToolResult:
         """One run, through the call cache."""
         params = self._params(domain)
         simulator = self._simulator(params, domain, tool)
@@ -162,19 +162,19 @@ class AssistantDesk:
             self.project, params, domain, simulator, tool, arguments or {}, seed
         )
         fields = evidence.model_dump(mode="json") | {"from_cache": hit}
-        return Said(evidence.text, fields)
+        return ToolResult(evidence.text, fields)
 
-    def handbook(self, domain: str) -> Said:
+    def handbook(self, domain: str) -> ToolResult:
         """The handbook that models are shown."""
         text = self._simulator(self._params(domain), domain).handbook()
-        return Said(text, {"domain": domain, "handbook": text})
+        return ToolResult(text, {"domain": domain, "handbook": text})
 
-    def questions(self, domain: str | None = None) -> Said:
+    def questions(self, domain: str | None = None) -> ToolResult:
         """The benchmark's questions."""
         found = asking.benchmark_questions(self.project, self._params(domain), domain)
         listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
         words = "\n".join(f"{one['id']}: {one['text']}" for one in listed)
-        return Said(words or "There is no benchmark yet.", {"questions": listed})
+        return ToolResult(words or "There is no benchmark yet.", {"questions": listed})
 
     def _simulator(self, params: Params, domain: str, tool: str = "") -> Simulator:
         """A domain's simulator, or that of its sources which has ``tool``.

@@ -10,7 +10,7 @@ from typing import Any
 from mcp import types
 from mcp.server.lowlevel import Server
 
-from flows.assistant.desk import OFFERS, AssistantDesk, Said
+from flows.assistant.desk import OFFERS, AssistantDesk, ToolResult
 from flows.cli.errors import code_of
 
 PROGRESS_S = 1.0
@@ -74,15 +74,15 @@ def _domains(desk: AssistantDesk) -> list[str]:
     return load_params(desk.project.params).domains
 
 
-def _served(desk: AssistantDesk, name: str, arguments: dict[str, Any]) -> tuple[Said, bool]:
+def _served(desk: AssistantDesk, name: str, arguments: dict[str, Any]) -> tuple[ToolResult, bool]:
     """The result and whether it is an error; a fault of ours is told in one line and logged."""
     try:
         return desk.serve(name, arguments), False
     except Exception as error:
         if code_of(error) is not None:
-            return Said(" ".join(str(error).split()), {}), True
+            return ToolResult(" ".join(str(error).split()), {}), True
         traceback.print_exc(file=sys.stderr)
-        return Said(f"{name} failed inside SimulRAG: {type(error).__name__}", {}), True
+        return ToolResult(f"{name} failed inside SimulRAG: {type(error).__name__}", {}), True
 
 
 async def serve_stdio(desk: AssistantDesk) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.report.words import method_name
-from simulrag.records import Answer, Line, Statement
+from simulrag.records import Answer, AnswerVariant, Statement
 from simulrag.shown import (
     LEFT_OUT,
     NO_PLACE,
@@ -139,7 +139,7 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
     console.print(table)
 
 
-def line_words(line: Line) -> str:
+def line_words(line: AnswerVariant) -> str:
     """What kind of answer it is: "SimulRAG, at 100 % of the claims, m = 5"."""
     if line.method == "grounded":
         return method_name(line.method)

@@ -56,7 +56,7 @@ def import_labels(
     from flows.files import write_records
     from flows.project import find_project
     from simulrag.errors import InputError
-    from simulrag.judging.people.labels import in_order, settle
+    from simulrag.judging.people.labels import in_order, majority_label
 
     project = find_project()
     given = read_exports(files)
@@ -67,7 +67,7 @@ def import_labels(
             "Remove that file first if they are to go"
         )
     labels = _known(project, given, drop_unknown)
-    settled = settle(labels)
+    settled = majority_label(labels)
     write_records(path, in_order(labels))
     open_ones = sum(one.disputed and one.adjudication is None for one in settled.values())
     typer.echo(

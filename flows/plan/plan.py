@@ -20,8 +20,8 @@ from flows.plan.rehearse import (
     FIRST_TOKEN_S,
     TOKENS_PER_S,
     DryLoop,
+    DryRunGateway,
     Length,
-    Rehearsal,
     StoredCalls,
     rehearse,
 )
@@ -259,7 +259,7 @@ async def _all(
     return found
 
 
-def task_plans(stage: str, gate: Rehearsal, prices: PriceTable) -> Iterator[TaskPlan]:
+def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[TaskPlan]:
     """What is left of a stage for one model, by task."""
     settings = gate.settings
     price, costs = prices.find(settings.full_name), _costs(settings)

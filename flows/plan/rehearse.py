@@ -30,13 +30,13 @@ from pydantic import JsonValue
 from flows.hooks import prompts_of
 from flows.params import Params
 from flows.project import Project
-from flows.running.bench import Bench, located
-from flows.running.runner import At, Work, chunks, make_folders
+from flows.running.bench import StageResources, located
+from flows.running.runner import ItemWork, StageContext, chunks, make_folders
 from flows.running.waiting import Waiting
 from flows.stages import stages
 from flows.watch.tracking import Tracker
 from simulators.base import Simulator, validate_call
-from simulators.shapes import plain_values, read_values, schema_of
+from simulators.json_schema import plain_values, read_values, schema_of
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
 from simulrag.errors import CacheError, CallsPending, ReplyInvalid
 from simulrag.method.asking import together
@@ -134,7 +134,7 @@ class StoredGateway(Gateway):
         return completion
 
 
-class Rehearsal(StoredGateway):
+class DryRunGateway(StoredGateway):
     """The same, with a stand-in for each reply that is not stored.
 
     ``unfit``: tasks whose stand-in the step refuses, so that what follows it is not counted.
@@ -269,14 +269,14 @@ class StandInRuns(Simulations):
 
 
 @dataclass
-class Rehearsed(At):
+class DryRunContext(StageContext):
     """A stage's item on what is stored; ``gates``: what it asked, a model each.
 
     ``seconds``: how long the calls that are missing would take, on a ``DryLoop``.
     """
 
     cache: StoredCalls = field(kw_only=True)
-    gates: list[Rehearsal] = field(default_factory=list)
+    gates: list[DryRunGateway] = field(default_factory=list)
     seconds: float = 0.0
 
     @asynccontextmanager
@@ -288,13 +288,13 @@ class Rehearsed(At):
         beside: str = "",
         role: Role | None = None,
         params: Params | None = None,
-    ) -> AsyncIterator[Bench]:
+    ) -> AsyncIterator[StageResources]:
         """A bench at which no call is made, and of which no export is written."""
         params, role = params or self.params, role or self.role
         settings = located(self.project, params.model(role))
         prompts = prompts_of(self.project.prompts, params.prompts)
         own = () if simulator is None else (simulator,)
-        gate = Rehearsal(settings, self.cache, prompts, params.operations.concurrency, own)
+        gate = DryRunGateway(settings, self.cache, prompts, params.operations.concurrency, own)
         self.gates.append(gate)
 
         def simulate(other: Simulator) -> Simulations:
@@ -303,7 +303,7 @@ class Rehearsed(At):
         runs = None if simulator is None else simulate(simulator)
         waiting = Waiting(f"{self.name} {beside}".strip(), None)
         try:
-            yield Bench(self.cache, gate, waiting, simulate, runs, seed)
+            yield StageResources(self.cache, gate, waiting, simulate, runs, seed)
         finally:
             await gate.close()
 
@@ -314,8 +314,8 @@ class Rehearsed(At):
         self,
         what: str,
         items: Iterable[Item],
-        work: Work[Item, Result],
-        bench: Bench,
+        work: ItemWork[Item, Result],
+        bench: StageResources,
     ) -> list[Result]:
         """``work`` over all items in their order, a chunk after the other."""
         found: list[Result] = []
@@ -330,7 +330,7 @@ async def rehearse(
     cache: StoredCalls,
     place: Path,
     given: Sequence[Stage] | None = None,
-) -> AsyncIterator[Rehearsed]:
+) -> AsyncIterator[DryRunContext]:
     """Every stage that asks a model, of those ``given`` or of all, an item at a time.
 
     ``place``: a folder for what they make, with what they read and none of them makes. So are the
@@ -342,7 +342,7 @@ async def rehearse(
         for item in stage.items(params):
             results = scratch.results
             make_folders(stage, results, item)
-            at = Rehearsed(
+            at = DryRunContext(
                 *(stage, scratch, params, item, results, Tracker()),
                 cache=cache,
             )

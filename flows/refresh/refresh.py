@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import check_folder, write_text
-from flows.outcomes import Gathered, gathered, said_child
+from flows.outcomes import StageOutcomes, gathered, said_child
 from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.project import Project, Results
@@ -172,7 +172,7 @@ def _run_pipeline(project: Project, work: Project, params: Params, period: str) 
     return said_child(work.root, *repro, environment={PERIOD: period})
 
 
-def _failure(code: int, outcomes: Gathered, period: str) -> tuple[Status, tuple[str, ...]]:
+def _failure(code: int, outcomes: StageOutcomes, period: str) -> tuple[Status, tuple[str, ...]]:
     """What a pipeline ended as, and why; ("completed", nothing) where it came through."""
     if code == 0:
         return "completed", ()

@@ -12,7 +12,7 @@ from simulrag.judging.people.labels import Key, Settled
 if TYPE_CHECKING:
     import polars as pl
 
-WANTED = {"true": "aligned", "false": "contradicted"}
+VERDICT_OF_LABEL = {"true": "aligned", "false": "contradicted"}
 """The verdict that a label calls for; on what is undecided the reference says nothing."""
 
 

@@ -19,7 +19,7 @@ from flows.report.chart import (
     lines,
     side_by_side,
 )
-from flows.report.recipes import Recipe
+from flows.report.recipes import VariantSummary
 from flows.report.run import DomainTable
 from simulrag.metrics.methods import CLOSED_BOOK, GROUNDED, SIMULRAG
 
@@ -35,7 +35,7 @@ _MARKERS = ("square", "triangle", "diamond", "circle")
 _EMPTY = "no final answer could be measured"
 
 
-def axes(recipes: Sequence[Recipe]) -> tuple[Axis, Axis, Axis]:
+def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
     """Calls, share true and true claims, of all domains, so that their figures compare."""
     shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
     lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
@@ -51,7 +51,7 @@ def axes(recipes: Sequence[Recipe]) -> tuple[Axis, Axis, Axis]:
 
 
 def quality(
-    domain: DomainTable, recipes: Sequence[Recipe], share_axis: Axis, claims_axis: Axis
+    domain: DomainTable, recipes: Sequence[VariantSummary], share_axis: Axis, claims_axis: Axis
 ) -> Figure:
     """A row a recipe: its share true and its true claims side by side."""
     rows, said = [], []
@@ -82,7 +82,7 @@ def quality(
 
 
 def price(
-    domain: DomainTable, recipes: Sequence[Recipe], calls_axis: Axis, share_axis: Axis
+    domain: DomainTable, recipes: Sequence[VariantSummary], calls_axis: Axis, share_axis: Axis
 ) -> Figure:
     """A dot a recipe: its share true over its model calls."""
     series, said = [], []

@@ -16,7 +16,7 @@ from simulrag.metrics.methods import (
 )
 from simulrag.metrics.settings import Undecided
 from simulrag.metrics.table import ESTIMATED, Measurement
-from simulrag.records import Line
+from simulrag.records import AnswerVariant
 
 SHORT: dict[str, str] = {
     CLOSED_BOOK: "closed book",
@@ -50,13 +50,13 @@ _POOLED = ("calls", "informativeness", "false_claims", "undecided_claims", "word
 
 
 @dataclass(frozen=True)
-class Recipe:
+class VariantSummary:
     """One way to write an answer; ``found``: its rows by metric.
 
     ``questions``: how many are complete. ``twin``: the same stands beside it with a kappa above 0.
     """
 
-    line: Line
+    line: AnswerVariant
     questions: int
     found: Mapping[str, Measurement]
     twin: bool = False
@@ -88,9 +88,9 @@ class Recipe:
         return None if row is None else row.value
 
 
-def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Recipe]:
+def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[VariantSummary]:
     """The recipes of a domain's long table, failed questions left out."""
-    found: dict[Line, dict[str, Measurement]] = {}
+    found: dict[AnswerVariant, dict[str, Measurement]] = {}
     for row in rows:
         quality = row.family == "answers" and row.metric in QUALITY
         if quality and (row.undecided, row.failures) != (undecided, "excluded"):
@@ -101,7 +101,7 @@ def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Recipe
     twins = {line.model_copy(update={"kappa": 0.0}) for line in found if line.kappa}
     return sorted(
         (
-            Recipe(
+            VariantSummary(
                 line=line,
                 questions=by_metric["factuality"].n or 0,
                 found=by_metric,
@@ -114,7 +114,7 @@ def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Recipe
     )
 
 
-def to_choose_from(recipes: Sequence[Recipe]) -> list[Recipe]:
+def to_choose_from(recipes: Sequence[VariantSummary]) -> list[VariantSummary]:
     """Some eight of them: what was sampled once, and ours from all samples at each budget.
 
     Of ours from one sample only the largest budget stays, and nothing that was written a second
@@ -143,9 +143,9 @@ class Pooled:
     values: Mapping[str, float | None]
 
 
-def pooled(domains: Sequence[Sequence[Recipe]]) -> list[Pooled]:
+def pooled(domains: Sequence[Sequence[VariantSummary]]) -> list[Pooled]:
     """The recipes that all domains have, over all of their questions together."""
-    by_name: dict[str, list[Recipe]] = {}
+    by_name: dict[str, list[VariantSummary]] = {}
     for recipe in (recipe for recipes in domains for recipe in recipes):
         by_name.setdefault(recipe.name, []).append(recipe)
     found = []
@@ -160,7 +160,7 @@ def pooled(domains: Sequence[Sequence[Recipe]]) -> list[Pooled]:
     return found
 
 
-def _mean(recipes: Sequence[Recipe], metric: str) -> float | None:
+def _mean(recipes: Sequence[VariantSummary], metric: str) -> float | None:
     """Over all questions that the values were taken over; None where a domain does not know it."""
     total = questions = 0.0
     for recipe in recipes:

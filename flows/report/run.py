@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from flows.report.recipes import Recipe, recipes_of
+from flows.report.recipes import VariantSummary, recipes_of
 from simulrag.metrics.settings import MetricSettings, Undecided
 from simulrag.metrics.table import Measurement, read_table
 from simulrag.stage import little_checked
@@ -107,7 +107,7 @@ class DomainTable:
         completed = self.count("completed")
         return completed > 0 and self.count("replayed") == completed
 
-    def recipes(self, undecided: Undecided) -> list[Recipe]:
+    def recipes(self, undecided: Undecided) -> list[VariantSummary]:
         """The ways to write an answer, with price and quality."""
         return recipes_of((*self.rows("answers"), *self.rows("method_cost")), undecided)
 

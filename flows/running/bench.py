@@ -34,11 +34,11 @@ from simulrag.stage import Role
 
 if TYPE_CHECKING:
     from flows.running.cluster import Workers
-    from simulrag.method.algorithm import Instruments
+    from simulrag.method.algorithm import Backends
 
 
 @dataclass(frozen=True)
-class Bench:
+class StageResources:
     """What a stage works with.
 
     ``simulate`` gives another simulator's runs, made once as those of its own; ``workers`` where
@@ -67,11 +67,11 @@ class Bench:
         return self.simulations
 
     @property
-    def instruments(self) -> Instruments:
+    def backends(self) -> Backends:
         """The model and the simulator, for the method."""
-        from simulrag.method.algorithm import Instruments
+        from simulrag.method.algorithm import Backends
 
-        return Instruments(self.gateway, self.runs, self.seed)
+        return Backends(self.gateway, self.runs, self.seed)
 
 
 @asynccontextmanager
@@ -84,7 +84,7 @@ async def open_bench(
     simulator: Simulator | None = None,
     seed: int = 0,
     export: Path | None = None,
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[StageResources]:
     """Open the cache, the model and the simulator; what is recorded and ``export`` come in first.
 
     In mode deferred, calls that are not stored wait for a batch; the body ends with
@@ -124,7 +124,9 @@ async def open_bench(
             simulations = None if simulator is None else simulate(simulator)
             waiting = Waiting(stage, pending)
             try:
-                yield Bench(cache, gateway, waiting, simulate, simulations, seed, budget=budget)
+                yield StageResources(
+                    cache, gateway, waiting, simulate, simulations, seed, budget=budget
+                )
             except CallsPending:
                 if pending is not None and export is not None:
                     pending.sweep()

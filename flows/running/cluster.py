@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from flows.params import Params
 from flows.project import Project
-from flows.running.bench import Bench, open_bench
+from flows.running.bench import StageResources, open_bench
 from flows.sections import Operations
 from flows.watch.tracking import say
 from simulators.registry import load
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 CONNECT_S = 10
 START_S = 120
-ChunkWork = Callable[[Bench], Awaitable[Result]]
+ChunkWork = Callable[[StageResources], Awaitable[Result]]
 """Work over one chunk, given a bench: a module's function with its arguments bound."""
 
 
@@ -66,7 +66,7 @@ class Done(Generic[Result]):
 class Workers:
     """The workers of one stage, seen from its own process."""
 
-    def __init__(self, client: Client, place: BenchPlace, bench: Bench) -> None:
+    def __init__(self, client: Client, place: BenchPlace, bench: StageResources) -> None:
         self._client = client
         self._place = place
         self._bench = bench
@@ -91,7 +91,7 @@ class Workers:
 
 
 @asynccontextmanager
-async def workers(place: BenchPlace, bench: Bench) -> AsyncIterator[Workers | None]:
+async def workers(place: BenchPlace, bench: StageResources) -> AsyncIterator[Workers | None]:
     """The stage's workers, or None where its chunks stay in this process.
 
     They stay in modes refresh and deferred, where what was called or postponed is known within one

@@ -28,19 +28,19 @@ from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage, little_checked
 
 if TYPE_CHECKING:
-    from flows.running.bench import Bench
+    from flows.running.bench import StageResources
     from simulators.base import Simulator
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Work = Callable[["Bench", Item], Awaitable[Result]]
+ItemWork = Callable[["StageResources", Item], Awaitable[Result]]
 """What is done with one item, given a bench: a module's function with its arguments bound."""
 Chosen = tuple[str, Mapping[str, JsonValue]]
 """A simulator by its name and settings, which a Dask worker can load for itself."""
 
 
 @dataclass
-class At:
+class StageContext:
     """Where and with what one item of a stage is made.
 
     ``place`` holds the outs. ``bench``: the last one that was opened.
@@ -52,7 +52,7 @@ class At:
     item: str
     place: Results
     tracker: Tracker
-    bench: Bench | None = None
+    bench: StageResources | None = None
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class At:
         *,
         loaded: Simulator | None = None,
         here: bool = False,
-    ) -> AsyncIterator[Bench]:
+    ) -> AsyncIterator[StageResources]:
         """The stage's model, and its simulator where one is named: by its name, or ``loaded``.
 
         ``here``: chunks stay in this process, and no cluster is opened. So they do with a simulator
@@ -110,7 +110,7 @@ class At:
         beside: str = "",
         role: Role | None = None,
         params: Params | None = None,
-    ) -> AbstractAsyncContextManager[Bench]:
+    ) -> AbstractAsyncContextManager[StageResources]:
         """The bench of the stage's model, whose calls are exported.
 
         ``beside``: the name of a further model of the stage, of the ``role`` in ``params``.
@@ -135,7 +135,7 @@ class At:
             cache.export(self.place.calls(self.name))
 
     async def over(
-        self, what: str, items: Iterable[Item], work: Work[Item, Result], bench: Bench
+        self, what: str, items: Iterable[Item], work: ItemWork[Item, Result], bench: StageResources
     ) -> list[Result]:
         """``work`` over all items in their order; a task ``WHAT 1-50`` a chunk.
 
@@ -163,7 +163,7 @@ class At:
         return found
 
     async def _here(
-        self, label: str, part: list[Item], work: Work[Item, Result], bench: Bench
+        self, label: str, part: list[Item], work: ItemWork[Item, Result], bench: StageResources
     ) -> list[Result]:
         async def one(item: Item) -> Result | None:
             try:
@@ -178,7 +178,9 @@ class At:
         return [result for result in made if result is not None]
 
 
-async def work_all(work: Work[Item, Result], part: list[Item], bench: Bench) -> list[Result]:
+async def work_all(
+    work: ItemWork[Item, Result], part: list[Item], bench: StageResources
+) -> list[Result]:
     """On a worker: one chunk."""
     return await together(work(bench, item) for item in part)
 
@@ -188,10 +190,10 @@ def execute(stage: Stage, project: Project, item: str = "") -> None:
     params = load_params(project.params)
     if item:
         _check_known(stage, item, params)
-    make_item(At(stage, project, params, item, project.results, Tracker()))
+    make_item(StageContext(stage, project, params, item, project.results, Tracker()))
 
 
-def make_item(at: At) -> None:
+def make_item(at: StageContext) -> None:
     """Make what ``at`` says; its tracker is replaced by one that is seen.
 
     The outs are written and the calls exported before it returns; raises SimulRAGError after that
@@ -239,7 +241,7 @@ def make_folders(stage: Stage, place: Results, item: str) -> None:
         check_folder((place.data / Path(made.format(item=item)).relative_to("data")).parent)
 
 
-def check_coverage(at: At, outcome: Outcome) -> None:
+def check_coverage(at: StageContext, outcome: Outcome) -> None:
     """Raise CoverageFailed where fewer than ``min_coverage`` came through."""
     done, total, least = outcome.done, outcome.total, at.params.operations.min_coverage
     if total == 0 or done / total >= least:

@@ -11,8 +11,8 @@ from functools import partial
 
 from flows.files import record_lines, write_records
 from flows.project import Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from simulrag.calls import asked_for
 from simulrag.method.algorithm import choose, conclude, draft
@@ -22,7 +22,7 @@ from simulrag.records import Answer, Question, Selection
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Answer a domain's questions."""
     questions = read_questions(at.benchmark)
     check_domain(at.benchmark, questions, at.item)
@@ -42,17 +42,19 @@ async def make(at: At) -> Outcome:
     return replace(answered, counts=counts, with_evidence=found, checked=checked)
 
 
-async def _draft(bench: Bench, question: Question, settings: MethodSettings) -> Answer:
+async def _draft(bench: StageResources, question: Question, settings: MethodSettings) -> Answer:
     with asked_for(question.question_id):
-        return await draft(question, bench.instruments, settings)
+        return await draft(question, bench.backends, settings)
 
 
 async def _conclude(
-    bench: Bench, row: tuple[Question, Answer, tuple[Selection, ...]], settings: MethodSettings
+    bench: StageResources,
+    row: tuple[Question, Answer, tuple[Selection, ...]],
+    settings: MethodSettings,
 ) -> Answer:
     question, drafted, choices = row
     with asked_for(question.question_id):
-        return await conclude(question, drafted, choices, bench.instruments, settings)
+        return await conclude(question, drafted, choices, bench.backends, settings)
 
 
 def stage_table(domain: str, answers: Sequence[Answer]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from flows.files import write_records, write_text
 from flows.params_file import read_yaml
 from flows.project import Results, out
-from flows.running.runner import At
+from flows.running.runner import StageContext
 from flows.watch.artifacts import cell, titled_table
 from simulators.base import Simulator
 from simulrag.errors import InputError, NotStored, ReplyInvalid
@@ -24,7 +24,7 @@ SHOWN_CHARACTERS = 600
 """Of what is wrong with a model's templates."""
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Make a domain's benchmark: questions, templates, summary and the calls behind them."""
     simulator = at.params.load_simulator(at.item, at.project.root)
     made = _published(at) if simulator.oracle else await _generated(at, simulator)
@@ -42,7 +42,7 @@ async def make(at: At) -> Outcome:
     )
 
 
-async def _generated(at: At, simulator: Simulator) -> Benchmark:
+async def _generated(at: StageContext, simulator: Simulator) -> Benchmark:
     wanted = at.params.benchmark
     file = at.params.simulator(at.item).templates_file
     by_hand = None
@@ -91,7 +91,7 @@ def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:
     return error.retold(f"{str(error)[:SHOWN_CHARACTERS]}... (all of it: {file})")
 
 
-def _published(at: At) -> Benchmark:
+def _published(at: StageContext) -> Benchmark:
     """The imported questions of a replayed domain, under the domain's own name."""
     settings = at.params.simulator(at.item).settings
     if "benchmark" not in settings:

@@ -7,8 +7,8 @@ from functools import partial
 
 from flows.files import read_table, record_lines, write_records, write_table
 from flows.project import Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.sections import LabelParams
 from flows.watch.artifacts import titled_table
 from simulrag.calls import asked_for
@@ -18,7 +18,7 @@ from simulrag.records import Answer, FinalClaims, Label
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Label the answers that are complete; failed questions have nothing to label."""
     place, path = at.place, at.place.answers(at.item)
     questions = read_questions(at.benchmark)
@@ -45,7 +45,7 @@ async def make(at: At) -> Outcome:
 
 
 async def _label(
-    bench: Bench, pair: AnsweredQuestion, settings: LabelParams
+    bench: StageResources, pair: AnsweredQuestion, settings: LabelParams
 ) -> tuple[tuple[FinalClaims, ...], tuple[Label, ...]]:
     question, answer = pair
     with asked_for(question.question_id):

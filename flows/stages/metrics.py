@@ -15,9 +15,9 @@ from flows.files import (
     write_text,
 )
 from flows.project import Results, out
-from flows.running.runner import At
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
-from simulrag.judging.people.labels import settle
+from simulrag.judging.people.labels import majority_label
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.exports import read_export
@@ -58,7 +58,7 @@ def read_domain(
         finals=record_lines(place.final_claims(domain), FinalClaims),
         judge=read_labels(place.labels(domain)),
         templates=read_templates(place.templates(domain)),
-        settled=settle(read_records(human, HumanLabel)) if human.is_file() else None,
+        settled=majority_label(read_records(human, HumanLabel)) if human.is_file() else None,
         exported={stage: read_export(path) for stage, path in paths.items() if path.is_file()},
         pricing=prices,
         claims_per_call=method.claims_per_call,
@@ -71,7 +71,7 @@ def read_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
     return labels_by_question(read_frame(path, "labels", columns).iter_rows())
 
 
-async def make(at: At) -> None:
+async def make(at: StageContext) -> None:
     """Measure a domain's outs, or those in ``out`` of a file's questions."""
 
     async def work() -> Headline:

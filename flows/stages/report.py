@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_frame, read_records, record_lines
 from flows.hooks import room_names, rooms
-from flows.outs import Labels, Outs
+from flows.outs import Labels, RunOutputs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.report.blocks import Table
@@ -28,9 +28,9 @@ from flows.report.sections.documents import credited
 from flows.report.sections.recipes import recipe_table
 from flows.report.table_files import markdown
 from flows.report.traces import Traced
-from flows.running.runner import At
+from flows.running.runner import StageContext
 from flows.watch.tracking import PERIOD
-from simulrag.judging.people.labels import Key, Settled, settle
+from simulrag.judging.people.labels import Key, Settled, majority_label
 from simulrag.metrics.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from simulrag.models.settings import ModelSettings
 
 
-async def make(at: At) -> None:
+async def make(at: StageContext) -> None:
     """Write the report of all domains."""
     tables: list[Table] = []
 
@@ -67,11 +67,11 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
     names = list(params.domains)
     questions = {name: _questions(place.benchmark(name)) for name in names}
     path = place.human_labels
-    settled = settle(read_records(path, HumanLabel)) if path.is_file() else {}
+    settled = majority_label(read_records(path, HumanLabel)) if path.is_file() else {}
     labels = {name: LabelTable(read_frame(place.labels(name), "labels"), settled) for name in names}
     # Questions of a file were written by no model of this run.
     asked = ROLES if place == project.results else ROLES[1:]
-    outs = Outs(project, params, place, names, labels, questions)
+    outs = RunOutputs(project, params, place, names, labels, questions)
     brought = [(part.section.key, part.read(outs)) for part in rooms().hook.report_part()]
     run = ReportedRun(
         settings=params.metrics,

@@ -17,12 +17,12 @@ import json
 from flows.files import write_text
 from flows.hooks import rooms
 from flows.params_file import read_yaml
-from flows.running.runner import At
+from flows.running.runner import StageContext
 from simulators.base import Simulator, handbook_with_guide, set_up_facts
 from simulrag.stage import Stage
 
 
-async def make(at: At) -> None:
+async def make(at: StageContext) -> None:
     """Write the identities of the domains in params.yaml, and what rooms add."""
     project, params = at.project, at.params
     for domain in params.domains:

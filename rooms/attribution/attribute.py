@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rooms.attribution.chances import Chances, Told
+from rooms.attribution.chances import ChanceEstimate, Chances
 from rooms.attribution.counterfactual import rerun
 from rooms.attribution.game import (
     Value,
@@ -133,7 +133,7 @@ class _OneQuestion:
             }
         )
 
-    def _told(self, claim: int, shown: frozenset[int]) -> Told:
+    def _told(self, claim: int, shown: frozenset[int]) -> ChanceEstimate:
         return self.chances.of(self.context(shown), claim)
 
     def _estimate(self, value: Value) -> list[Valued]:
@@ -180,7 +180,9 @@ class _OneQuestion:
         for run in sorted(self.runs):
             item, evidence = self.items[run], self.evidence[self.items[run].evidence]
             found = await rerun(evidence, len(self.texts), self.chances, simulations)
-            differences = found.differences or (Told(None, found.failure or ""),) * len(self.texts)
+            differences = found.differences or (ChanceEstimate(None, found.failure or ""),) * len(
+                self.texts
+            )
             for values, one in zip(by_claim, differences, strict=True):
                 values.append(
                     _failed(item, one.reason)

@@ -27,7 +27,7 @@ _MEANS = {"aligned": 1.0, "contradicted": 0.0, "indeterminate": SILENT}
 
 
 @dataclass(frozen=True)
-class Told:
+class ChanceEstimate:
     """A chance, or None with the reason why there is none."""
 
     chance: float | None
@@ -59,7 +59,7 @@ class Chances:
         self._claims_per_call = claims_per_call
         self._repeats = repeats
         self._known = known or {}
-        self._told: dict[str, list[Told]] = {}
+        self._told: dict[str, list[ChanceEstimate]] = {}
 
     async def prepare(self, contexts: Iterable[str]) -> None:
         """Ask for all claims in each of the contexts."""
@@ -67,15 +67,15 @@ class Chances:
         told = await together(self._of(context) for context in new)
         self._told.update(zip(new, told, strict=True))
 
-    def of(self, context: str, claim: int) -> Told:
+    def of(self, context: str, claim: int) -> ChanceEstimate:
         """The chance of a claim in a context that was prepared."""
         return self._told[context][claim]
 
-    async def _of(self, context: str) -> list[Told]:
+    async def _of(self, context: str) -> list[ChanceEstimate]:
         if self._kind == "stated":
             return await self._stated(context)
         if not context:
-            return [Told(SILENT)] * len(self._claims)
+            return [ChanceEstimate(SILENT)] * len(self._claims)
         known = list(self._known.get(context, [None] * len(self._claims)))
         asked = [i for i, verdict in enumerate(known) if verdict is None]
         verdicts = await verify_claims(
@@ -89,7 +89,7 @@ class Chances:
             known[i] = verdict
         return [told(verdict) for verdict in known if verdict is not None]
 
-    async def _stated(self, context: str) -> list[Told]:
+    async def _stated(self, context: str) -> list[ChanceEstimate]:
         rounds = await together(
             ask_in_batches(
                 CHANCE_SHOWN,
@@ -103,13 +103,13 @@ class Chances:
             for index in range(self._repeats)
         )
         return [
-            Told(math.fsum(one.probability for one in replies) / self._repeats)
+            ChanceEstimate(math.fsum(one.probability for one in replies) / self._repeats)
             for replies in zip(*rounds, strict=True)
         ]
 
 
-def told(verdict: Verdict) -> Told:
+def told(verdict: Verdict) -> ChanceEstimate:
     """What a verdict says of a claim's chance; an error says nothing."""
     if verdict.status == "error":
-        return Told(None, verdict.reason or "verification failed")
-    return Told(_MEANS[verdict.status])
+        return ChanceEstimate(None, verdict.reason or "verification failed")
+    return ChanceEstimate(_MEANS[verdict.status])

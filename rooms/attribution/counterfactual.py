@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rooms.attribution.chances import Chances, Told
+from rooms.attribution.chances import ChanceEstimate, Chances
 from simulators.base import SimulatorError, Tool, validate_call
 from simulrag.records import Evidence
 
@@ -29,7 +29,7 @@ class Rerun:
 
     evidence: Evidence
     baseline: Evidence | None
-    differences: tuple[Told, ...] = ()
+    differences: tuple[ChanceEstimate, ...] = ()
     failure: str | None = None
 
 
@@ -49,7 +49,7 @@ async def rerun(
         wanted = baseline_arguments(tool, evidence.call.arguments)
         plain = validate_call(simulations.simulator, tool.name, wanted).model_dump(mode="json")
         if plain == evidence.call.arguments:
-            return Rerun(evidence, evidence, (Told(0.0),) * claims)
+            return Rerun(evidence, evidence, (ChanceEstimate(0.0),) * claims)
         baseline = await simulations.run(tool.name, wanted, evidence.seed)
     except KeyError:
         reason = f"{simulations.simulator.name} has no tool '{evidence.call.tool}' to run again"
@@ -67,7 +67,7 @@ def baseline_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[s
     return {name: arguments[name] for name in required if name in arguments}
 
 
-def _difference(run: Told, baseline: Told) -> Told:
+def _difference(run: ChanceEstimate, baseline: ChanceEstimate) -> ChanceEstimate:
     if run.chance is None or baseline.chance is None:
-        return Told(None, run.reason or baseline.reason)
-    return Told(run.chance - baseline.chance)
+        return ChanceEstimate(None, run.reason or baseline.reason)
+    return ChanceEstimate(run.chance - baseline.chance)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from flows.files import record_lines
-from flows.outs import Outs
+from flows.outs import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
 from flows.report.labels import LabelTable
 from flows.report.run import DomainTable, ReportedRun
@@ -61,7 +61,7 @@ class Attributed:
         return next((r for r in rows if all(getattr(r, k) == v for k, v in where.items())), None)
 
 
-def read(outs: Outs) -> dict[str, Attributed]:
+def read(outs: RunOutputs) -> dict[str, Attributed]:
     """Of the domains that have it; a file left over from a run that asked for it is passed over."""
     settings = outs.params.room(AttributionParams)
     wanted = settings.domains if outs.ours else outs.domains

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import record_lines
-from flows.outs import Outs
+from flows.outs import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, Text, count, percent
 from flows.report.build import Columns, paired, pivoted
 from flows.report.run import DomainTable, ReportedRun
@@ -66,7 +66,7 @@ class FormsFound:
     published: Sequence[Mapping[str, str]] = ()
 
 
-def read(outs: Outs) -> FormsFound | None:
+def read(outs: RunOutputs) -> FormsFound | None:
     """Of the sources that were measured: their long tables and some answers."""
     found = {}
     for source in outs.params.room(FormsParams).sources if outs.ours else ():

@@ -29,7 +29,7 @@ from rooms.forms.generation import (
 )
 from rooms.forms.records import Form, Formed, Level, Rejection, SourceText
 from simulators.base import ArgumentError, RunError
-from simulators.shapes import described
+from simulators.json_schema import described
 from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flows.files import record_lines
-from flows.outs import Outs
+from flows.outs import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, why
 from flows.report.run import ReportedRun
 from rooms.routing.records import NONE, Routed, file_of
@@ -74,7 +74,7 @@ def routing_scores(
     return RoutingScores(accuracy, counts, wrong, dict(sorted(confusion.items())), failed, near)
 
 
-def read(outs: Outs) -> RoutingScores | None:
+def read(outs: RunOutputs) -> RoutingScores | None:
     """Over all domains that were routed; files left over from another run are passed over."""
     wanted = outs.params.room(RoutingParams).domains if outs.ours else outs.domains
     paths = [path for name in wanted if (path := file_of(outs.place, name)).is_file()]

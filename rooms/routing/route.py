@@ -11,7 +11,7 @@ from pydantic import JsonValue, StrictStr
 
 from rooms.routing.records import AskedOf, Fit, Route, Routed
 from simulators.base import ArgumentError, RunError, Simulator, validate_call
-from simulators.shapes import names_of
+from simulators.json_schema import names_of
 from simulrag.errors import ModelError
 from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations

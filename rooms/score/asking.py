@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rooms.score.reading import read_claims, readable_runs
-from rooms.score.records import Again, Asked, DetailMark, Given, Votes
+from rooms.score.records import AnswerToScore, DetailMark, ScoredAnswer, Variant, Votes
 from rooms.score.settings import ScoreParams
 from simulators.base import Tool
-from simulators.shapes import Described, described
+from simulators.json_schema import Described, described
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, together
 from simulrag.method.decomposition import decompose_final
@@ -79,19 +79,21 @@ class Panel:
     ask: Asker
     judges: Sequence[tuple[Asker, int]]
     tools: Mapping[str, Tool]
-    probabilities: Callable[[Given, Sequence[str]], Awaitable[Sequence[float]]] | None = None
+    probabilities: Callable[[AnswerToScore, Sequence[str]], Awaitable[Sequence[float]]] | None = (
+        None
+    )
     proxy: str = ""
 
 
 async def ask_about(
-    given: Given, facts: Sequence[str], panel: Panel, settings: ScoreParams, *, forced: bool
-) -> Asked:
+    given: AnswerToScore, facts: Sequence[str], panel: Panel, settings: ScoreParams, *, forced: bool
+) -> ScoredAnswer:
     """What models say of one answer. ``facts``: the sentences of its evidence.
 
     A call that failed leaves its part empty, with the reason. Raises CallsPending where calls wait
     for a batch, after all that needs no reply of theirs was asked.
     """
-    asked = Asked(given=given, facts=tuple(facts))
+    asked = ScoredAnswer(given=given, facts=tuple(facts))
     if given.failure is not None or not given.answer.strip():
         return asked.model_copy(update={"reasons": {"answer": given.failure or "it is empty"}})
     work = _OneAnswer(given, list(facts), panel, settings)
@@ -105,7 +107,9 @@ async def ask_about(
 
 
 class _OneAnswer:
-    def __init__(self, given: Given, facts: list[str], panel: Panel, settings: ScoreParams) -> None:
+    def __init__(
+        self, given: AnswerToScore, facts: list[str], panel: Panel, settings: ScoreParams
+    ) -> None:
         self.given, self.panel, self.settings = given, panel, settings
         self.size = settings.claims_per_call
         self.reasons: dict[str, str] = {}
@@ -158,7 +162,7 @@ class _OneAnswer:
             listed = readable_runs(runs, self.panel.tools)
             return await read_claims(question, said, listed, ask, claims_per_call=self.size)
 
-        async def again(one: Again) -> Any:
+        async def again(one: Variant) -> Any:
             said = await decompose_final(one.question, one.answer, ask)
             return await read(one.question, said, one.evidence)
 
@@ -223,7 +227,7 @@ class _OneAnswer:
         return masked | plain
 
     async def forced(
-        self, probabilities: Callable[[Given, Sequence[str]], Awaitable[Sequence[float]]]
+        self, probabilities: Callable[[AnswerToScore, Sequence[str]], Awaitable[Sequence[float]]]
     ) -> dict[str, Any]:
         """How probable the answer is with all facts, without each, and with none."""
         work = together(probabilities(self.given, facts) for facts in [*self.ablated, []])

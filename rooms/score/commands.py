@@ -14,7 +14,7 @@ from flows.cli import label
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from rooms.score.records import Asked, Given
+    from rooms.score.records import AnswerToScore, ScoredAnswer
 
 FORMS = "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf"
 
@@ -113,9 +113,9 @@ def rate(
 
     from flows.files import read_records, write_text
     from rooms.score.ratings import rating_tasks
-    from rooms.score.records import Asked
+    from rooms.score.records import ScoredAnswer
 
-    tasks = rating_tasks([one.given for one in read_records(scores, Asked)])
+    tasks = rating_tasks([one.given for one in read_records(scores, ScoredAnswer)])
     write_text(out / "tasks.json", json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
     form = resources.files(__package__).joinpath("ratings.xml")
     write_text(out / "config.xml", form.read_text(encoding="utf-8"))
@@ -132,20 +132,20 @@ def ratings(
 
     from flows.files import read_records
     from rooms.score.ratings import agreements, read_ratings
-    from rooms.score.records import Asked
+    from rooms.score.records import ScoredAnswer
 
     given = [one for file in files for one in read_ratings(label.content(file), str(file))]
     table = Table("What", "Between", "Agreement", "p", "Answers or pairs")
-    for row in agreements(given, read_records(scores, Asked)):
+    for row in agreements(given, read_records(scores, ScoredAnswer)):
         shown = ("-" if number is None else f"{number:.3f}" for number in (row.value, row.p))
         table.add_row(row.what, row.between, *shown, str(row.n))
     Console().print(table)
 
 
-def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
+def _read(project: Project, path: Path, domain: str | None) -> list[AnswerToScore]:
     """The answers of a file: our own answers by every method, or lines from elsewhere."""
     from flows.files import read_records
-    from rooms.score.records import Given
+    from rooms.score.records import AnswerToScore
     from rooms.score.stages.score import givens, read_pairs
     from simulrag.errors import InputError
 
@@ -155,7 +155,7 @@ def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); give a file of JSON lines") from None
     if not ours:
-        found = read_records(path, Given)
+        found = read_records(path, AnswerToScore)
         if not found:
             raise InputError(f"{path} holds no answer; give a line of JSON for each")
         return found
@@ -166,16 +166,16 @@ def _read(project: Project, path: Path, domain: str | None) -> list[Given]:
 
 
 async def _scored(
-    project: Project, params: Params, domain: str | None, given: list[Given]
-) -> list[Asked]:
-    from flows.running.runner import At
+    project: Project, params: Params, domain: str | None, given: list[AnswerToScore]
+) -> list[ScoredAnswer]:
+    from flows.running.runner import StageContext
     from flows.watch.tracking import Tracker
     from rooms.score.desk import open_desk
     from rooms.score.stages.score import STAGE
     from simulrag.method.asking import together
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)
-    at = At(STAGE, project, params, domain or "", project.results, Tracker())
+    at = StageContext(STAGE, project, params, domain or "", project.results, Tracker())
     async with (
         at.opened(simulator, 0, beside="file") as bench,
         open_desk(at, bench, simulator) as desk,

@@ -11,11 +11,11 @@ from pathlib import Path
 from threading import Lock
 
 from flows.params import Params
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from rooms.score.asking import SCORE_CONFIDENCE, Panel, ask_about
 from rooms.score.given_words import likelihood, reranker
-from rooms.score.records import Asked, Given
+from rooms.score.records import AnswerToScore, ScoredAnswer
 from rooms.score.relevance import Scorer
 from rooms.score.scored import facts_of, measured
 from rooms.score.settings import ScoreParams
@@ -51,12 +51,12 @@ async def similarity(query: str, texts: Sequence[str]) -> list[float]:
 class ScoringDesk:
     """The judge's bench, everybody who is asked, and what compares texts."""
 
-    bench: Bench
+    bench: StageResources
     panel: Panel
     settings: ScoreParams
     fits: Scorer
 
-    async def score(self, _: Bench, item: tuple[Given, bool]) -> Asked:
+    async def score(self, _: StageResources, item: tuple[AnswerToScore, bool]) -> ScoredAnswer:
         """One answer's scores; the item says whether its context use is measured."""
         given, forced = item
         facts = facts_of(given.evidence)
@@ -66,13 +66,13 @@ class ScoringDesk:
 
 @asynccontextmanager
 async def open_desk(
-    at: At, bench: Bench, simulator: Simulator | None
+    at: StageContext, bench: StageResources, simulator: Simulator | None
 ) -> AsyncIterator[ScoringDesk]:
     """The judge of a bench or several, and models of confidence and fit where they are named."""
     score = at.params.room(ScoreParams)
     async with AsyncExitStack() as stack:
 
-        async def further(what: str, settings: ModelSettings) -> Bench:
+        async def further(what: str, settings: ModelSettings) -> StageResources:
             llm = at.params.llm.model_copy(update={"judge": settings})
             own = at.params.model_copy(update={"llm": llm})
             return await stack.enter_async_context(beside(at, bench, what, "judge", params=own))
@@ -85,7 +85,7 @@ async def open_desk(
         if score.confidence is not None:
             proxy = (await further("confidence", score.confidence)).gateway
 
-            async def probabilities(given: Given, facts: Sequence[str]) -> Sequence[float]:
+            async def probabilities(given: AnswerToScore, facts: Sequence[str]) -> Sequence[float]:
                 shown = {"question": given.question, "facts": list(facts)}
                 told = await likelihood(proxy, SCORE_CONFIDENCE.name, given.answer, **shown)
                 return told.logprobs
@@ -100,15 +100,15 @@ async def open_desk(
 
 @asynccontextmanager
 async def beside(
-    at: At,
-    main: Bench,
+    at: StageContext,
+    main: StageResources,
     what: str,
     role: Role,
     *,
     params: Params | None = None,
     simulator: Simulator | None = None,
     seed: int = 0,
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[StageResources]:
     """A further model of the stage, whose calls go into the stage's one export."""
     async with at.opened(simulator, seed, beside=what, role=role, params=params) as bench:
         yield bench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from flows.outs import Outs
+from flows.outs import RunOutputs
 from flows.report.blocks import (
     Block,
     Figure,
@@ -39,7 +39,7 @@ DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evi
 READS = ("data/metrics",)
 
 
-def read(outs: Outs) -> dict[str, list[Measurement]] | None:
+def read(outs: RunOutputs) -> dict[str, list[Measurement]] | None:
     """The rows of the domains that were scored; files of an earlier run are passed over."""
     wanted = outs.params.room(ScoreParams).domains if outs.ours else outs.domains
     found = {

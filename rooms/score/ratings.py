@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import Field, ValidationError
 
-from rooms.score.records import Asked, DetailMark, Given
+from rooms.score.records import AnswerToScore, DetailMark, ScoredAnswer
 from rooms.score.specificity import DETAILS
 from simulrag.errors import InputError
 from simulrag.records import Record, claim_hash
@@ -41,12 +41,12 @@ class Rating(Record):
     note: str = ""
 
 
-def answer_hash(given: Given) -> str:
+def answer_hash(given: AnswerToScore) -> str:
     """What a rating and a score know an answer by."""
     return claim_hash("\n".join((given.question, given.method, given.answer)))
 
 
-def rating_tasks(given: Sequence[Given]) -> list[dict[str, Any]]:
+def rating_tasks(given: Sequence[AnswerToScore]) -> list[dict[str, Any]]:
     """A task an answer; who or what wrote it is not shown."""
     return [
         {
@@ -113,7 +113,9 @@ class RaterAgreement(NamedTuple):
     n: int
 
 
-def agreements(ratings: Sequence[Rating], scored: Sequence[Asked]) -> Iterator[RaterAgreement]:
+def agreements(
+    ratings: Sequence[Rating], scored: Sequence[ScoredAnswer]
+) -> Iterator[RaterAgreement]:
     """Between people by detail and scale, then between people's mean and the scores.
 
     Raises InputError for a rating of an answer that was not scored, and for a second one by the

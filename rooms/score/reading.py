@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import StrictInt
 
 from simulators.base import Tool
-from simulators.shapes import described
+from simulators.json_schema import described
 from simulrag.method.asking import ask_in_batches
 from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker

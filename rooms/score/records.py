@@ -14,7 +14,7 @@ from simulrag.records import Evidence, Record, ToolCall, VerdictStatus
 DetailMark = Literal["yes", "no", "n/a"]
 
 
-class Again(Record):
+class Variant(Record):
     """A variant of a question, answered anew by the same method.
 
     ``evidence``: the runs that its claims are read against: of a paraphrase those of the question
@@ -28,7 +28,7 @@ class Again(Record):
     failure: str | None = None
 
 
-class Given(Record):
+class AnswerToScore(Record):
     """One answer to score. A line of a file of answers from elsewhere is one of these.
 
     ``evidence``: runs of a simulator, or texts. ``claims`` None: the answer is taken apart first.
@@ -44,8 +44,8 @@ class Given(Record):
     scenario_id: str = ""
     calls: tuple[ToolCall, ...] = ()
     claims: tuple[str, ...] | None = None
-    paraphrased: Again | None = None
-    perturbed: Again | None = None
+    paraphrased: Variant | None = None
+    perturbed: Variant | None = None
     failure: str | None = None
 
     @property
@@ -63,7 +63,7 @@ Votes = tuple[tuple[DetailMark, ...] | None, ...]
 """One judge's marks of every claim, a detail each; None where it gave none."""
 
 
-class Asked(Record):
+class ScoredAnswer(Record):
     """What models said of an answer, and what that comes to.
 
     ``asked_plainly``: questions asked back from the answer with nothing hidden.
@@ -74,7 +74,7 @@ class Asked(Record):
     that failed are named too.
     """
 
-    given: Given
+    given: AnswerToScore
     facts: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     votes: tuple[Votes, ...] = ()

@@ -16,7 +16,7 @@ from rooms.score.context import (
 )
 from rooms.score.measures import MEASURES
 from rooms.score.readability import readability, sentences
-from rooms.score.records import Again, Asked
+from rooms.score.records import ScoredAnswer, Variant
 from rooms.score.relevance import Scorer, asked_back, leave_one_out
 from rooms.score.robustness import moved, same_calls, same_claims
 from rooms.score.settings import ScoreParams
@@ -35,7 +35,9 @@ def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
     return list(dict.fromkeys(part for text in texts for part in sentences(text)))
 
 
-async def measured(asked: Asked, settings: ScoreParams, similar: Scorer, fits: Scorer) -> Asked:
+async def measured(
+    asked: ScoredAnswer, settings: ScoreParams, similar: Scorer, fits: Scorer
+) -> ScoredAnswer:
     """The answer with its values. A measure that was not asked for has no value and no reason.
 
     ``similar`` compares texts, ``fits`` says how well one fits a question.
@@ -72,14 +74,14 @@ async def measured(asked: Asked, settings: ScoreParams, similar: Scorer, fits: S
     return asked.model_copy(update={"values": ordered, "reasons": dict(sorted(reasons.items()))})
 
 
-def _variants(asked: Asked) -> dict[str, Again]:
+def _variants(asked: ScoredAnswer) -> dict[str, Variant]:
     given = asked.given
     both = {"paraphrase": given.paraphrased, "perturbation": given.perturbed}
     return {name: again for name, again in both.items() if again is not None}
 
 
 async def _similarities(
-    asked: Asked, similar: Scorer, fits: Scorer
+    asked: ScoredAnswer, similar: Scorer, fits: Scorer
 ) -> AsyncIterator[tuple[str, float | None]]:
     question, answer = asked.given.question, asked.given.answer
     yield "relevance", await asked_back(question, asked.asked_back, similar)
@@ -92,7 +94,7 @@ async def _similarities(
             yield f"{name}_similarity", alike
 
 
-def _robustness(asked: Asked) -> dict[str, float | None]:
+def _robustness(asked: ScoredAnswer) -> dict[str, float | None]:
     given, said = asked.given, asked.readings
     values: dict[str, float | None] = {}
     own = said.get("answer")
@@ -110,7 +112,7 @@ def _robustness(asked: Asked) -> dict[str, float | None]:
     return values
 
 
-def _evidence(asked: Asked) -> dict[str, float | None]:
+def _evidence(asked: ScoredAnswer) -> dict[str, float | None]:
     used = evidence_used(asked.claims, asked.facts, asked.given.question)
     values: dict[str, float | None] = {"evidence_used": used}
     if asked.forced or "forcing" in asked.reasons:
@@ -128,7 +130,7 @@ def _evidence(asked: Asked) -> dict[str, float | None]:
 
 
 def score_rows(
-    found: Sequence[Asked], settings: MetricSettings, domain: str
+    found: Sequence[ScoredAnswer], settings: MetricSettings, domain: str
 ) -> Iterator[Measurement]:
     """Every measure of every method: its mean over the answers that have it, one row each.
 
@@ -164,7 +166,7 @@ def score_rows(
 
 def _mean(
     row: Measurement,
-    valued: Sequence[tuple[Asked, float | None]],
+    valued: Sequence[tuple[ScoredAnswer, float | None]],
     scenarios: Mapping[str, int],
     weights: Floats,
 ) -> Measurement:
@@ -182,13 +184,13 @@ def _less(value: float | None, other: float | None) -> float | None:
     return None if value is None or other is None else value - other
 
 
-def _question(asked: Asked) -> tuple[str, str]:
+def _question(asked: ScoredAnswer) -> tuple[str, str]:
     return asked.given.scenario_id, asked.given.question_id or asked.given.question
 
 
-def _line(asked: Asked) -> tuple[str, int]:
+def _line(asked: ScoredAnswer) -> tuple[str, int]:
     return asked.given.method, asked.given.samples
 
 
-def _scenario(asked: Asked) -> str:
+def _scenario(asked: ScoredAnswer) -> str:
     return asked.given.scenario_id or asked.given.question_id or asked.given.question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from zlib import crc32
 
-from rooms.score.records import Again
+from rooms.score.records import Variant
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.numbers import numbers
@@ -36,7 +36,7 @@ SCORE_PARAPHRASE = Task(
 SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=230, stand_in=_with_a_word_before)
 
 
-async def paraphrase(question: Question, ask: Asker) -> Again:
+async def paraphrase(question: Question, ask: Asker) -> Variant:
     """The question worded anew; a reply that changes a number goes back to the model once."""
     given = numbers(question.text)
 
@@ -51,8 +51,8 @@ async def paraphrase(question: Question, ask: Asker) -> Again:
     try:
         reply = await ask.ask(SCORE_PARAPHRASE, check=check, question=question.text)
     except ModelError as error:
-        return Again(failure=str(error))
-    return Again(question=reply.parsed.question, evidence=question.evidence)
+        return Variant(failure=str(error))
+    return Variant(question=reply.parsed.question, evidence=question.evidence)
 
 
 def other_scenario(question: Question, template: Template, seed: int) -> SampledScenario | None:
@@ -70,16 +70,16 @@ async def perturb(
     *,
     seed: int,
     simulator_seed: int,
-) -> Again:
+) -> Variant:
     """The question about another scenario, which the simulator runs: what the answer must become.
 
     Where there is no such scenario, or the simulator refuses it, the failure says so.
     """
     if template is None:
-        return Again(failure="the question has no template to draw a scenario of")
+        return Variant(failure="the question has no template to draw a scenario of")
     scenario = other_scenario(question, template, seed)
     if scenario is None:
-        return Again(failure="its template has no other scenario")
+        return Variant(failure="its template has no other scenario")
     wanted = [one for value in scenario.shown.values() for one in numbers(f"{abs(value):g}")]
 
     def check(reply: RewordedQuestion) -> None:
@@ -100,8 +100,8 @@ async def perturb(
             runs=runs,
         )
     except (ModelError, SimulatorError) as error:
-        return Again(failure=str(error))
-    return Again(question=reply.parsed.question, evidence=evidence)
+        return Variant(failure=str(error))
+    return Variant(question=reply.parsed.question, evidence=evidence)
 
 
 def _differs(reply: RewordedQuestion, question: Question) -> None:

@@ -28,9 +28,9 @@ from simulators.conformance.runs import (
     starting_calls,
 )
 from simulators.conformance.texts import texts
+from simulators.json_schema import JsonShape, described, names_of, text_of
 from simulators.probe import Probed, ProbeTask
 from simulators.registry import load
-from simulators.shapes import JsonShape, described, names_of, text_of
 
 __all__ = ["Finding", "check"]
 PROBE_TIMEOUT_S = 600

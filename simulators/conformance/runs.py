@@ -18,7 +18,7 @@ from simulators.base import (
     validate_call,
 )
 from simulators.conformance.ranges import values_within
-from simulators.shapes import JsonShape, Values, described, read_values
+from simulators.json_schema import JsonShape, Values, described, read_values
 
 Call = dict[str, Any]
 _CALL = re.compile(r"\{.*?\}(?=: )")

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulators.conformance.ranges import is_scalar, parts
 from simulators.conformance.runs import Finding, TriedRun, named
-from simulators.shapes import JsonShape, described
+from simulators.json_schema import JsonShape, described
 
 UNIT_WORDS: Mapping[str, tuple[str, ...]] = {
     "%": ("percent",),

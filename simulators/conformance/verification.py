@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulators.base import Simulator, SimulatorError, validate_call
-from simulators.shapes import text_of
+from simulators.json_schema import text_of
 
 RELATIVE = 1e-6
 RUNS_A_DOMAIN = 3

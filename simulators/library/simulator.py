@@ -27,8 +27,8 @@ from simulators.library.index import Ranking, RankingName, open_ranking
 
 HERE = Path(__file__).parent
 TOOL = "query_rag"
-LONGEST_QUERY = 2000
-MOST_PASSAGES = 20
+MAX_QUERY = 2000
+MAX_PASSAGES = 20
 PASSAGES = 3
 BUILDING = "builder"
 """The folder of what makes a corpus: its hash, not that code, decides what a query finds."""
@@ -44,11 +44,11 @@ class QueryArguments(ToolModel):
 
     query: str = Field(
         min_length=1,
-        max_length=LONGEST_QUERY,
+        max_length=MAX_QUERY,
         description="what to look for, in at most 2000 characters",
     )
     top_k: int = measured(
-        "passages", "at most so many are returned", default=PASSAGES, ge=1, le=MOST_PASSAGES
+        "passages", "at most so many are returned", default=PASSAGES, ge=1, le=MAX_PASSAGES
     )
 
 
@@ -119,8 +119,8 @@ class LibrarySimulator:
     ) -> None:
         _known("ranking", ranking, get_args(RankingName))
         _known("retrieves_by", retrieves_by, get_args(RetrievesBy))
-        if isinstance(top_k, bool) or top_k not in range(1, MOST_PASSAGES + 1):
-            raise ArgumentError(f"top_k of the library is {top_k}: give 1 to {MOST_PASSAGES}")
+        if isinstance(top_k, bool) or top_k not in range(1, MAX_PASSAGES + 1):
+            raise ArgumentError(f"top_k of the library is {top_k}: give 1 to {MAX_PASSAGES}")
         self.corpus = Corpus(Path(corpus))
         self.manifest = self.corpus.manifest
         if ranking != "bm25" and self.manifest.encoder is None:
@@ -189,7 +189,7 @@ class LibrarySimulator:
         """The text as a query, where the settings say so."""
         if self._retrieves_by == "tools":
             return ()
-        return ((TOOL, {"query": text[:LONGEST_QUERY], "top_k": self._top_k}),)
+        return ((TOOL, {"query": text[:MAX_QUERY], "top_k": self._top_k}),)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
         """Queries for works that are there."""

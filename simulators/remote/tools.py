@@ -13,8 +13,8 @@ from simulators.base import (
     ArgumentError,
     Tool,
 )
+from simulators.json_schema import JsonShape, described, not_finite
 from simulators.remote.errors import ServiceReplyInvalid
-from simulators.shapes import JsonShape, described, not_finite
 
 HERE = Path(__file__).parent
 SAID = "evidence_text"

@@ -23,7 +23,7 @@ HANDBOOK = """\
 One reservoir, full today, and one town that draws from it every day. Rain, evaporation and water
 quality are not simulated.
 """
-LONGEST_DAYS = 3650
+MAX_DAYS = 3650
 
 
 class Supply(ToolModel):
@@ -99,7 +99,7 @@ class Starter:
         """One run; the same for the same arguments and seed."""
         draw = self.demand_m3_per_day * arguments.demand_factor - arguments.inflow_m3_per_day
         if not isinstance(arguments, SupplyFor):
-            days = LONGEST_DAYS if draw <= 0 else min(LONGEST_DAYS, self.volume_m3 / draw)
+            days = MAX_DAYS if draw <= 0 else min(MAX_DAYS, self.volume_m3 / draw)
             return DrawDown(days_until_empty=round(days, 1))
         stored = min(self.volume_m3, max(0.0, self.volume_m3 - draw * arguments.days))
         filled = 100 * stored / self.volume_m3

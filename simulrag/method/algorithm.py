@@ -10,15 +10,15 @@ from types import ModuleType
 
 from simulrag.method import grounded, paper
 from simulrag.method.settings import MethodSettings
-from simulrag.method.steps import Instruments
+from simulrag.method.steps import Backends
 from simulrag.records import Answer, Question, Selection
 
-__all__ = ["Instruments", "answer_question", "choose", "conclude", "draft"]
+__all__ = ["Backends", "answer_question", "choose", "conclude", "draft"]
 
 RECIPES: dict[str, ModuleType] = {"grounded": grounded, "paper": paper}
 
 
-async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+async def draft(question: Question, use: Backends, settings: MethodSettings) -> Answer:
     """What needs no other question, for one question. See ``paper.draft``."""
     drafted: Answer = await RECIPES[settings.method].draft(question, use, settings)
     return drafted
@@ -34,7 +34,7 @@ async def conclude(
     question: Question,
     drafted: Answer,
     choices: Sequence[Selection],
-    use: Instruments,
+    use: Backends,
     settings: MethodSettings,
 ) -> Answer:
     """Verdicts and final answers of one question. See ``paper.conclude``."""
@@ -43,7 +43,7 @@ async def conclude(
     return concluded
 
 
-async def answer_question(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+async def answer_question(question: Question, use: Backends, settings: MethodSettings) -> Answer:
     """All three for a question by itself, whose budgets are shares of its own claims."""
     drafted = await draft(question, use, settings)
     (choices,) = choose([drafted], settings)

@@ -15,7 +15,7 @@ from simulrag.method.answering import synthesize
 from simulrag.method.asking import together
 from simulrag.method.selection import Candidates, select_among
 from simulrag.models.base import Asker, Counted
-from simulrag.records import Answer, FinalMethod, FinalText, Line, Selection
+from simulrag.records import Answer, AnswerVariant, FinalMethod, FinalText, Selection
 from simulrag.task import Task
 
 INPUT_RAG = Task("input_rag", tokens=190)
@@ -56,7 +56,10 @@ def baseline_ways(question: str, answer: Answer) -> list[FinalWay]:
         ("input_rag", partial(input_layer, question, answer)),
         ("output_rag", partial(_output_layer, question, answer)),
     ]
-    return [by_text(FinalText(line=Line(method=name, samples=1)), write) for name, write in ways]
+    return [
+        by_text(FinalText(line=AnswerVariant(method=name, samples=1)), write)
+        for name, write in ways
+    ]
 
 
 def first_sample_way(question: str, answer: Answer, choice: Selection) -> list[FinalWay]:

@@ -11,12 +11,12 @@ from simulrag.method.decomposition import decompose_final
 from simulrag.method.grounded import LINE, audited, mended_where_needed, note_statements
 from simulrag.method.retrieval import retrieve, second_look
 from simulrag.method.settings import MethodSettings
-from simulrag.method.steps import Instruments, Work, step
+from simulrag.method.steps import Backends, QuestionState, step
 from simulrag.records import Answer, FinalText, Question, Retrieval
 
 
 async def check_given(
-    text: str, question: Question, use: Instruments, settings: MethodSettings, *, mend: bool
+    text: str, question: Question, use: Backends, settings: MethodSettings, *, mend: bool
 ) -> Answer:
     """The text as an answer to the question: its audit by runs made for it, and its statements.
 
@@ -28,7 +28,7 @@ async def check_given(
     simulator = use.simulations.simulator
     if not simulator.tools:
         raise InputError(f"{simulator.name} has no tool, so nothing can be run to check a text")
-    work = Work(question, use)
+    work = QuestionState(question, use)
     work.note(final=FinalText(line=LINE, text=text))
     with work.ending():
         retrieval = await _runs(work, text, settings)
@@ -41,7 +41,7 @@ async def check_given(
     return work.answer
 
 
-async def _runs(work: Work, text: str, settings: MethodSettings) -> Retrieval:
+async def _runs(work: QuestionState, text: str, settings: MethodSettings) -> Retrieval:
     """What the claims of the text send for; of published questions their own evidence."""
     simulations, seed = work.use.simulations, work.use.seed
     if simulations.simulator.oracle:

@@ -22,8 +22,8 @@ from simulrag.method.mending import Mended, mend_text, wrong_claims
 from simulrag.method.retrieval import second_look
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
-    Instruments,
-    Work,
+    Backends,
+    QuestionState,
     retrieve_evidence,
     step,
     verify,
@@ -33,10 +33,10 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker, Counted
 from simulrag.records import (
     Answer,
+    AnswerVariant,
     Audit,
     AuditedClaim,
     FinalText,
-    Line,
     Question,
     Selection,
     Standing,
@@ -44,17 +44,17 @@ from simulrag.records import (
     Verdict,
 )
 
-LINE = Line(method="grounded", samples=1)
+LINE = AnswerVariant(method="grounded", samples=1)
 FOUND: tuple[Standing, ...] = ("checked", "corrected", "added")
 """Standings of what runs stand behind."""
 
 
-async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+async def draft(question: Question, use: Backends, settings: MethodSettings) -> Answer:
     """Evidence, an answer written from it, and the audit of its claims.
 
     Failures and what waits as in ``paper.draft``; where the audit fails the text is kept.
     """
-    work = Work(question, use)
+    work = QuestionState(question, use)
     work.note(final=FinalText(line=LINE))
     with work.ending():
         await together([_written_and_audited(work, settings), _compared_draft(work, settings)])
@@ -63,7 +63,7 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     return work.answer
 
 
-async def _written_and_audited(work: Work, settings: MethodSettings) -> None:
+async def _written_and_audited(work: QuestionState, settings: MethodSettings) -> None:
     await retrieve_evidence(work, settings, settings.looks)
     own = Counted(work.ask)
     with step("answer"):
@@ -74,7 +74,7 @@ async def _written_and_audited(work: Work, settings: MethodSettings) -> None:
         work.note(audit=audit, final=FinalText(line=LINE, text=text, usage=own.usage))
 
 
-async def audited(work: Work, text: str, ask: Asker) -> Audit:
+async def audited(work: QuestionState, text: str, ask: Asker) -> Audit:
     """A text held against the evidence, and what the simulator could run further."""
     simulator = work.use.simulations.simulator
     tools = {} if simulator.oracle else simulator.tools
@@ -82,7 +82,7 @@ async def audited(work: Work, text: str, ask: Asker) -> Audit:
         return await audit_text(work.text, text, work.answer.evidence, tools, ask)
 
 
-async def _text(work: Work, ask: Asker) -> str:
+async def _text(work: QuestionState, ask: Asker) -> str:
     """Input-layer RAG's answer; without evidence the closed-book one."""
     if work.answer.context:
         return await from_evidence(work.text, work.answer.context, ask)
@@ -90,7 +90,7 @@ async def _text(work: Work, ask: Asker) -> str:
     return text
 
 
-async def _compared_draft(work: Work, settings: MethodSettings) -> None:
+async def _compared_draft(work: QuestionState, settings: MethodSettings) -> None:
     """What the methods beside it need of the question and of no evidence."""
     if "paper" in settings.beside:
         await paper.find_claims(work, settings)
@@ -110,7 +110,7 @@ async def conclude(
     question: Question,
     begun: Answer,
     choices: Sequence[Selection],
-    use: Instruments,
+    use: Backends,
     settings: MethodSettings,
 ) -> Answer:
     """A further look for what is open, the text mended, and its statements; what stands beside it.
@@ -119,13 +119,13 @@ async def conclude(
     """
     if begun.failure is not None:
         return begun
-    work = Work(question, use, begun)
+    work = QuestionState(question, use, begun)
     with work.ending():
         await together([_concluded(work, settings), _beside(work, choices, settings)])
     return work.answer
 
 
-async def _concluded(work: Work, settings: MethodSettings) -> None:
+async def _concluded(work: QuestionState, settings: MethodSettings) -> None:
     audit, final = work.answer.audit, work.answer.final
     if audit is None:
         return
@@ -154,7 +154,7 @@ async def mended_where_needed(
             return audit.model_copy(update={"problems": problems}), None
 
 
-def note_statements(work: Work, audit: Audit, mended: Mended | None) -> None:
+def note_statements(work: QuestionState, audit: Audit, mended: Mended | None) -> None:
     """The audit, and the text as it was audited or mended, with its statements."""
     text = audit.text if mended is None else mended.text
     statements = statements_of(audit, mended)
@@ -165,7 +165,9 @@ def note_statements(work: Work, audit: Audit, mended: Mended | None) -> None:
     )
 
 
-async def _looked_again(work: Work, audit: Audit, ask: Asker, settings: MethodSettings) -> Audit:
+async def _looked_again(
+    work: QuestionState, audit: Audit, ask: Asker, settings: MethodSettings
+) -> Audit:
     """The audit with what further runs decide of what it left open, if a look is left."""
     retrieval = work.answer.retrieval
     left = [at for at, one in enumerate(audit.claims) if one.status == "open" and one.runnable]
@@ -206,7 +208,9 @@ def _decided(claim: AuditedClaim, verdict: Verdict, runs: tuple[int, ...]) -> Au
     return claim.model_copy(update=update)
 
 
-async def _beside(work: Work, choices: Sequence[Selection], settings: MethodSettings) -> None:
+async def _beside(
+    work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
+) -> None:
     """The answers to compare with, by the evidence that each of them would have."""
     if not settings.beside:
         return
@@ -215,7 +219,7 @@ async def _beside(work: Work, choices: Sequence[Selection], settings: MethodSett
     found = await paper.compared(work, choices, choices, settings)
     if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
         written = {task: used for task, used in begun.final.usage.items() if task == "input_rag"}
-        line = Line(method="rag_looks", samples=1)
+        line = AnswerVariant(method="rag_looks", samples=1)
         found = (*found, FinalText(line=line, text=begun.final.text, usage=written))
     work.note(baselines=found)
 

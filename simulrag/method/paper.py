@@ -22,8 +22,8 @@ from simulrag.method.baselines import (
 from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
-    Instruments,
-    Work,
+    Backends,
+    QuestionState,
     boundary,
     merge,
     retrieve_evidence,
@@ -36,19 +36,19 @@ from simulrag.method.steps import (
     verify_selected,
 )
 from simulrag.models.base import Asker
-from simulrag.records import DECIDED, Answer, FinalText, Line, Question, Selection
+from simulrag.records import DECIDED, Answer, AnswerVariant, FinalText, Question, Selection
 
 Columns = list[list[Selection]]
 """A column a budget, a choice a question."""
 
 
-async def draft(question: Question, use: Instruments, settings: MethodSettings) -> Answer:
+async def draft(question: Question, use: Backends, settings: MethodSettings) -> Answer:
     """Steps 1 to 7, and with ``verify: all`` the verdicts, for one question.
 
     A failure of the model or the simulator is the answer's ``failure``. Raises CallsPending where
     calls wait for a batch, after all that needs no reply of theirs was asked.
     """
-    work = Work(question, use)
+    work = QuestionState(question, use)
     with work.ending():
         await together([retrieve_evidence(work, settings), find_claims(work, settings)])
         if settings.verify == "all":
@@ -56,7 +56,7 @@ async def draft(question: Question, use: Instruments, settings: MethodSettings) 
     return work.answer
 
 
-async def find_claims(work: Work, settings: MethodSettings) -> None:
+async def find_claims(work: QuestionState, settings: MethodSettings) -> None:
     """Samples, their claims, and what is known of each without the evidence."""
     sets = await sample(work, settings)
     merged = await merge(work, sets)
@@ -106,7 +106,7 @@ async def conclude(
     question: Question,
     begun: Answer,
     choices: Sequence[Selection],
-    use: Instruments,
+    use: Backends,
     settings: MethodSettings,
 ) -> Answer:
     """Steps 9 and 10: verdicts on what was chosen, the kept claims and the final answers.
@@ -117,13 +117,15 @@ async def conclude(
     """
     if begun.failure is not None:
         return begun
-    work = Work(question, use, begun)
+    work = QuestionState(question, use, begun)
     with work.ending():
         await _finals(work, choices, settings)
     return work.answer
 
 
-async def _finals(work: Work, choices: Sequence[Selection], settings: MethodSettings) -> None:
+async def _finals(
+    work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
+) -> None:
     """Verdicts on what was chosen, and a final text each; the last is the answer."""
     await verify_selected(work, choices, settings)
     beside = compared(work, choices[:-1], choices, settings)
@@ -131,7 +133,7 @@ async def _finals(work: Work, choices: Sequence[Selection], settings: MethodSett
     work.note(baselines=others)
 
 
-async def _synthesise(work: Work, choice: Selection, settings: MethodSettings) -> None:
+async def _synthesise(work: QuestionState, choice: Selection, settings: MethodSettings) -> None:
     """The answer itself."""
     with step("synthesise"):
         final = await write(work.text, work.answer, choice, settings, work.ask)
@@ -143,7 +145,7 @@ async def _synthesise(work: Work, choice: Selection, settings: MethodSettings) -
 
 
 async def compared(
-    work: Work,
+    work: QuestionState,
     written: Sequence[Selection],
     choices: Sequence[Selection],
     settings: MethodSettings,
@@ -189,10 +191,12 @@ def budgets_of(settings: MethodSettings) -> Sequence[float]:
     return budgets if settings.tau is None else budgets[-1:]
 
 
-def line_of(budget_percent: float, kappa: float, settings: MethodSettings) -> Line:
+def line_of(budget_percent: float, kappa: float, settings: MethodSettings) -> AnswerVariant:
     """The line that choices of a budget belong to; by tau it has none."""
     budget = budget_percent if settings.tau is None else None
-    return Line(method="simulrag", samples=settings.samples, budget_percent=budget, kappa=kappa)
+    return AnswerVariant(
+        method="simulrag", samples=settings.samples, budget_percent=budget, kappa=kappa
+    )
 
 
 def with_twins(by_budget: Columns, settings: MethodSettings) -> Columns:

@@ -31,7 +31,7 @@ TASK = Task("queries", Queries, stand_in=_short)
 
 KINDS = ("entities", "steps", "similar")
 """What the question names; the steps that would settle it; like events elsewhere or before."""
-MOST_WORDS = {"entities": 5, "steps": 8, "similar": 8}
+MAX_WORDS = {"entities": 5, "steps": 8, "similar": 8}
 QUERIES = 5
 """Of each kind; of entities at most."""
 
@@ -47,7 +47,7 @@ async def queries(question: str, ask: Asker) -> tuple[str, ...]:
             if problems := problems_of(kind, reply.queries):
                 raise ValueError("; ".join(problems))
 
-        values: dict[str, Any] = {"kind": kind, "count": QUERIES, "words": MOST_WORDS[kind]}
+        values: dict[str, Any] = {"kind": kind, "count": QUERIES, "words": MAX_WORDS[kind]}
         completion = await ask.ask(TASK, check=check, question=question, **values)
         return [" ".join(query.split()) for query in completion.parsed.queries]
 
@@ -59,7 +59,7 @@ async def queries(question: str, ask: Asker) -> tuple[str, ...]:
 
 def problems_of(kind: str, proposed: list[str]) -> list[str]:
     """What is wrong with the queries of a kind, in words that a model can act on."""
-    most = MOST_WORDS[kind]
+    most = MAX_WORDS[kind]
     problems = [
         f"'{query}' has more than {most} words" for query in proposed if len(query.split()) > most
     ]

@@ -72,7 +72,7 @@ TOOL_CALLS = Task("tool_calls", ToolCalls, tokens=60, stand_in=_example)
 PLAN = Task("plan", Plan, tokens=90, stand_in=_plan)
 MORE_CALLS = Task("more_calls", Plan, tokens=90, stand_in=_plan)
 SECOND_LOOK = Task("second_look", ToolCalls, tokens=60, stand_in=_example)
-MOST_RUNS = 2
+MAX_RUNS = 2
 """Of a second look, unless it is told."""
 
 
@@ -126,7 +126,7 @@ async def second_look(
     simulations: Simulations,
     *,
     seed: int = 0,
-    most: int = MOST_RUNS,
+    most: int = MAX_RUNS,
 ) -> Retrieval:
     """The evidence with the runs, ``most`` at most, that would decide claims it left open.
 

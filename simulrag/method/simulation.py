@@ -20,7 +20,7 @@ from simulators.base import (
     validate_call,
 )
 from simulators.extras import missing
-from simulators.shapes import plain_values, read_values
+from simulators.json_schema import plain_values, read_values
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, first_problem
 from simulrag.records import Evidence, ToolCall

@@ -39,7 +39,7 @@ Rows = Sequence[Sequence[bool]]
 
 
 @dataclass(frozen=True)
-class Instruments:
+class Backends:
     """The model that is asked and the simulator that is run, with the seed of its runs.
 
     ``centralities``: those that a claim gets a confidence by; the recipe's own is among them.
@@ -59,10 +59,10 @@ class StepFailed(Exception):  # noqa: N818 caught where the question's failure i
         self.failure = failure
 
 
-class Work:
+class QuestionState:
     """One question on its way: its answer so far, and an asker that counts what it uses."""
 
-    def __init__(self, question: Question, use: Instruments, answer: Answer | None = None) -> None:
+    def __init__(self, question: Question, use: Backends, answer: Answer | None = None) -> None:
         self.text = question.text
         self.use = use
         self.answer = answer or Answer(question_id=question.question_id, domain=question.domain)
@@ -93,7 +93,7 @@ def step(name: str) -> Iterator[None]:
         raise StepFailed(Failure(step=name, reason=str(error))) from None
 
 
-async def retrieve_evidence(work: Work, settings: MethodSettings, looks: int = 1) -> None:
+async def retrieve_evidence(work: QuestionState, settings: MethodSettings, looks: int = 1) -> None:
     """Step 1: the model plans tool calls, in so many looks at most, and the simulator runs."""
     with step("retrieve"):
         retrieval = await retrieve(
@@ -109,7 +109,7 @@ async def retrieve_evidence(work: Work, settings: MethodSettings, looks: int = 1
         raise StepFailed(Failure(step="retrieve", reason="; ".join(retrieval.problems)))
 
 
-async def sample(work: Work, settings: MethodSettings) -> list[tuple[str, ...]]:
+async def sample(work: QuestionState, settings: MethodSettings) -> list[tuple[str, ...]]:
     """Steps 2 and 3: m answers without the simulator, and the atomic claims of each."""
     with step("answer"):
         texts = await closed_book_answers(work.text, work.ask, settings.samples)
@@ -122,19 +122,19 @@ async def sample(work: Work, settings: MethodSettings) -> list[tuple[str, ...]]:
     return sets
 
 
-async def merge(work: Work, sets: Sequence[tuple[str, ...]]) -> Claims:
+async def merge(work: QuestionState, sets: Sequence[tuple[str, ...]]) -> Claims:
     """Step 4: the claim sets as one."""
     with step("merge"):
         return await merge_claims(tuple(sets), work.ask)
 
 
-async def support(work: Work, merged: Claims) -> Rows:
+async def support(work: QuestionState, merged: Claims) -> Rows:
     """Step 5: which answer supports which claim."""
     with step("score"):
         return await support_matrix(work.answer.closed_book, merged, work.ask)
 
 
-async def boundary(work: Work, merged: Claims, settings: MethodSettings) -> list[bool]:
+async def boundary(work: QuestionState, merged: Claims, settings: MethodSettings) -> list[bool]:
     """Step 7: which claims the simulator could check; none where it has no tool."""
     simulator = work.use.simulations.simulator
     if not simulator.tools:
@@ -149,7 +149,7 @@ async def boundary(work: Work, merged: Claims, settings: MethodSettings) -> list
         )
 
 
-async def stated(work: Work, merged: Claims, settings: MethodSettings) -> list[float]:
+async def stated(work: QuestionState, merged: Claims, settings: MethodSettings) -> list[float]:
     """The confidence that the model states, for a baseline; nothing where it is not asked."""
     if not settings.verbalized:
         return []
@@ -187,7 +187,7 @@ def scored(
     )
 
 
-async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -> None:
+async def verify(work: QuestionState, indices: Sequence[int], settings: MethodSettings) -> None:
     """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence."""
     context, claims = work.answer.first_look.context, list(work.answer.claims)
     if not context:
@@ -206,7 +206,7 @@ async def verify(work: Work, indices: Sequence[int], settings: MethodSettings) -
 
 
 async def verify_selected(
-    work: Work, choices: Sequence[Selection], settings: MethodSettings
+    work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
 ) -> None:
     """Verdicts on what was chosen, where not every claim has one already."""
     if settings.verify == "selected":

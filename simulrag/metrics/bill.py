@@ -17,7 +17,7 @@ MAIN_TOKENS = ("input_tokens", "output_tokens")
 TOKENS = tuple(name for name in Usage.model_fields if name != "calls")
 
 
-class Spent(NamedTuple):
+class TokenUsage(NamedTuple):
     """A ``Usage`` in a quarter of its memory: metrics hold some sixty of each question."""
 
     calls: int
@@ -27,7 +27,7 @@ class Spent(NamedTuple):
     cache_write_tokens: int
 
     @classmethod
-    def of(cls, usage: Mapping[str, Usage]) -> dict[str, Spent]:
+    def of(cls, usage: Mapping[str, Usage]) -> dict[str, TokenUsage]:
         """Usage by task."""
         return {task: cls(**dict(used)) for task, used in usage.items()}
 
@@ -55,7 +55,7 @@ class _Line:
 
 
 @dataclass
-class Amounts:
+class UsageTotals:
     """Amounts by step, summed over questions; fractions where a shared call is split.
 
     ``estimates``: calls and tokens by task, from which tokens are estimated that nobody counted.
@@ -65,7 +65,7 @@ class Amounts:
     steps: dict[str, _Line] = field(default_factory=dict)
     runs: int = 0
 
-    def add(self, task: str, usage: Spent, share: float = 1.0, *, step: str = "") -> None:
+    def add(self, task: str, usage: TokenUsage, share: float = 1.0, *, step: str = "") -> None:
         """Add a share of a task's usage to a step, by default the task."""
         if share <= 0:
             return

@@ -12,7 +12,7 @@ import numpy as np
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
 from simulrag.method.settings import ClaimsPerCall
-from simulrag.metrics.bill import Spent
+from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.exports import Exported
 from simulrag.metrics.frames import (
     AnswerCounts,
@@ -31,10 +31,10 @@ from simulrag.metrics.table import select
 from simulrag.questions.open.records import Template
 from simulrag.records import (
     Answer,
+    AnswerVariant,
     FinalClaims,
     FinalText,
     LabelValue,
-    Line,
     Question,
     claim_hash,
 )
@@ -132,7 +132,7 @@ class DomainData:
         return self.pool.coverage([answer.failure is None for answer in self.answers])
 
     @cached_property
-    def final_counts(self) -> dict[Line, FinalCounts]:
+    def final_counts(self) -> dict[AnswerVariant, FinalCounts]:
         """What is counted of each line that was written."""
         import polars as pl
 
@@ -149,46 +149,46 @@ class DomainData:
             },
             schema_overrides={"question_id": pl.String},
         )
-        found: dict[Line, FinalCounts] = {}
-        for size in set(self.finals.select(*Line.model_fields).iter_rows()):
-            line = dict(zip(Line.model_fields, size, strict=True))
+        found: dict[AnswerVariant, FinalCounts] = {}
+        for size in set(self.finals.select(*AnswerVariant.model_fields).iter_rows()):
+            line = dict(zip(AnswerVariant.model_fields, size, strict=True))
             of_line = select(self.finals, **line).group_by("question_id").agg(counts)
             rows = answers.join(of_line, "question_id", "left", maintain_order="left")
             columns = rows.drop("question_id").cast(pl.Float64).fill_null(0)
-            found[Line(**line)] = {column.name: column.to_numpy() for column in columns}
+            found[AnswerVariant(**line)] = {column.name: column.to_numpy() for column in columns}
         return found
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[AnswerVariant, ...]:
         """The final answers to measure: SimulRAG's first, of one method the largest first."""
         found = set(self.final_counts)
         if not any(answer.failure is None for answer in self.answers):
             # Every method failed on all questions, which is something to show.
-            found |= {self.own_line, Line(method="closed_book", samples=1)}
+            found |= {self.own_line, AnswerVariant(method="closed_book", samples=1)}
         return tuple(sorted(found, key=_place))
 
     @cached_property
-    def own_line(self) -> Line:
+    def own_line(self) -> AnswerVariant:
         """The line that the run is about: grounded, else SimulRAG at its largest m and budget."""
         ours = [line for line in self.final_counts if line.method in ("grounded", "simulrag")]
         ours = ours or [next(iter(counted.texts)) for counted in self.counted]
-        return min(ours, key=_place, default=Line(method="simulrag", samples=1))
+        return min(ours, key=_place, default=AnswerVariant(method="simulrag", samples=1))
 
 
-def _place(line: Line) -> tuple[float, ...]:
+def _place(line: AnswerVariant) -> tuple[float, ...]:
     """Of a line among the others: by its method, then the largest m, budget and kappa first."""
     return FINAL.index(line.method), *(-number for number in line.size)
 
 
-def _final_texts(answer: Answer) -> dict[Line, FinalText]:
+def _final_texts(answer: Answer) -> dict[AnswerVariant, FinalText]:
     """A question's final answers by line: its own, one closed-book sample if any, the baselines.
 
     A failed one that is not grounded counts as the published method's at its m.
     """
     own = answer.final.line
     if answer.failure is not None and own.method != "grounded":
-        own = Line(method="simulrag", samples=max(1, len(answer.closed_book)))
-    line = Line(method="closed_book", samples=1)
+        own = AnswerVariant(method="simulrag", samples=max(1, len(answer.closed_book)))
+    line = AnswerVariant(method="closed_book", samples=1)
     alone = [FinalText(line=line, text=text) for text in answer.closed_book[:1]]
     return {own: answer.final} | {one.line: one for one in (*alone, *answer.baselines)}
 
@@ -239,7 +239,7 @@ def domain_data(
     kept: dict[str, Answer] = {}
     counted: dict[str, AnswerCounts] = {}
     statements: dict[str, set[str]] = {}
-    lines: dict[Line, Line] = {}  # one object a line, not one a question
+    lines: dict[AnswerVariant, AnswerVariant] = {}  # one object a line, not one a question
 
     def read() -> Iterator[Answer]:
         for answer in answers:
@@ -252,7 +252,7 @@ def domain_data(
             }
             statements[name] = {claim_hash(one.text) for one in answer.final.statements}
             first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
-            counted[name] = AnswerCounts(Spent.of(answer.usage), first, texts)
+            counted[name] = AnswerCounts(TokenUsage.of(answer.usage), first, texts)
             kept[name] = _without_texts(answer)
             yield answer
 
@@ -290,7 +290,7 @@ def _without_looks(
 ) -> tuple[Iterator[FinalClaims], dict[str, AnswerCounts]]:
     """Without RAG by several looks, where nobody looked twice: it is input-layer RAG."""
 
-    def stays(line: Line) -> bool:
+    def stays(line: AnswerVariant) -> bool:
         return line.method != "rag_looks"
 
     fewer = {
@@ -325,7 +325,7 @@ def _unmatched(
     return missing, sum(map(len, labels.values())) - len(known)
 
 
-_NO_TEXT = FinalText(line=Line(method="simulrag", samples=1))
+_NO_TEXT = FinalText(line=AnswerVariant(method="simulrag", samples=1))
 
 
 def _without_texts(answer: Answer) -> Answer:
@@ -368,7 +368,7 @@ def _check_owner(kind: str, name: str, answered: Container[str]) -> None:
 
 def _once(finals: Iterable[FinalClaims], answered: Container[str]) -> Iterator[FinalClaims]:
     """The final claims of answered questions. Raises InputError for a line that is there twice."""
-    seen: set[tuple[str, Line]] = set()
+    seen: set[tuple[str, AnswerVariant]] = set()
     for final in finals:
         key = name, line = final.question_id, final.line
         _check_owner("final claims", name, answered)

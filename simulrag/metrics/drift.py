@@ -17,8 +17,8 @@ from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families.answers import final_answer_values
 from simulrag.metrics.intervals import Floats, estimate, holm, two_sided_p
 from simulrag.metrics.methods import UE_SBA
-from simulrag.metrics.plan import plans_of, ranked_claims
 from simulrag.metrics.ranking import measure
+from simulrag.metrics.selections import plans_of, ranked_claims
 from simulrag.records import Record
 
 CLAIM_LEVEL = ("f1", "aupr", "auroc")

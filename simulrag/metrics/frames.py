@@ -54,15 +54,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 from simulrag.method.selection import confidence_before
-from simulrag.metrics.bill import Spent
+from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.methods import FINAL
 from simulrag.metrics.stated import stated
 from simulrag.records import (
     Answer,
+    AnswerVariant,
     FinalClaims,
     FinalText,
     LabelValue,
-    Line,
     Standing,
     VerdictStatus,
     claim_hash,
@@ -212,9 +212,9 @@ class AnswerCounts(NamedTuple):
     ``usage`` by task; ``first_claims``: those that its first sample made.
     """
 
-    usage: Mapping[str, Spent]
+    usage: Mapping[str, TokenUsage]
     first_claims: int
-    texts: Mapping[Line, FinalTextCounts]
+    texts: Mapping[AnswerVariant, FinalTextCounts]
 
 
 class FinalTextCounts(NamedTuple):
@@ -224,7 +224,7 @@ class FinalTextCounts(NamedTuple):
     none where the question failed.
     """
 
-    usage: Mapping[str, Spent]
+    usage: Mapping[str, TokenUsage]
     words: int
     claims_sent: int
     standings: Counter[tuple[Standing, LabelValue | None]]
@@ -240,7 +240,7 @@ def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> F
     for statement in statements:
         standings[statement.standing, labels.get(claim_hash(statement.text))] += 1
     sent = sum(answer.claims[index].verdict is not None for index in final.selected)
-    return FinalTextCounts(Spent.of(final.usage), len(final.text.split()), sent, standings)
+    return FinalTextCounts(TokenUsage.of(final.usage), len(final.text.split()), sent, standings)
 
 
 def _final_row(

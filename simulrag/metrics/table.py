@@ -75,7 +75,7 @@ from simulrag.metrics.intervals import (
     relative_gain,
     two_sided_p,
 )
-from simulrag.records import FinalMethod, Line
+from simulrag.records import AnswerVariant, FinalMethod
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,7 +132,7 @@ class Measurement:
     between: str = ""
 
     @classmethod
-    def of(cls, line: Line, family: str, domain: str) -> Measurement:
+    def of(cls, line: AnswerVariant, family: str, domain: str) -> Measurement:
         """A row of a line of final answers, to be filled."""
         return cls(
             family=family,
@@ -144,9 +144,9 @@ class Measurement:
         )
 
     @property
-    def line(self) -> Line:
+    def line(self) -> AnswerVariant:
         """The line of final answers that this is a row of."""
-        return Line(
+        return AnswerVariant(
             method=cast("FinalMethod", self.method),
             samples=self.samples or 1,
             budget_percent=self.budget_percent,

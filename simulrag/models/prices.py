@@ -23,7 +23,7 @@ AS_OF = "2026-11"
 """The month whose prices of the package are used: fixed, so that equal calls cost the same in every
 run. To be moved together with the package's version."""
 
-LONGEST_REPLIES = {
+MAX_REPLY_TOKENS = {
     "gpt-5": 128_000,
     "gpt-4.1": 32_768,
     "gpt-4o": 16_384,
@@ -82,7 +82,7 @@ class PriceTable(BaseModel):
 
     currency: Literal["USD"] = "USD"
     batch_share: float = Field(default=0.5, gt=0, le=1)
-    max_output: dict[str, int] = LONGEST_REPLIES
+    max_output: dict[str, int] = MAX_REPLY_TOKENS
     models: tuple[Price, ...] = ()
 
     def share(self, service: str) -> float:

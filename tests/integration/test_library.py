@@ -15,7 +15,7 @@ from lxml import html
 from simulrag import MethodSettings, Model, Progress, aanswer, answer
 from simulrag.errors import BudgetMissing, InputError
 from simulrag.library import AnswerNow, default_cache
-from simulrag.records import FinalText, Line
+from simulrag.records import AnswerVariant, FinalText
 from simulrag.testing import LoopbackServer, stand_in
 
 QUESTION = "The city lowers the speed limit by 30 percent. How does the mean travel time change?"
@@ -117,7 +117,9 @@ def test_what_a_model_says_is_text_on_the_page() -> None:
     said = AnswerNow(
         question_id="q",
         domain="ask",
-        final=FinalText(line=Line(method="simulrag", samples=1), text="<script>alert(1)</script>"),
+        final=FinalText(
+            line=AnswerVariant(method="simulrag", samples=1), text="<script>alert(1)</script>"
+        ),
     )
     assert "<script>" not in said._repr_html_()
 

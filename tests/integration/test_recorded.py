@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from flows.params import load_params
-from flows.report.recipes import Recipe, recipes_of
+from flows.report.recipes import VariantSummary, recipes_of
 from flows.sections import RoomSection
 from simulrag.metrics.families.answers import answers
 from simulrag.metrics.families.cost import method_cost
@@ -110,7 +110,7 @@ def _model_calls(file: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None], Recipe]]:
+def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None], VariantSummary]]:
     """What the own domains' answers are worth, by method, m and budget."""
     found = {}
     for domain in OWN:
@@ -135,7 +135,7 @@ def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None],
     ],
 )
 def test_the_readme_shows_what_the_run_found(
-    recipes: dict[str, dict[tuple[str, int, float | None], Recipe]],
+    recipes: dict[str, dict[tuple[str, int, float | None], VariantSummary]],
     domain: str,
     name: str,
     recipe: tuple[str, int, float | None],

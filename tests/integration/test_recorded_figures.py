@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from flows.report.recipes import Recipe, pooled, recipes_of
+from flows.report.recipes import VariantSummary, pooled, recipes_of
 from flows.report.run import DomainTable
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
@@ -38,7 +38,7 @@ def tables(replayed: Replayed) -> Tables:
     }
 
 
-def recipes(table: Iterable[Measurement]) -> dict[str, Recipe]:
+def recipes(table: Iterable[Measurement]) -> dict[str, VariantSummary]:
     return {one.name: one for one in recipes_of(table, "excluded")}
 
 

@@ -16,7 +16,7 @@ from flows.report.blocks import (
     why,
 )
 from flows.report.recipe_figures import axes, price, quality
-from flows.report.recipes import QUALITY, Pooled, Recipe, pooled, to_choose_from
+from flows.report.recipes import QUALITY, Pooled, VariantSummary, pooled, to_choose_from
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
 from simulrag.metrics.methods import CLOSED_BOOK, OURS, SIMULRAG
@@ -75,7 +75,7 @@ def reliable_words(domain: DomainTable) -> Iterator[str]:
         yield f"true statements by mark: {', '.join(said)}"
 
 
-def samples_words(recipes: Sequence[Recipe], before: str = "") -> str:
+def samples_words(recipes: Sequence[VariantSummary], before: str = "") -> str:
     """How many answers the published method samples; "" where it does not stand there."""
     sampled = [one.line.samples for one in recipes if one.method == SIMULRAG]
     if not sampled:
@@ -157,7 +157,7 @@ def recipe_table(
     )
 
 
-def _best(shown: Sequence[tuple[str, Recipe]]) -> Iterator[tuple[int, int]]:
+def _best(shown: Sequence[tuple[str, VariantSummary]]) -> Iterator[tuple[int, int]]:
     """In each domain the best of each column of quality, with what may be as good."""
     for name in dict.fromkeys(domain for domain, _ in shown):
         rows = [at for at, (domain, _) in enumerate(shown) if domain == name]
@@ -167,7 +167,7 @@ def _best(shown: Sequence[tuple[str, Recipe]]) -> Iterator[tuple[int, int]]:
             yield from ((rows[at], column) for at in sorted(leading))
 
 
-def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:
+def _cells(recipe: VariantSummary, every: bool) -> tuple[str, ...]:
     """Its numbers; with ``every`` also the intervals that the first table has no room for."""
     end = ESTIMATED if _estimated(recipe) else ""
     tokens = [recipe.value(name + end) for name in ("input_tokens", "output_tokens")]
@@ -187,7 +187,7 @@ def _cells(recipe: Recipe, every: bool) -> tuple[str, ...]:
     )
 
 
-def _estimated(recipe: Recipe) -> bool:
+def _estimated(recipe: VariantSummary) -> bool:
     return recipe.value("input_tokens") is None
 
 
@@ -249,7 +249,9 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
     )
 
 
-def _meaning(own: Sequence[DomainTable], found: Mapping[str, Sequence[Recipe]]) -> Iterator[str]:
+def _meaning(
+    own: Sequence[DomainTable], found: Mapping[str, Sequence[VariantSummary]]
+) -> Iterator[str]:
     """What evidence is worth, what it costs at least, and what a reader can rely on."""
     shares: dict[bool, list[float]] = {True: [], False: []}
     cheapest = []
@@ -290,7 +292,7 @@ def _meaning(own: Sequence[DomainTable], found: Mapping[str, Sequence[Recipe]]) 
         )
 
 
-def _cheapest(recipes: Sequence[Recipe]) -> Recipe | None:
+def _cheapest(recipes: Sequence[VariantSummary]) -> VariantSummary | None:
     """The one of fewest calls that may be the best in share true and in true claims."""
     good = set(range(len(recipes)))
     for metric in ("factuality", "informativeness"):

@@ -9,8 +9,8 @@ from typing import get_args
 from flows.files import record_lines, write_records
 from flows.params import Params
 from flows.project import Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.attribution.attribute import attribute
 from rooms.attribution.measures import attribution_rows, table_of
@@ -23,7 +23,7 @@ from simulrag.records import Answer
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Hold the claims of a domain's complete answers against their evidence."""
     path = at.place.answers(at.item)
     questions = read_questions(at.benchmark)
@@ -41,7 +41,7 @@ async def make(at: At) -> Outcome:
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
 
-async def work(bench: Bench, held: AnsweredQuestion, params: Params) -> Attribution:
+async def work(bench: StageResources, held: AnsweredQuestion, params: Params) -> Attribution:
     """What the claims of one answer stand on."""
     return await attribute(
         held.question.text,

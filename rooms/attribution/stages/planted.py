@@ -7,8 +7,8 @@ from pathlib import Path
 
 from flows.files import record_lines, write_records
 from flows.project import Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.attribution.measures import planted_rows, planted_table
 from rooms.attribution.planted import Planted, plantable, planted
@@ -20,7 +20,7 @@ from simulrag.records import Question
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Plant the evidence of some of a domain's questions among that of others: of the last ones.
 
     Attribution begins with the first ones, so that whoever states a chance has seen no other part
@@ -44,7 +44,9 @@ async def make(at: At) -> Outcome:
     return Outcome.of(table, "questions", [one.failure for one in found])
 
 
-async def _work(bench: Bench, question: Question, others: list[Question], seed: int) -> Planted:
+async def _work(
+    bench: StageResources, question: Question, others: list[Question], seed: int
+) -> Planted:
     return await planted(question, others, bench.gateway, seed)
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from flows.files import check_folder
 from flows.project import out
-from flows.running.runner import At
+from flows.running.runner import StageContext
 from rooms.forms import places
 from rooms.forms.settings import FormsParams
 from simulators.library.corpus import MANIFEST
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> Outcome | None:
+async def make(at: StageContext) -> Outcome | None:
     """Make the corpus of a source. Raises CorpusError."""
     from simulators.library.builder import build_corpus
 

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 from flows.files import record_lines, write_records
 from flows.params import Params
 from flows.project import Project, Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.forms import places
 from rooms.forms.answering import answer_question
@@ -29,7 +29,7 @@ Task = tuple[Formed, Condition]
 Chosen = tuple[str, dict[str, JsonValue]]
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Answer all questions of a source from nothing and from what evidence it has."""
     questions = read_forms(places.benchmark(at.place, at.item))
     simulators = evidence_of(at.project, at.params, at.item)
@@ -55,7 +55,11 @@ def tasks(questions: list[Formed], simulators: Mapping[Condition, Simulator]) ->
 
 
 async def work(
-    bench: Bench, task: Task, params: Params, source: str, runs: Mapping[Condition, Simulations]
+    bench: StageResources,
+    task: Task,
+    params: Params,
+    source: str,
+    runs: Mapping[Condition, Simulations],
 ) -> FormAnswer:
     """One question under one condition."""
     (question, condition), wanted = task, params.room(FormsParams)

@@ -8,7 +8,7 @@ from pathlib import Path
 from flows.files import write_records, write_text
 from flows.params import Params
 from flows.project import Project, out
-from flows.running.runner import At
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.forms import places
 from rooms.forms.documents import documents_of, from_documents
@@ -23,7 +23,7 @@ from simulrag.questions.open.templates import draw_templates
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Make a source's questions, from its documents and from its runs.
 
     Writes them, what was refused, and a summary.

@@ -7,8 +7,8 @@ from functools import partial
 from flows.files import read_records, write_records
 from flows.params import Params
 from flows.project import out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.forms import places
 from rooms.forms.entailment import ALTERNATIVES, FORMS_ENTAIL, Factual, judge
@@ -28,7 +28,7 @@ from simulrag.stage import Outcome, Stage
 Pair = tuple[Formed, FormAnswer]
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Measure the answers of a source: a line an answer, and the long table."""
     at.params = judging(at.params)
     place, path = at.place, places.answers(at.place, at.item)
@@ -72,7 +72,7 @@ def to_judge(pair: Pair) -> bool:
     return pair[0].form == "freeform" and pair[1].failure is None
 
 
-async def work(bench: Bench, pair: Pair, params: Params) -> Factual:
+async def work(bench: StageResources, pair: Pair, params: Params) -> Factual:
     """Factual accuracy of one answer."""
     wanted = params.room(FormsParams).metrics
     return await judge(

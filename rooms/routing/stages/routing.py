@@ -9,8 +9,8 @@ from functools import partial
 from flows.files import record_lines, write_records, write_text
 from flows.params import Params
 from flows.project import Project, Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from rooms.routing.records import OutOfReach, Routed, counts_of, file_of, sent
 from rooms.routing.route import near_misses, routed
 from rooms.routing.settings import RoutingParams
@@ -23,7 +23,7 @@ OUT_OF_REACH = "data/routing/none.jsonl"
 """Questions that no simulator of ours answers, written by hand."""
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Route a domain's own questions, those near it that no source answers, and near misses."""
     sources = sources_of(at.project, at.params)
     own = to_route(at.item, read_questions(at.benchmark))
@@ -42,7 +42,7 @@ async def make(at: At) -> Outcome:
     return Outcome.of(stage_table(at.item, found), "questions", failures)
 
 
-async def _work(bench: Bench, asked: Routed, sources: Mapping[str, Simulator]) -> Routed:
+async def _work(bench: StageResources, asked: Routed, sources: Mapping[str, Simulator]) -> Routed:
     return await routed(asked, sources, bench.gateway)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from flows.files import record_lines, write_records
 from flows.params import Params
 from flows.project import Results, out
-from flows.running.bench import Bench
-from flows.running.runner import At
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.score.desk import beside, open_desk
 from rooms.score.measures import MEASURES
-from rooms.score.records import Again, Asked, Given, table_of
+from rooms.score.records import AnswerToScore, ScoredAnswer, Variant, table_of
 from rooms.score.scored import score_rows
 from rooms.score.settings import ScoreParams
 from rooms.score.variants import paraphrase, perturb
@@ -23,10 +23,10 @@ from simulrag.method.asking import both
 from simulrag.metrics.table import Measurement, write_table
 from simulrag.questions.open.records import Template, read_templates
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
-from simulrag.records import Answer, FinalClaims, FinalText, Line, ToolCall
+from simulrag.records import Answer, AnswerVariant, FinalClaims, FinalText, ToolCall
 from simulrag.stage import Outcome, Stage
 
-Anew = tuple[Again, dict[str, Again]]
+Anew = tuple[Variant, dict[str, Variant]]
 """A variant of a question, and by method its answer."""
 
 
@@ -35,7 +35,7 @@ def file_of(place: Results, domain: str) -> Path:
     return place.data / "score" / f"{domain}.jsonl"
 
 
-async def make(at: At) -> Outcome:
+async def make(at: StageContext) -> Outcome:
     """Score a domain's complete answers, every method's alike."""
     params, place, item = at.params, at.place, at.item
     score = params.room(ScoreParams)
@@ -99,9 +99,9 @@ def read_pairs(answers: Path, benchmark: Path) -> list[AnsweredQuestion]:
 
 def givens(
     pair: AnsweredQuestion,
-    claims: Mapping[tuple[str, Line], tuple[str, ...]],
+    claims: Mapping[tuple[str, AnswerVariant], tuple[str, ...]],
     anew: Sequence[Anew] = (),
-) -> Iterator[Given]:
+) -> Iterator[AnswerToScore]:
     """The answers to one question, one a method, with the same method's answers to its variants.
 
     ``claims``: of final answers, by question and line.
@@ -109,7 +109,7 @@ def givens(
     question = pair.question
     for method, final in _largest(pair.answer).items():
         again = [by_method.get(method, plain) for plain, by_method in anew]
-        yield Given(
+        yield AnswerToScore(
             question=question.text,
             answer=final.text,
             # The reference's runs where a benchmark has them: an answer may have asked for others.
@@ -138,15 +138,17 @@ def _calls(method: str, answer: Answer) -> tuple[ToolCall, ...]:
 
 
 async def _vary(
-    bench: Bench, pair: AnsweredQuestion, templates: Mapping[str, Template], seed: int
-) -> tuple[Again, Again]:
+    bench: StageResources, pair: AnsweredQuestion, templates: Mapping[str, Template], seed: int
+) -> tuple[Variant, Variant]:
     question, ask = pair.question, bench.gateway
     template = templates.get(question.template_id or "")
     other = perturb(question, template, ask, bench.runs, seed=seed, simulator_seed=bench.seed)
     return await both(paraphrase(question, ask), other)
 
 
-async def _answer(bench: Bench, asked: tuple[AnsweredQuestion, Again], params: Params) -> Anew:
+async def _answer(
+    bench: StageResources, asked: tuple[AnsweredQuestion, Variant], params: Params
+) -> Anew:
     """A variant's answers: at the largest budget, with the kappa of the question's own answer."""
     pair, again = asked
     if again.failure is not None:
@@ -158,7 +160,7 @@ async def _answer(bench: Bench, asked: tuple[AnsweredQuestion, Again], params: P
         own["baselines"] = any(name.endswith("_rag") for name in methods)
     question = pair.question.model_copy(update={"text": again.question})
     settings = params.answer.model_copy(update=own)
-    answer = await answer_question(question, bench.instruments, settings)
+    answer = await answer_question(question, bench.backends, settings)
     if answer.failure is not None:
         return again.model_copy(update={"failure": answer.failure.reason}), {}
     return again.model_copy(update={"failure": "this method did not answer it"}), {
@@ -176,7 +178,7 @@ async def _answer(bench: Bench, asked: tuple[AnsweredQuestion, Again], params: P
 def failed(place: Results, domain: str) -> bool:
     """Whether something of an answer could not be asked."""
     path = file_of(place, domain)
-    return path.is_file() and any(one.failures for one in record_lines(path, Asked))
+    return path.is_file() and any(one.failures for one in record_lines(path, ScoredAnswer))
 
 
 STAGE = Stage(

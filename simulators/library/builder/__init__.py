@@ -30,7 +30,7 @@ from simulators.library.corpus import (
 from simulators.library.errors import CorpusError, EmptyCorpus, LicenceMissing, TooLarge
 from simulators.library.words import words
 
-MOST_BYTES = 512 * 2**20
+MAX_BYTES = 512 * 2**20
 """Of all files together: what an index of is made in a few GB of memory."""
 
 _TITLES = 8
@@ -263,10 +263,10 @@ def _check(out: Path, sources: Sequence[_File]) -> None:
     if out.exists() and not (out / MANIFEST).is_file() and (out.is_file() or any(out.iterdir())):
         raise CorpusError(f"{out} is there and is not a corpus: name another folder")
     total = sum(file.path.stat().st_size for file in sources)
-    if total > MOST_BYTES:
+    if total > MAX_BYTES:
         raise TooLarge(
             f"the files have {total >> 20} MiB together; a corpus is made of at most "
-            f"{MOST_BYTES >> 20} MiB: leave some out"
+            f"{MAX_BYTES >> 20} MiB: leave some out"
         )
 
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from simulators.base import MissingEngineError
 from simulators.library.errors import CorpusError, NoText, TooLarge
 
-MOST_BYTES_A_FILE = 64 * 2**20
+MAX_FILE_BYTES = 64 * 2**20
 """Of a file that is read as a whole; JSONL is read line by line."""
 
-MOST_BYTES_A_LINE = 16 * 2**20
+MAX_LINE_BYTES = 16 * 2**20
 DEADLINE_S = 300.0
 """How long a file may take to be turned into Markdown."""
 
@@ -124,9 +124,9 @@ def _json_lines(path: Path) -> Iterator[Page]:
 
 
 def _lines_of(file: Any, path: Path) -> Iterator[bytes]:
-    while raw := file.readline(MOST_BYTES_A_LINE + 1):
-        if len(raw) > MOST_BYTES_A_LINE:
-            raise TooLarge(f"{path}: a line has more than {MOST_BYTES_A_LINE >> 20} MiB; part it")
+    while raw := file.readline(MAX_LINE_BYTES + 1):
+        if len(raw) > MAX_LINE_BYTES:
+            raise TooLarge(f"{path}: a line has more than {MAX_LINE_BYTES >> 20} MiB; part it")
         yield raw
 
 
@@ -170,9 +170,9 @@ def _read(path: Path, of: Path | None = None) -> str:
 
 def _check_size(path: Path, of: Path | None = None) -> None:
     size = path.stat().st_size
-    if size > MOST_BYTES_A_FILE:
+    if size > MAX_FILE_BYTES:
         raise TooLarge(
-            f"{of or path} has {size >> 20} MiB; a file may have {MOST_BYTES_A_FILE >> 20} MiB: "
+            f"{of or path} has {size >> 20} MiB; a file may have {MAX_FILE_BYTES >> 20} MiB: "
             "part it, or write its text as JSONL, which is read line by line"
         )
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simulrag.errors import InputError, first_problem
-from simulrag.judging.people.labels import WANTED
+from simulrag.judging.people.labels import LABELERS_PER_CLAIM
 from simulrag.judging.people.offering import OfferedClaim
 from simulrag.records import HumanLabel, LabelValue
 
@@ -33,7 +33,7 @@ def tasks(offers: Sequence[OfferedClaim]) -> list[dict[str, Any]]:
                 "evidence": offer.evidence,
                 "claim": offer.text,
             },
-            "meta": {"annotators_wanted": WANTED},
+            "meta": {"annotators_wanted": LABELERS_PER_CLAIM},
         }
         for offer in offers
     ]

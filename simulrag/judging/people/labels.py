@@ -12,7 +12,7 @@ from simulrag.records import HumanLabel, Label, LabelValue, claim_hash
 Key = tuple[str, str]
 """Question id and claim hash."""
 
-WANTED = 2
+LABELERS_PER_CLAIM = 2
 """People who should label each claim."""
 
 
@@ -77,7 +77,7 @@ def in_order(labels: Iterable[HumanLabel]) -> list[HumanLabel]:
     )
 
 
-def settle(labels: Iterable[HumanLabel]) -> dict[Key, Settled]:
+def majority_label(labels: Iterable[HumanLabel]) -> dict[Key, Settled]:
     """What is said of each claim, by question id and claim hash, in order.
 
     Raises InputError for a hash that is not its text's, for a claim that one annotator labelled
@@ -105,10 +105,10 @@ def _settled(group: Sequence[HumanLabel]) -> Settled:
             )
     if len(adjudications) > 1:
         raise InputError(f"{_place(group[0])} is adjudicated twice: keep one")
-    if adjudications and len(given) < WANTED:
+    if adjudications and len(given) < LABELERS_PER_CLAIM:
         raise InputError(
             f"{_place(group[0])} is adjudicated and has {len(given)} other labels: an adjudication "
-            f"settles at least {WANTED}"
+            f"settles at least {LABELERS_PER_CLAIM}"
         )
     return Settled(given, adjudications[0] if adjudications else None)
 

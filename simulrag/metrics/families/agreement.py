@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from simulrag.judging.people.labels import WANTED, Settled
+from simulrag.judging.people.labels import LABELERS_PER_CLAIM, Settled
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Floats, Ints, estimate, scenario_weights
 from simulrag.metrics.registry import metric
@@ -42,7 +42,7 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
     asked = sorted({scenario_of[question] for question, _ in data.settled})
     index = {name: place for place, name in enumerate(asked)}
     scenario = {name: index[of] for name, of in scenario_of.items() if of in index}
-    groups = [one for one in data.settled.values() if len(one.given) >= WANTED]
+    groups = [one for one in data.settled.values() if len(one.given) >= LABELERS_PER_CLAIM]
     settings = data.settings
     weights = scenario_weights(len(asked), settings.bootstrap, settings.seed, data.domain)
 

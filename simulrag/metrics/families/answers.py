@@ -13,7 +13,7 @@ from simulrag.metrics.methods import OURS
 from simulrag.metrics.registry import metric
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
-from simulrag.records import Line
+from simulrag.records import AnswerVariant
 
 METRICS = (
     "informativeness",
@@ -73,7 +73,7 @@ def final_answer_values(
     return _metrics(counts, weights[:, data.scenario], undecided, "excluded")
 
 
-def _counts(data: DomainData, line: Line) -> FinalCounts:
+def _counts(data: DomainData, line: AnswerVariant) -> FinalCounts:
     """A line's counts; of a line that nobody wrote, nothing is complete."""
     nothing = np.zeros(len(data.answers))
     return data.final_counts.get(line) or dict.fromkeys(FINAL_COUNTS, nothing)
@@ -120,7 +120,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _rows(
-    data: DomainData, line: Line, weights: Floats, undecided: Undecided, failures: str
+    data: DomainData, line: AnswerVariant, weights: Floats, undecided: Undecided, failures: str
 ) -> Iterator[Measurement]:
     counts = _counts(data, line)
     questions, complete = len(data.answers), int(counts["complete"].sum())
@@ -149,7 +149,7 @@ def _rows(
 
 
 def _compare(
-    data: DomainData, ours: Line, full: int, weights: Floats, undecided: Undecided
+    data: DomainData, ours: AnswerVariant, full: int, weights: Floats, undecided: Undecided
 ) -> Iterator[Measurement]:
     """A line of ours minus each baseline, on the questions that both completed."""
     mine, pairs = _counts(data, ours), []
@@ -183,7 +183,7 @@ def _compare(
     yield from compared(pairs, METRICS, data.scenarios)
 
 
-def _largest_published(data: DomainData) -> Line | None:
+def _largest_published(data: DomainData) -> AnswerVariant | None:
     """The published method at its largest m and budget."""
     published = [line for line in data.lines if line.method == "simulrag"]
     return max(published, key=lambda line: line.size, default=None)

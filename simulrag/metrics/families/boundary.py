@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import estimate, ratio
-from simulrag.metrics.plan import NO_BOUNDARY
 from simulrag.metrics.pool import PARTLY_VERIFIED
 from simulrag.metrics.registry import metric
+from simulrag.metrics.selections import NO_BOUNDARY
 from simulrag.metrics.table import Measurement, filled
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, estimate
-from simulrag.metrics.plan import Checked, checked_sets
 from simulrag.metrics.registry import metric
+from simulrag.metrics.selections import Checked, checked_sets
 from simulrag.metrics.table import Measurement, filled
 
 BINS = 10

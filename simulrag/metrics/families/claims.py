@@ -9,9 +9,9 @@ import numpy as np
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, estimates
 from simulrag.metrics.methods import BASELINES, UE_SBA
-from simulrag.metrics.plan import BudgetedMethod, plans_of, ranked_claims
 from simulrag.metrics.ranking import METRICS, measure
 from simulrag.metrics.registry import metric
+from simulrag.metrics.selections import BudgetedMethod, plans_of, ranked_claims
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
 

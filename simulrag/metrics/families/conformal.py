@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Estimate, Floats, Ints, estimate, ratio
-from simulrag.metrics.plan import Checked, checked_sets
 from simulrag.metrics.ranking import RankedClaims, running_within
 from simulrag.metrics.registry import metric
+from simulrag.metrics.selections import Checked, checked_sets
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 

@@ -17,7 +17,7 @@ from statistics import fmean
 import numpy as np
 
 from simulrag.method.settings import ClaimsPerCall
-from simulrag.metrics.bill import ALL, Amounts, Spent
+from simulrag.metrics.bill import ALL, TokenUsage, UsageTotals
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.exports import Estimated
 from simulrag.metrics.frames import AnswerCounts
@@ -28,10 +28,10 @@ from simulrag.metrics.methods import (
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
 )
-from simulrag.metrics.plan import BudgetedMethod, plans_of
 from simulrag.metrics.registry import metric
+from simulrag.metrics.selections import BudgetedMethod, plans_of
 from simulrag.metrics.table import Measurement
-from simulrag.records import Answer, FinalMethod, Line
+from simulrag.records import Answer, AnswerVariant, FinalMethod
 
 _SAMPLED = ("closed_book", "decompose", "merge")
 _RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "plan", "verify")
@@ -71,7 +71,7 @@ def cost(data: DomainData) -> Iterator[Measurement]:
 
     Calls count whether they were paid for now or came from the cache.
     """
-    bill = Amounts(_estimates(data))
+    bill = UsageTotals(_estimates(data))
     for answer, counted in zip(data.answers, data.counted, strict=True):
         for task, usage in counted.usage.items():
             bill.add(task, usage)
@@ -107,8 +107,8 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
             yield replace(place, step=ALL, metric="chain", n=len(data.answers), value=length)
 
 
-def _of_selection(data: DomainData, setting: BudgetedMethod) -> Amounts:
-    bill = Amounts(_estimates(data))
+def _of_selection(data: DomainData, setting: BudgetedMethod) -> UsageTotals:
+    bill = UsageTotals(_estimates(data))
     selected = _selected(data, setting)
     for place, (answer, counted) in enumerate(zip(data.answers, data.counted, strict=True)):
         steps = _steps(setting.method)
@@ -124,7 +124,7 @@ def _of_selection(data: DomainData, setting: BudgetedMethod) -> Amounts:
     return bill
 
 
-def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, Spent]:
+def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, TokenUsage]:
     """What writing the published method's answer took; the answer itself may be another's."""
     for place, (line, text) in enumerate(counted.texts.items()):
         if line.method == "simulrag" and line.samples == samples:
@@ -133,15 +133,15 @@ def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, Sp
     return {}
 
 
-def _of_answers(data: DomainData) -> dict[Line, Amounts]:
+def _of_answers(data: DomainData) -> dict[AnswerVariant, UsageTotals]:
     """The answer's own final text, one sample by itself, and the baselines'."""
-    bills: dict[Line, Amounts] = {}
+    bills: dict[AnswerVariant, UsageTotals] = {}
     for answer, counted in zip(data.answers, data.counted, strict=True):
         for place, (line, text) in enumerate(counted.texts.items()):
             usage = text.usage
             if not place and line.method != "grounded":
                 usage = {task: one for task, one in counted.usage.items() if task == "final"}
-            bill = bills.setdefault(line, Amounts(_estimates(data)))
+            bill = bills.setdefault(line, UsageTotals(_estimates(data)))
             for task, used in usage.items():
                 bill.add(task, used, step=_step_of(task))
             _charge_line(bill, data, answer, line, counted)
@@ -154,7 +154,7 @@ def _samples(answer: Answer) -> int:
 
 
 def _charge_line(
-    bill: Amounts, data: DomainData, answer: Answer, line: Line, counted: AnswerCounts
+    bill: UsageTotals, data: DomainData, answer: Answer, line: AnswerVariant, counted: AnswerCounts
 ) -> None:
     """Of the calls that final answers share those of the samples that this one is written from."""
     steps, samples = _SHARED[line.method], _samples(answer)
@@ -190,7 +190,7 @@ _OF_ONE_SAMPLE = (
 
 
 def _charge(
-    bill: Amounts,
+    bill: UsageTotals,
     data: DomainData,
     counted: AnswerCounts,
     steps: Sequence[str],
@@ -219,14 +219,14 @@ def _charge(
         bill.add(task, usage, min(1.0, share), step=step)
 
 
-def _shared(counted: AnswerCounts) -> Mapping[str, Spent]:
+def _shared(counted: AnswerCounts) -> Mapping[str, TokenUsage]:
     """The question's usage without what a grounded answer alone took of it."""
     line, text = next(iter(counted.texts.items()))
     if line.method != "grounded":
         return counted.usage
     alone = text.usage
     return {
-        task: Spent(*map(sub, used, alone[task])) if task in alone else used
+        task: TokenUsage(*map(sub, used, alone[task])) if task in alone else used
         for task, used in counted.usage.items()
     }
 
@@ -247,7 +247,7 @@ def _step_of(task: str) -> str:
     return task.removesuffix("_batch")
 
 
-def _chain(bill: Amounts, line: Line) -> int:
+def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
     """How many calls wait for one another, first attempts that succeed."""
     length = 0
     for steps in _IN_TURN:

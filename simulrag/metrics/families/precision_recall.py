@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.plan import plans_of, ranked_claims
 from simulrag.metrics.ranking import score_levels
 from simulrag.metrics.registry import metric
+from simulrag.metrics.selections import plans_of, ranked_claims
 from simulrag.metrics.table import Measurement
 
 _RECALLS = np.linspace(0.02, 1.0, 50)

@@ -17,7 +17,7 @@ from simulrag.models.providers.faults import CONNECT_TIMEOUT_S, THROTTLED
 TIMEOUT = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
 """Only connecting has a limit of the library's own: its others start anew with each byte."""
 
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 _AGAIN = frozenset({408, 409})
 
 
@@ -80,7 +80,7 @@ class AttemptClient(httpx2.AsyncClient):
 
     async def _followed(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
         """The response, after redirects within the host."""
-        for _ in range(MOST_REDIRECTS):
+        for _ in range(MAX_REDIRECTS):
             response = await super().send(request, **options)
             following = response.next_request
             if following is None:

@@ -149,16 +149,16 @@ def _refused_field(error: Any, said: str) -> str | None:
     return None if found is None else found[1] or found[2]
 
 
-MOST_DIGITS = 12
+MAX_DIGITS = 12
 """Of a count of tokens that can be one."""
 
 
 def count(usage: Any, field: str) -> int:
     """A count of tokens as a server sent it; 0 for what is not a count."""
     value = getattr(usage, field, None)
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < MOST_DIGITS:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < MAX_DIGITS:
         value = int(value)
-    return value if type(value) is int and 0 < value < 10**MOST_DIGITS else 0
+    return value if type(value) is int and 0 < value < 10**MAX_DIGITS else 0
 
 
 def cut_off(limit: int | None, usage: Usage) -> ModelError:

@@ -17,7 +17,7 @@ from simulrag.models.providers.credentials import known_key, read_key
 from simulrag.models.providers.faults import ODD_SHAPE, Server
 from simulrag.models.settings import ModelSettings
 
-LONGEST_WAIT_S = 120.0
+MAX_WAIT_S = 120.0
 """The SDKs keep a Retry-After up to this; beyond it they wait as if there were none."""
 
 
@@ -64,7 +64,7 @@ class SdkProvider(Provider):
     @property
     def deadline_s(self) -> float:
         """All attempts, and the longest waits between them."""
-        return self.timeout_s + self.retries * (self.timeout_s + LONGEST_WAIT_S)
+        return self.timeout_s + self.retries * (self.timeout_s + MAX_WAIT_S)
 
     async def call(
         self,

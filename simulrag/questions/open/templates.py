@@ -17,7 +17,7 @@ from simulators.base import (
     set_up_facts,
     validate_call,
 )
-from simulators.shapes import described, names_of
+from simulators.json_schema import described, names_of
 from simulrag.method.numbers import Number, numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply

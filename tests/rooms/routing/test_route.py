@@ -16,7 +16,7 @@ from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelUnavailable, ReplyInvalid
-from simulrag.method.algorithm import Instruments, answer_question
+from simulrag.method.algorithm import Backends, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
 from simulrag.testing.scripted import ScriptedModel
@@ -167,7 +167,7 @@ async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
 ) -> None:
     model = ScriptedModel("It rains.")
     with CallCache(tmp_path, stage="test") as cache:
-        use = Instruments(model, Simulations(NoSource(), cache))
+        use = Backends(model, Simulations(NoSource(), cache))
         settings = MethodSettings().for_one_question()
         answer = await answer_question(question(text="Does it rain?", domain="none"), use, settings)
     assert answer.failure is None

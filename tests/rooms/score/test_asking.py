@@ -10,16 +10,16 @@ from pydantic import Field
 
 from rooms.score.asking import DETAILS, Panel, ask_about, declared
 from rooms.score.given_words import TokenLikelihoods
-from rooms.score.records import Again, Asked, Given
+from rooms.score.records import AnswerToScore, ScoredAnswer, Variant
 from rooms.score.settings import ScoreParams
 from simulators.base import Tool
-from simulators.shapes import ToolModel, measured
+from simulators.json_schema import ToolModel, measured
 from simulrag.errors import CallsPending, ModelUnavailable
 from simulrag.records import Evidence, ToolCall
 from simulrag.testing import ScriptedModel
 
 FACTS = ["The peak is 12.5 weeks after the start.", "It falls by 7 percent."]
-GIVEN = Given(
+GIVEN = AnswerToScore(
     question="When is the peak?",
     answer="The peak comes after 12.5 weeks.",
     evidence=(" ".join(FACTS),),
@@ -92,12 +92,12 @@ READING = ("output", "run", "against", "value", "unit", "direction", "class_word
 
 
 async def asked(
-    given: Given = GIVEN,
+    given: AnswerToScore = GIVEN,
     settings: ScoreParams = SETTINGS,
     *,
     failing: Sequence[object] = (),
     **more: Any,
-) -> Asked:
+) -> ScoredAnswer:
     model = ScriptedModel(by_task=replies(failing))
     panel = Panel(
         model, [(model, sample) for sample in range(settings.samples)], {"t": TOOL}, **more
@@ -132,8 +132,8 @@ async def test_a_failed_call_leaves_the_others(
 
 
 async def test_variants_are_taken_apart_and_read() -> None:
-    again = Again(question="And when?", answer="After 3 weeks.")
-    given = GIVEN.model_copy(update={"paraphrased": again, "perturbed": Again(failure="refused")})
+    again = Variant(question="And when?", answer="After 3 weeks.")
+    given = GIVEN.model_copy(update={"paraphrased": again, "perturbed": Variant(failure="refused")})
     found = await asked(given)
     assert sorted(found.readings) == ["answer", "paraphrase"]
     lost = await asked(given, failing=["evaluation_decompose"])
@@ -142,7 +142,7 @@ async def test_variants_are_taken_apart_and_read() -> None:
 
 
 async def test_a_variant_is_taken_apart_and_read_by_its_own_question() -> None:
-    again = Again(question="And when in spring?", answer="After 3 weeks.")
+    again = Variant(question="And when in spring?", answer="After 3 weeks.")
     model = ScriptedModel(by_task=replies())
     given = GIVEN.model_copy(update={"perturbed": again})
     await ask_about(given, FACTS, Panel(model, [], {"t": TOOL}), SETTINGS, forced=False)
@@ -160,7 +160,7 @@ async def test_dependence_leaves_each_fact_out() -> None:
 async def test_context_use_is_asked_with_all_without_each_and_with_none() -> None:
     shown: list[list[str]] = []
 
-    async def told(_: Given, facts: Sequence[str]) -> Sequence[float]:
+    async def told(_: AnswerToScore, facts: Sequence[str]) -> Sequence[float]:
         shown.append(list(facts))
         return TokenLikelihoods(tokens=(1,), logprobs=(-1.0 / (1 + len(facts)),)).logprobs
 

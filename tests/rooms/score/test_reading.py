@@ -12,7 +12,7 @@ from simulrag.testing import ScriptedModel
 from tests.making import evidence
 
 
-class Given(ToolModel):
+class AnswerToScore(ToolModel):
     limit: float
     seed: int | None = None
 
@@ -23,7 +23,7 @@ class Returned(ToolModel):
     trend: str = "rapid growth"
 
 
-TOOL = Tool("run", "Runs.", Given, Returned, "")
+TOOL = Tool("run", "Runs.", AnswerToScore, Returned, "")
 
 
 def run(limit: float) -> Evidence:

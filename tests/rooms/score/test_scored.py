@@ -13,7 +13,7 @@ from rooms.score.measures import MEASURES
 from rooms.score.page import score_table
 from rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
 from rooms.score.reading import ClaimReading
-from rooms.score.records import Again, Asked, Given
+from rooms.score.records import AnswerToScore, ScoredAnswer, Variant
 from rooms.score.scored import facts_of, measured, score_rows
 from rooms.score.settings import ScoreParams
 from simulrag.errors import EnvironmentFault, InputError
@@ -33,8 +33,10 @@ def said(value: str) -> tuple[ClaimReading, ...]:
     return (ClaimReading(kind="number", output="rise", run=1, value=value),)
 
 
-def given(method: str = "simulrag", scenario: str = "s", answer: str = "It rises by 7.") -> Given:
-    return Given(
+def given(
+    method: str = "simulrag", scenario: str = "s", answer: str = "It rises by 7."
+) -> AnswerToScore:
+    return AnswerToScore(
         question="How much?", answer=answer, evidence=(run(7),), method=method, scenario_id=scenario
     )
 
@@ -49,12 +51,12 @@ async def nothing(_: str, texts: Sequence[str]) -> Sequence[float]:
 
 async def test_every_value_of_an_answer_that_has_them_all() -> None:
     calls = (run(7).call,)
-    one = Asked(
+    one = ScoredAnswer(
         given=given().model_copy(
             update={
                 "calls": calls,
-                "paraphrased": Again(answer="By 7.", calls=calls, evidence=(run(7),)),
-                "perturbed": Again(answer="By 9.", evidence=(run(9),)),
+                "paraphrased": Variant(answer="By 7.", calls=calls, evidence=(run(7),)),
+                "perturbed": Variant(answer="By 9.", evidence=(run(9),)),
             }
         ),
         facts=("Up 7.0.",),
@@ -116,8 +118,8 @@ async def test_every_value_of_an_answer_that_has_them_all() -> None:
 async def test_a_failure_is_no_value(
     update: dict[str, object], scorer: object, measure: str, reason: str
 ) -> None:
-    variants = {"paraphrased": Again(answer="a"), "perturbed": Again(answer="b")}
-    one = Asked(
+    variants = {"paraphrased": Variant(answer="a"), "perturbed": Variant(answer="b")}
+    one = ScoredAnswer(
         given=given().model_copy(update=variants), claims=("It rises by 7.",), facts=("Up 7.",)
     )
     found = await measured(one.model_copy(update=update), SETTINGS, scorer, alike)  # type: ignore[arg-type]
@@ -126,19 +128,21 @@ async def test_a_failure_is_no_value(
 
 
 async def test_without_weights_or_answer_and_what_was_not_asked_for() -> None:
-    found = await measured(Asked(given=given(), asked_back=("Q?",)), SETTINGS, nothing, nothing)
+    found = await measured(
+        ScoredAnswer(given=given(), asked_back=("Q?",)), SETTINGS, nothing, nothing
+    )
     assert found.failures == ["no weights here"]
     assert found.reasons["relevance"] == found.reasons["detrimental"] == "no weights here"
     assert not {"moved", "context_use", "evidence_dependence"} & found.values.keys()
-    empty = Asked(given=given(), reasons={"answer": "it is empty"})
+    empty = ScoredAnswer(given=given(), reasons={"answer": "it is empty"})
     assert set((await measured(empty, SETTINGS, alike, alike)).values.values()) == {None}
     assert facts_of([run(7), "One. Two."]) == ["Up 7.", "One.", "Two."]
 
 
 def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> None:
-    def one(method: str, scenario: str, value: float | None) -> Asked:
+    def one(method: str, scenario: str, value: float | None) -> ScoredAnswer:
         why = {} if value is not None else {"relevance": "down"}
-        return Asked(given=given(method, scenario), values={"relevance": value}, reasons=why)
+        return ScoredAnswer(given=given(method, scenario), values={"relevance": value}, reasons=why)
 
     found = [one("closed_book", "a", 0.2), one("mine", "a", 0.1)]
     found += [one("simulrag", s, v) for s, v in (("a", 0.4), ("b", 0.8), ("c", None))]
@@ -159,7 +163,7 @@ def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> N
     assert (none.value, none.reason) == (None, "down")
 
 
-def export(given: Given, *ratings: tuple[int, str, int]) -> list[object]:
+def export(given: AnswerToScore, *ratings: tuple[int, str, int]) -> list[object]:
     (task,) = rating_tasks([given])
     results = [
         [
@@ -191,7 +195,9 @@ def test_ratings_come_back_and_are_held_against_scores() -> None:
         for task in export(one, (1, mark, i + 1), (2, mark, i + 2))
     ]
     ratings = read_ratings(json.dumps(tasks).encode(), "e.json")
-    scored = [Asked(given=one, values={"relevance": i / 10}) for i, one in enumerate(answers)]
+    scored = [
+        ScoredAnswer(given=one, values={"relevance": i / 10}) for i, one in enumerate(answers)
+    ]
     found = {(row.what, row.between): row for row in agreements(ratings, scored)}
     assert found["scenario", "people (kappa)"].value == pytest.approx(1.0)
     assert found["magnitude", "people (kappa)"].value is None

@@ -10,7 +10,7 @@ import pytest
 from flows.files import read_records
 from flows.plan.plan import make_plan
 from flows.project import Project
-from rooms.score.records import Asked
+from rooms.score.records import ScoredAnswer
 from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, simulrag
 
@@ -45,7 +45,7 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         simulrag(project, "batch", "import", check=True)
         change_params(project, **{"operations.mode": "normal"})
         simulrag(project, *stage, check=True)
-        found = read_records(project / "data/score/urban.jsonl", Asked)
+        found = read_records(project / "data/score/urban.jsonl", ScoredAnswer)
         methods = list(dict.fromkeys(one.given.method for one in found))
         assert sorted(methods) == ["closed_book", "grounded"]
         assert [one.given.method for one in found] == methods * 2

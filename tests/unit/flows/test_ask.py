@@ -10,15 +10,15 @@ from flows.asking import answer_by
 from flows.cli.answers import answer_json, show_answer
 from simulrag.records import (
     Answer,
+    AnswerVariant,
     Claim,
     FinalText,
-    Line,
     MissingPoint,
     Verdict,
 )
 from tests.unit.report.made import every_standing, grounded_answer
 
-LINE = Line(method="simulrag", samples=2, budget_percent=100)
+LINE = AnswerVariant(method="simulrag", samples=2, budget_percent=100)
 
 
 def test_a_corrected_claim_is_shown_with_what_it_was(

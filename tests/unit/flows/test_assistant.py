@@ -14,7 +14,7 @@ from flows.assistant import server
 from flows.assistant.desk import OFFERS, AssistantDesk
 from flows.files import write_records
 from flows.project import Project
-from simulrag.records import Answer, FinalText, Line, Question
+from simulrag.records import Answer, AnswerVariant, FinalText, Question
 
 ROOT = Path(__file__).resolve().parents[3]
 KNOWN = Question(
@@ -30,7 +30,7 @@ KNOWN = Question(
 def project(tmp_path: Path) -> Project:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     made = Project(tmp_path)
-    final = FinalText(line=Line(method="simulrag", samples=5), text="Eight minutes.")
+    final = FinalText(line=AnswerVariant(method="simulrag", samples=5), text="Eight minutes.")
     answer = Answer(question_id="urban-1", domain="urban", final=final, verified=True)
     for path, record in (
         (made.results.benchmark("urban"), KNOWN),

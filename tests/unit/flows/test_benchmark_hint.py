@@ -8,7 +8,7 @@ import pytest
 
 from flows.params import load_params
 from flows.project import Project
-from flows.running.runner import At, check_coverage
+from flows.running.runner import StageContext, check_coverage
 from flows.stages.benchmark import STAGE, _shortened, hints, stage_table
 from flows.watch.tracking import Tracker
 from simulrag.errors import CoverageFailed, ReplyInvalid
@@ -36,7 +36,9 @@ def said(made: BenchmarkSummary) -> str:
     params = load_params(project.params).with_operations(min_coverage=0.95)
     outcome = Outcome("", {}, made.accepted, made.requested, hints(made))
     with pytest.raises(CoverageFailed) as caught:
-        check_coverage(At(STAGE, project, params, "urban", project.results, Tracker()), outcome)
+        check_coverage(
+            StageContext(STAGE, project, params, "urban", project.results, Tracker()), outcome
+        )
     return str(caught.value)
 
 

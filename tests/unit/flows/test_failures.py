@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flows.stages.answer import holds_failure
-from simulrag.records import Answer, FinalText, Line
+from simulrag.records import Answer, AnswerVariant, FinalText
 from tests.making import answer, claim, failed
 
-RAG = Line(method="input_rag", samples=1)
+RAG = AnswerVariant(method="input_rag", samples=1)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 
 from flows.files import read_records, read_table, write_records, write_table, write_text
 from simulrag.errors import EnvironmentFault, InputError
-from simulrag.records import FinalClaims, Label, Line, ToolCall
+from simulrag.records import AnswerVariant, FinalClaims, Label, ToolCall
 
 ROOT = Path(__file__).resolve().parents[3]
-LINE = Line(method="simulrag", samples=5)
+LINE = AnswerVariant(method="simulrag", samples=5)
 
 
 def test_every_character_of_a_reply_survives(tmp_path: Path) -> None:

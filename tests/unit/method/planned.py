@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulrag.method.algorithm import Instruments, answer_question
+from simulrag.method.algorithm import Backends, answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.records import Answer
@@ -122,4 +122,4 @@ async def answered(
     """The answer by ``SETTINGS`` with changes, and the model that was asked."""
     model = made.model()
     settings = SETTINGS.model_copy(update=changes)
-    return await answer_question(QUESTION, Instruments(model, simulations), settings), model
+    return await answer_question(QUESTION, Backends(model, simulations), settings), model

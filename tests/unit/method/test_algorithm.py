@@ -6,14 +6,14 @@ import pytest
 
 from simulrag.errors import CallsPending, ModelUnavailable
 from simulrag.method.algorithm import (
-    Instruments,
+    Backends,
     answer_question,
     choose,
     conclude,
     draft,
 )
 from simulrag.method.simulation import Simulations
-from simulrag.method.steps import Work
+from simulrag.method.steps import QuestionState
 from simulrag.records import Answer, Failure
 from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, question
@@ -42,7 +42,7 @@ def model(**changes: object) -> ScriptedModel:
 async def test_a_draft_holds_all_that_needs_no_other_question(simulations: Simulations) -> None:
     ask = model()
     settings = SETTINGS.model_copy(update={"verify": "selected"})
-    drafted = await draft(QUESTION, Instruments(ask, simulations), settings)
+    drafted = await draft(QUESTION, Backends(ask, simulations), settings)
     assert drafted.failure is None
     assert drafted.retrieval is not None
     assert drafted.retrieval.context == "It is 12.0 m."
@@ -109,7 +109,7 @@ def test_kappa_is_a_quantile_of_the_development_part() -> None:
 
 
 async def test_a_conclusion_keeps_corrects_and_writes(simulations: Simulations) -> None:
-    use = Instruments(model(), simulations)
+    use = Backends(model(), simulations)
     settings = SETTINGS.model_copy(
         update={"kappa": 0.5, "verify": "selected", "final_budgets_percent": (50.0, 100.0)}
     )
@@ -131,7 +131,7 @@ async def test_a_conclusion_keeps_corrects_and_writes(simulations: Simulations) 
 
 async def test_verdicts_do_not_hang_on_who_selected_the_claim(simulations: Simulations) -> None:
     """All verified once, or the selected ones: one answer, of other calls."""
-    use = Instruments(model(), simulations)
+    use = Backends(model(), simulations)
     found = []
     for verify in ("all", "selected"):
         settings = SETTINGS.model_copy(
@@ -148,14 +148,14 @@ async def test_verdicts_do_not_hang_on_who_selected_the_claim(simulations: Simul
 
 async def test_one_question_by_itself(simulations: Simulations) -> None:
     settings = SETTINGS.model_copy(update={"kappa": 0.0}).for_one_question()
-    found = await answer_question(QUESTION, Instruments(model(), simulations), settings)
+    found = await answer_question(QUESTION, Backends(model(), simulations), settings)
     assert found.text == "It is 12 m deep. / It is warm. / It is old."
     assert found.baselines == ()
     assert [item.outputs for item in found.evidence] == [{"depth_m": 12.0}]
 
 
 async def test_without_a_tool_nothing_is_verified(simulations: Simulations) -> None:
-    use = Instruments(model(plan=NO_TOOL), simulations)
+    use = Backends(model(plan=NO_TOOL), simulations)
     found = await answer_question(QUESTION, use, SETTINGS)
     assert found.failure is None
     assert not found.verified
@@ -180,7 +180,7 @@ async def test_a_failure_is_the_questions_own_and_names_its_step(
     simulations: Simulations, task: str, step: str
 ) -> None:
     ask = model(**{task: ModelUnavailable("no reply")})
-    found = await answer_question(QUESTION, Instruments(ask, simulations), SETTINGS)
+    found = await answer_question(QUESTION, Backends(ask, simulations), SETTINGS)
     assert found.failure is not None
     assert (found.failure.step, found.failure.reason) == (step, "no reply")
     assert found.text == ""
@@ -190,7 +190,7 @@ async def test_a_run_that_fails_goes_back_to_the_model_and_then_fails_the_questi
     simulations: Simulations,
 ) -> None:
     ask = model(plan=sound("dry"))
-    found = await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
+    found = await draft(QUESTION, Backends(ask, simulations), SETTINGS)
     assert found.failure is not None
     assert found.failure.reason == "no water there"
     assert sum(call["task"] == "plan" for call in ask.asked) == SETTINGS.max_attempts
@@ -201,11 +201,11 @@ async def test_calls_that_wait_stop_the_question_after_all_that_does_not_hang_on
 ) -> None:
     ask = model(plan=CallsPending("waits"))
     with pytest.raises(CallsPending):
-        await draft(QUESTION, Instruments(ask, simulations), SETTINGS)
+        await draft(QUESTION, Backends(ask, simulations), SETTINGS)
     assert "boundary_batch" in {call["task"] for call in ask.asked}
 
 
 def test_a_misspelt_field_is_no_note(simulations: Simulations) -> None:
-    work = Work(QUESTION, Instruments(model(), simulations))
+    work = QuestionState(QUESTION, Backends(model(), simulations))
     with pytest.raises(TypeError, match="no field closed_bok"):
         work.note(closed_bok=())

@@ -9,7 +9,7 @@ import pytest
 from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import InputError
-from simulrag.method.algorithm import Instruments
+from simulrag.method.algorithm import Backends
 from simulrag.method.given_text import check_given
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
@@ -48,7 +48,7 @@ async def checked(
         **replies,
     }
     model = ScriptedModel(by_task=lambda task, values: said[task])
-    use, settings = Instruments(model, simulations), MethodSettings(runs=runs)
+    use, settings = Backends(model, simulations), MethodSettings(runs=runs)
     answer = await check_given(TEXT, QUESTION, use, settings, mend=mends)
     return answer, [str(call["task"]) for call in model.asked]
 

@@ -15,7 +15,7 @@ from simulators.library import LibrarySimulator
 from simulrag.calls import CallCache
 from simulrag.errors import CallsPending, ModelUnavailable
 from simulrag.method.algorithm import (
-    Instruments,
+    Backends,
     answer_question,
     choose,
     conclude,
@@ -89,7 +89,7 @@ async def answered(
     simulations: Simulations, settings: MethodSettings = SETTINGS, /, **replies: Any
 ) -> tuple[Answer, ScriptedModel]:
     model = scripted(**replies)
-    return await answer_question(QUESTION, Instruments(model, simulations), settings), model
+    return await answer_question(QUESTION, Backends(model, simulations), settings), model
 
 
 def asked(model: ScriptedModel, *besides: str) -> list[str]:
@@ -330,7 +330,7 @@ async def test_without_a_tool_the_answer_is_the_closed_book_one_and_not_audited(
     assert set(answer.final.usage) == {"closed_book"}
 
 
-class Asked(ToolModel):
+class ScoredAnswer(ToolModel):
     question: str = Field(description="a question")
 
 
@@ -341,7 +341,7 @@ class Known(Lake):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tools = {"sound": replace(self.tools["sound"], arguments=Asked)}
+        self.tools = {"sound": replace(self.tools["sound"], arguments=ScoredAnswer)}
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> Depth:
         return Depth(depth_m=12.0)
@@ -506,7 +506,7 @@ async def test_calls_that_wait_stop_the_question_after_all_that_does_not_hang_on
     settings = SETTINGS.model_copy(update={"beside": ("paper",)})
     model = scripted(plan=CallsPending("waits"))
     with pytest.raises(CallsPending):
-        await draft(QUESTION, Instruments(model, simulations), settings)
+        await draft(QUESTION, Backends(model, simulations), settings)
     assert {"closed_book", "merge", "boundary_batch"} <= set(asked(model))
 
 
@@ -602,9 +602,9 @@ async def test_a_text_that_is_not_mended_needs_two_calls_of_its_own(
 
 
 async def test_several_questions_are_chosen_for_one_by_one(simulations: Simulations) -> None:
-    use = Instruments(scripted(), simulations)
+    use = Backends(scripted(), simulations)
     drafted = await draft(QUESTION, use, SETTINGS)
-    bad = Instruments(scripted(plan=ModelUnavailable("no reply")), simulations)
+    bad = Backends(scripted(plan=ModelUnavailable("no reply")), simulations)
     failed = await draft(QUESTION, bad, SETTINGS)
     assert choose([drafted, failed], SETTINGS) == [(), ()]
     assert await conclude(QUESTION, failed, (), use, SETTINGS) == failed

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from simulrag.judging.people.labels import settle
+from simulrag.judging.people.labels import majority_label
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
@@ -41,7 +41,7 @@ def data_of(
         answers=answers,
         finals=finals,
         judge=labels_by_question((one.question_id, one.claim_hash, one.label) for one in labels),
-        settled=settle(human),
+        settled=majority_label(human),
         **more,
     )
 

@@ -20,10 +20,10 @@ from simulrag.metrics.registry import measure
 from simulrag.metrics.table import frame_of, only, select
 from simulrag.records import (
     Answer,
+    AnswerVariant,
     FinalClaims,
     FinalText,
     Label,
-    Line,
     Retrieval,
     Standing,
     Statement,
@@ -92,7 +92,7 @@ def alone(name: str) -> Answer:
     return done.model_copy(update={"closed_book": ()})
 
 
-def finals(name: str, *lines: Line) -> list[FinalClaims]:
+def finals(name: str, *lines: AnswerVariant) -> list[FinalClaims]:
     return [final_claims(name, "It rises.", of=one) for one in lines]
 
 
@@ -106,7 +106,9 @@ def labels(name: str) -> list[Label]:
     ]
 
 
-def of(*answers: Answer, lines: tuple[Line, ...] = (GROUNDED, *BESIDE, ALONE)) -> pl.DataFrame:
+def of(
+    *answers: Answer, lines: tuple[AnswerVariant, ...] = (GROUNDED, *BESIDE, ALONE)
+) -> pl.DataFrame:
     return measured(
         answers,
         [one for done in answers for one in labels(done.question_id)],
@@ -114,7 +116,7 @@ def of(*answers: Answer, lines: tuple[Line, ...] = (GROUNDED, *BESIDE, ALONE)) -
     )
 
 
-def cost(table: pl.DataFrame, one: Line) -> pl.DataFrame:
+def cost(table: pl.DataFrame, one: AnswerVariant) -> pl.DataFrame:
     named = {"samples": one.samples, "budget_percent": one.budget_percent}
     names = {"grounded": "grounded", "rag_looks": "rag_looks", "simulrag": "simulrag"}
     names |= {"input_rag": "input_rag", "output_rag": "output_rag"}
@@ -143,7 +145,9 @@ def test_a_grounded_answer_costs_its_own_calls_and_those_that_looked() -> None:
         (ONE, 1, 1 + 1 + 1 + 1),
     ],
 )
-def test_each_pays_for_the_looks_that_it_rests_on(one: Line, runs: int, calls: int) -> None:
+def test_each_pays_for_the_looks_that_it_rests_on(
+    one: AnswerVariant, runs: int, calls: int
+) -> None:
     found = select(cost(of(grounded()), one), step="all")
     assert only(found, metric="simulator_runs") == runs
     assert only(found, metric="calls") == calls

@@ -11,7 +11,7 @@ import pytest
 
 from simulrag.errors import InputError
 from simulrag.judging.people.label_studio import config, read_export, tasks
-from simulrag.judging.people.labels import settle
+from simulrag.judging.people.labels import majority_label
 from simulrag.judging.people.offering import OfferedClaim, offers
 from simulrag.records import HumanLabel, claim_hash
 from tests.making import answer, claim, label, question
@@ -39,7 +39,7 @@ from tests.unit.metrics.synthetic import Study, study
 def test_what_people_say_together(labels: list[HumanLabel], expected: str, disputed: bool) -> None:
     how = {1: "one annotator", 2: "disputed" if disputed else "agreed", 3: "adjudicated"}
     for order in (labels, labels[::-1]):
-        (settled,) = settle(order).values()
+        (settled,) = majority_label(order).values()
         assert (settled.label, settled.disputed) == (expected, disputed)
         assert settled.how == how[len(labels)]
         row = settled.as_label()
@@ -70,7 +70,7 @@ def test_what_people_say_together(labels: list[HumanLabel], expected: str, dispu
 )
 def test_labels_that_contradict_each_other(labels: list[HumanLabel], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        settle(labels)
+        majority_label(labels)
     assert "of question 'q'" in str(caught.value)
 
 
@@ -155,7 +155,7 @@ def test_an_export_comes_back() -> None:
         given("label-studio-4", "false"),
         given("label-studio-6", "true", adjudication=True),
     ]
-    (settled,) = settle(labels).values()
+    (settled,) = majority_label(labels).values()
     assert settled.label == "true"
 
 

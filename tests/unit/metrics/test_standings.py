@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from simulrag.metrics.table import only, select
-from simulrag.records import Answer, FinalClaims, FinalText, Line, Standing, Statement
+from simulrag.records import Answer, AnswerVariant, FinalClaims, FinalText, Standing, Statement
 from tests.making import answer, claim, failed, final_claims, label, line
 from tests.unit.metrics.measuring import measured, row
 
@@ -26,7 +26,7 @@ def record(name: str, *statements: Statement, **more: Any) -> Answer:
     return answer(name, [], final={"line": OURS, "statements": statements}, **more)
 
 
-def final(name: str, line: Line = OURS) -> FinalClaims:
+def final(name: str, line: AnswerVariant = OURS) -> FinalClaims:
     return final_claims(name, "A.", of=line)
 
 

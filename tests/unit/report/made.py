@@ -15,10 +15,10 @@ from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import (
     Answer,
+    AnswerVariant,
     Audit,
     FinalMethod,
     FinalText,
-    Line,
     MissingPoint,
     Retrieval,
     Statement,
@@ -269,7 +269,7 @@ def grounded_answer(
         ),
         audit=Audit(text=text, missing=tuple(missing)) if runs else None,
         final=FinalText(
-            line=Line(method="grounded", samples=1),
+            line=AnswerVariant(method="grounded", samples=1),
             text=text,
             statements=(*placed, *statements[len(placed) :]),
         ),

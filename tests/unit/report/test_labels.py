@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from flows.report.labels import LabelTable
-from simulrag.judging.people.labels import settle
+from simulrag.judging.people.labels import majority_label
 from simulrag.records import HumanLabel, claim_hash
 
 TEXT, OTHER = "Travel time rises.", "Idling falls."
@@ -28,7 +28,7 @@ def test_people_come_before_the_judge() -> None:
     said = HumanLabel(
         question_id="q2", claim_hash=claim_hash(OTHER), text=OTHER, label="true", annotator="ada"
     )
-    labels = LabelTable(judge(), settle([said]))
+    labels = LabelTable(judge(), majority_label([said]))
     assert labels.of("q1")[claim_hash(TEXT)].label == "true"
     found = labels.of("q2")
     assert found[claim_hash(OTHER)].label == "true"

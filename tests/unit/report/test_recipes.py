@@ -9,14 +9,14 @@ import pytest
 
 from flows.report.recipes import (
     QUALITY,
-    Recipe,
+    VariantSummary,
     pooled,
     recipes_of,
     to_choose_from,
 )
 from simulrag.metrics.methods import CLOSED_BOOK, GROUNDED, SIMULRAG
 from simulrag.metrics.table import Measurement
-from simulrag.records import Line
+from simulrag.records import AnswerVariant
 
 INPUT_RAG = "input_rag"
 
@@ -50,15 +50,15 @@ def line(
         )
 
 
-def of(*lines: Iterator[Measurement]) -> list[Recipe]:
+def of(*lines: Iterator[Measurement]) -> list[VariantSummary]:
     return recipes_of([row for rows in lines for row in rows], "excluded")
 
 
-def names(recipes: Sequence[Recipe]) -> list[str]:
+def names(recipes: Sequence[VariantSummary]) -> list[str]:
     return [recipe.name for recipe in recipes]
 
 
-def everything(kappa: float) -> list[Recipe]:
+def everything(kappa: float) -> list[VariantSummary]:
     """Every recipe, in no order, with ``kappa`` and without."""
     ours = [(SIMULRAG, m, budget) for m in (5, 1) for budget in (100.0, 25.0)]
     others = [GROUNDED, "output_rag", "rag_looks"]
@@ -71,7 +71,7 @@ def everything(kappa: float) -> list[Recipe]:
 
 def test_price_and_quality_come_together() -> None:
     (recipe,) = of(line(SIMULRAG, 5, 25.0, 0.3, chain=6.0, informativeness=8.1, completeness=None))
-    assert recipe.line == Line(method="simulrag", samples=5, budget_percent=25, kappa=0.3)
+    assert recipe.line == AnswerVariant(method="simulrag", samples=5, budget_percent=25, kappa=0.3)
     assert (recipe.method, recipe.questions) == (SIMULRAG, 10)
     found = [recipe.value(metric) for metric in ("calls", "chain", "informativeness", "factuality")]
     assert found == [2.0, 6.0, 8.1, 0.5]

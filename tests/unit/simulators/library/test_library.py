@@ -218,7 +218,7 @@ def test_what_no_corpus_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         build_corpus(tmp_path / "out", [tmp_path / "none.md"])
     with pytest.raises(CorpusError, match="is there and is not a corpus"):
         build_corpus(tmp_path, [empty])
-    monkeypatch.setattr(builder, "MOST_BYTES", 10)
+    monkeypatch.setattr(builder, "MAX_BYTES", 10)
     with pytest.raises(TooLarge, match="at most"):
         build_corpus(tmp_path / "out", [empty])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "below"]

@@ -148,8 +148,8 @@ def test_what_cannot_be_read_is_named(
 def test_too_large_a_file_or_line_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_BYTES_A_FILE", 10)
-    monkeypatch.setattr(reading, "MOST_BYTES_A_LINE", 10)
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 10)
     with pytest.raises(TooLarge, match="JSONL, which is read line by line"):
         read(tmp_path, "a.txt", "x" * 11)
     with pytest.raises(TooLarge, match="a line has more than"):

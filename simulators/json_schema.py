@@ -44,7 +44,7 @@ class Described:
     meaning: str
 
 
-MOST_PROBLEMS = 5
+MAX_PROBLEMS = 5
 """Of one value, told."""
 
 
@@ -90,7 +90,7 @@ class JsonShape:
                 values = {**self._defaults(values), **values}
             problems = [f"{where}: {what}" for where, what in not_finite(values)]
             errors = iter(()) if problems else self._validator.iter_errors(values)
-            for error in islice(errors, MOST_PROBLEMS):
+            for error in islice(errors, MAX_PROBLEMS):
                 near = best_match([error]) or error
                 where = ".".join(map(str, near.absolute_path)) or "all"
                 problems.append(f"{where[:300]}: {near.message[:300]}")
