@@ -27,7 +27,7 @@ KEPT = (
 PARAMS = ROOT / "tests/params.yaml"
 HELD = (file.relative_to(ROOT).as_posix() for file in (ROOT / "data").glob("*/.gitkeep"))
 FILES = ("dvc.yaml", ".dvcignore", "prices.yaml", *{*KEPT, *HELD})
-FOLDERS = ("flows", "simulators", "simulrag", "prompts", "data/published", "data/recorded")
+FOLDERS = ("flows", "simulators", "simulrag", "rooms", "prompts", "data/published", "data/recorded")
 SIMULRAG = (sys.executable, "-m", "flows.cli.main")
 
 

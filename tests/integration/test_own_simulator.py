@@ -125,7 +125,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
     table = read_metrics(place.metrics_table("reservoir"))
     final = select(table, family="answers", metric="factuality", undecided="excluded")
     methods = set(final["method"])
-    assert {"SimulRAG grounded", "Input-layer RAG", "Closed book"} <= methods
+    assert {"grounded", "input_rag", "closed_book"} <= methods
     report = place.report.read_text()
     assert "benchmark of reservoir" in report
     assert "SimulRAG grounded" in report

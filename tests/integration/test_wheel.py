@@ -41,7 +41,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment that holds the wheel alone."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for name in ("flows", "prompts", "simulators", "simulrag"):
+    for name in ("flows", "prompts", "rooms", "simulators", "simulrag"):
         shutil.copytree(ROOT / name, source / name)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
