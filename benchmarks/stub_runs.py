@@ -18,8 +18,8 @@ from flows.files import read_records, write_records
 from flows.params import load_params
 from simulators.registry import load
 from simulrag.calls import CallCache
-from simulrag.method.algorithm import Backends, choose, conclude, draft
 from simulrag.method.asking import together
+from simulrag.method.recipes import Backends, choose, conclude, draft
 from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Message, ProviderReply, Sampling

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.stub_runs import settings, stub_server
 from simulrag.calls import CallCache
-from simulrag.method.boundary import VERBALIZED
+from simulrag.method.verification import VERBALIZED
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider

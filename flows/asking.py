@@ -16,11 +16,11 @@ from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError
 from simulrag.library import ask_for, succeeded, text_of
-from simulrag.method.settings import Method
+from simulrag.method.recipes import MARKED, RECIPES
 from simulrag.method.simulation import NoSource, Simulations
 from simulrag.models.settings import ModelSettings
 from simulrag.questions.published import read_questions
-from simulrag.records import DECIDED, Answer, Evidence, FinalMethod, Question
+from simulrag.records import DECIDED, Answer, Evidence, Question
 
 if TYPE_CHECKING:
     from flows.running.bench import StageResources
@@ -89,10 +89,7 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     return answer, f"{kind} ({model.provider}: {model.model}), {question.question_id}; no call made"
 
 
-_LINES: Mapping[Method, FinalMethod] = {"grounded": "grounded", "paper": "simulrag"}
-
-
-def answer_by(answer: Answer, method: Method | None, budget_percent: float | None) -> Answer | None:
+def answer_by(answer: Answer, method: str | None, budget_percent: float | None) -> Answer | None:
     """The answer with the final text of a method and budget, by default its own; None: not there.
 
     At the largest budget of the method, and from the most samples, where none is given.
@@ -100,7 +97,7 @@ def answer_by(answer: Answer, method: Method | None, budget_percent: float | Non
     if method is None and budget_percent is None:
         return answer
     own = answer.final.line.method
-    wanted = own if method is None else _LINES[method]
+    wanted = own if method is None else RECIPES[method].writes
     fitting = [
         final
         for final in answer.finals
@@ -112,7 +109,7 @@ def answer_by(answer: Answer, method: Method | None, budget_percent: float | Non
         return None
     final = max(fitting, key=lambda one: (one.line.method == own, one.line.size))
     changes: dict[str, object] = {"final": final}
-    if wanted == "simulrag":
+    if wanted not in MARKED:
         decided = (answer.claims[at].verdict for at in final.selected)
         verified = any(one is not None and one.status in DECIDED for one in decided)
         first_look = None if answer.retrieval is None else answer.first_look
@@ -135,7 +132,7 @@ def answer_anew(
     closed-book and unverified.
     """
     # Late: a stored answer is shown without loading the method.
-    from simulrag.method.algorithm import answer_question
+    from simulrag.method.recipes import answer_question
 
     simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
@@ -158,7 +155,7 @@ def check_anew(
 
     Raises InputError as ``check_given`` does, and for a text or a question that is empty.
     """
-    from simulrag.method.given_text import check_given
+    from simulrag.method.grounded import check_given
 
     simulator = params.load_simulator(domain, project.root)
     asked, given = ask_for(question).model_copy(update={"domain": domain}), text_of(text)

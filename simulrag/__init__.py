@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         AnswerNow,
         Checked,
         Model,
-        Progress,
         aanswer,
         acheck,
         answer,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     )
     from simulrag.method.settings import MethodSettings
     from simulrag.models.settings import BudgetLimits as Budget
+    from simulrag.progress import Progress
     from simulrag.records import Answer, Claim, Question
 
 __all__ = [
@@ -58,7 +58,7 @@ _HOMES = {
     "Claim": ("simulrag.records", "Claim"),
     "MethodSettings": ("simulrag.method.settings", "MethodSettings"),
     "Model": ("simulrag.library", "Model"),
-    "Progress": ("simulrag.library", "Progress"),
+    "Progress": ("simulrag.progress", "Progress"),
     "Question": ("simulrag.records", "Question"),
     "Simulator": ("simulators.base", "Simulator"),
     "aanswer": ("simulrag.library", "aanswer"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
 from textwrap import shorten
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
@@ -22,7 +22,6 @@ from simulrag.calls import CachePlace, CallCache, parse_place
 from simulrag.errors import InputError, ModelError, first_problem
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.models.base import Asker, Completion
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
@@ -30,9 +29,9 @@ from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.models.specification import model_settings
+from simulrag.progress import Progress, Watched, on_stderr
 from simulrag.records import Answer, MissingPoint, Question, Statement
 from simulrag.shown import as_html, claims_frame, counted, is_marked, left_out
-from simulrag.task import Task
 
 if TYPE_CHECKING:
     import polars as pl
@@ -120,19 +119,6 @@ class Checked(AnswerNow):
         return left_out(self)
 
 
-class Progress(NamedTuple):
-    """Where an answer stands, told after each reply.
-
-    ``step``: what the model was asked last. ``calls``: replies so far, ``stored`` of them stored
-    before. ``runs``: simulator runs made.
-    """
-
-    step: str
-    calls: int
-    stored: int
-    runs: int
-
-
 async def aanswer(
     question: str,
     *,
@@ -164,9 +150,9 @@ async def aanswer(
     there; what was paid for before is kept.
     """
     # Late: networkx and numpy take longer to import than all else.
-    from simulrag.method.algorithm import answer_question
+    from simulrag.method.recipes import answer_question
 
-    _check(question, simulator, model, budget, method, cache, seed, progress)
+    _check_kinds(question=question, method=method)
     settings = (method or MethodSettings()).for_one_question()
     asked = ask_for(question)
 
@@ -204,9 +190,9 @@ async def acheck(
     ``usage`` and ``stored_calls``; a notebook shows it. Without ``evidence`` no run would decide
     any of its claims.
     """
-    from simulrag.method.given_text import check_given
+    from simulrag.method.grounded import check_given
 
-    _check(question, simulator, model, budget, None, cache, seed, progress)
+    _check_kinds(question=question)
     asked, given, settings = ask_for(question), text_of(text), MethodSettings()
 
     async def checked(use: Backends) -> Answer:
@@ -247,8 +233,12 @@ async def _made(
     settings: MethodSettings,
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """What the work made with model, simulator and cache, and how many calls were stored."""
-    from simulrag.method.algorithm import Backends
+    # Late: networkx and numpy take longer to import than all else.
+    from simulrag.method.steps import Backends
 
+    _check_simulator(simulator)
+    _check_kinds(model=model, budget=budget, cache=cache, seed=seed)
+    _check_progress(progress)
     chosen = Model(model) if isinstance(model, str) else model
     source = load(simulator, simulator_settings) if isinstance(simulator, str) else simulator
     place = default_cache() if cache is None else parse_place(str(cache))
@@ -266,116 +256,62 @@ async def _made(
             budget=spending,
         )
         simulations = Simulations(source, calls)
-        shown = _on_stderr() if progress is True else nullcontext(progress or None)
+        shown = on_stderr() if progress is True else nullcontext(progress or None)
         try:
             with shown as tell:
-                watched = _Watched(gateway, calls, simulations, tell) if tell else gateway
+                watched = Watched(gateway, calls, simulations, tell) if tell else gateway
                 use = Backends(watched, simulations, seed, (settings.centrality,))
                 return dict(succeeded(await work(use))), calls.stored_days
         finally:
             await gateway.close()
 
 
-class _Watched:
-    """An Asker that tells of each reply."""
-
-    def __init__(
-        self,
-        asker: Asker,
-        cache: CallCache,
-        simulations: Simulations,
-        tell: Callable[[Progress], None],
-    ) -> None:
-        self._asker, self._cache, self._simulations, self._tell = asker, cache, simulations, tell
-        self._calls = 0
-
-    async def ask(
-        self,
-        task: Task,
-        *,
-        sample_index: int = 0,
-        check: Callable[[Any], None] | None = None,
-        **values: object,
-    ) -> Completion:
-        """See Asker.ask."""
-        completion = await self._asker.ask(task, sample_index=sample_index, check=check, **values)
-        self._calls += 1
-        stored = sum(self._cache.stored_days.values())
-        self._tell(Progress(task.step, self._calls, stored, self._simulations.runs))
-        return completion
-
-
-@contextmanager
-def _on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """A line that moves on a terminal; elsewhere, as in a notebook, a line a step."""
-    from rich.console import Console
-
-    # A notebook's stream calls itself a terminal, and shows what moves a terminal's cursor.
-    still = False if Console().is_jupyter else None
-    console = Console(stderr=True, force_jupyter=False, force_terminal=still, highlight=False)
-    last = ""
-    with console.status("asking") as status:
-
-        def tell(now: Progress) -> None:
-            nonlocal last
-            words = (
-                f"{now.step.replace('_', ' ')}: replies {now.calls} ({now.stored} stored before), "
-                f"simulator runs {now.runs}"
-            )
-            status.update(words)
-            if not console.is_terminal and now.step != last:
-                console.print(words)
-            last = now.step
-
-        yield tell
-
-
-_TELLING = {
-    "handbook": "all that a model knows of it",
-    "fingerprint": "another one when its numbers change, so that stored runs are made again",
-}
-_PROTOCOL = ("name", "tools", "oracle", "handbook", "run", "fingerprint")
-
-
-def _check(
-    question: object,
-    simulator: object,
-    model: object,
-    budget: object,
-    method: object,
-    cache: object,
-    seed: object,
-    progress: object,
-) -> None:
-    """Raise InputError for an argument of a kind that cannot be, with what to give instead."""
+def _check_simulator(simulator: object) -> None:
+    """Raise InputError for what is neither a name nor an object of the protocol."""
+    if isinstance(simulator, str):
+        return
     if isinstance(simulator, type):
         name = simulator.__name__
         raise InputError(f"simulator is the class {name}; give an object of it: {name}()")
-    if not isinstance(simulator, str):
-        lacking = [part for part in _PROTOCOL if not hasattr(simulator, part)]
-        if lacking:
+    protocol = ("name", "tools", "oracle", "handbook", "run", "fingerprint")
+    if lacking := [part for part in protocol if not hasattr(simulator, part)]:
+        raise InputError(
+            f"simulator is a {type(simulator).__name__} without {', '.join(lacking)}; give a "
+            'registered name such as "urban", or an object of the protocol simulrag.Simulator'
+        )
+    meanings = {
+        "handbook": "all that a model knows of it",
+        "fingerprint": "another one when its numbers change, so that stored runs are made again",
+    }
+    for part, meaning in meanings.items():
+        method = getattr(simulator, part)
+        if not callable(method) or not isinstance(text := method(), str) or not text.strip():
             raise InputError(
-                f"simulator is a {type(simulator).__name__} without {', '.join(lacking)}; give a "
-                'registered name such as "urban", or an object of the protocol simulrag.Simulator'
+                f"{part}() of the simulator has to return text: {meaning}; see the guide "
+                "docs/bring-your-own-simulator.md"
             )
-        for part, meaning in _TELLING.items():
-            told = getattr(simulator, part)
-            if not callable(told) or not isinstance(text := told(), str) or not text.strip():
-                raise InputError(
-                    f"{part}() of the simulator has to return text: {meaning}; see the guide "
-                    "docs/bring-your-own-simulator.md"
-                )
-    wanted: tuple[tuple[str, object, tuple[type, ...], str], ...] = (
-        ("question", question, (str,), "its text"),
-        ("model", model, (str, Model), 'a name such as "openai:gpt-5-mini", or Model(...)'),
-        ("budget", budget, (BudgetLimits, NoneType), "Budget(usd=0.50), or Budget(tokens=200_000)"),
-        ("method", method, (MethodSettings, NoneType), 'MethodSettings(method="paper")'),
-        ("cache", cache, (str, Path, NoneType), "a folder, or a redis:// address"),
-        ("seed", seed, (int,), "a whole number"),
-    )
-    for name, value, kinds, instead in wanted:
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "question": ((str,), "its text"),
+    "model": ((str, Model), 'a name such as "openai:gpt-5-mini", or Model(...)'),
+    "budget": ((BudgetLimits, NoneType), "Budget(usd=0.50), or Budget(tokens=200_000)"),
+    "method": ((MethodSettings, NoneType), 'MethodSettings(method="paper")'),
+    "cache": ((str, Path, NoneType), "a folder, or a redis:// address"),
+    "seed": ((int,), "a whole number"),
+}
+"""What an argument may be, and what to give instead."""
+
+
+def _check_kinds(**arguments: object) -> None:
+    """Raise InputError for an argument of a kind that cannot be."""
+    for name, value in arguments.items():
+        kinds, instead = _KINDS[name]
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise InputError(f"{name} is of type {type(value).__name__}; give {instead}")
+
+
+def _check_progress(progress: object) -> None:
     if not isinstance(progress, bool) and not callable(progress):
         kind = type(progress).__name__
         raise InputError(f"progress is of type {kind}; give True, or a function of a Progress")

@@ -18,14 +18,8 @@ LabelValue = Literal["true", "false", "undecided"]
 Centrality = Literal[
     "closeness", "degree", "betweenness", "eigenvector", "pagerank", "closeness_as_printed"
 ]
-FinalMethod = Literal[
-    "grounded",
-    "simulrag",
-    "rag_looks",
-    "input_rag",
-    "output_rag",
-    "closed_book",
-]
+FinalMethod = str
+"""The id of a kind of final answer, see ``simulrag.method.recipes.final_kinds``."""
 RetrievalStatus = Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
 AuditStatus = Literal["supported", "wrong", "open", "judgement"]
 Standing = Literal[

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, Template
 from simulators.extras import missing
 from simulrag.errors import EnvironmentFault
 from simulrag.marks import stretches
+from simulrag.method.recipes import MARKED
 from simulrag.records import Answer, MissingPoint, Standing, Statement, claim_hash
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ class Piece:
 
 
 def is_marked(answer: Answer) -> bool:
-    """Whether its statements have places in its text: those of the grounded recipe."""
-    return answer.final.line.method == "grounded"
+    """Whether its text is marked statement by statement."""
+    return answer.final.line.method in MARKED
 
 
 def pieces(text: str, statements: Sequence[Statement]) -> list[Piece]:

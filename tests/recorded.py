@@ -27,8 +27,8 @@ from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_k
 from simulrag.errors import CacheError
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.settings import MetricSettings
-from simulrag.questions.open.records import read_templates
 from simulrag.questions.published import read_questions
+from simulrag.questions.records import read_templates
 from simulrag.records import Answer, FinalClaims, Label
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.report.words import method_name
+from simulrag.method.recipes import MARKED
 from simulrag.records import Answer, AnswerVariant, Statement
 from simulrag.shown import (
     LEFT_OUT,
@@ -141,7 +142,7 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
 
 def line_words(line: AnswerVariant) -> str:
     """What kind of answer it is: "SimulRAG, at 100 % of the claims, m = 5"."""
-    if line.method == "grounded":
+    if line.method in MARKED:
         return method_name(line.method)
     share = "" if line.budget_percent is None else f", at {line.budget_percent:g} % of the claims"
     return f"{method_name(line.method)}{share}, m = {line.samples} sampled answers"

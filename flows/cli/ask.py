@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pluggy
 import typer
@@ -20,6 +20,7 @@ from flows.cli.output import (
     print_json,
     show,
 )
+from simulrag.method.recipes import RECIPES
 
 AUTO = "auto"
 Domain = Annotated[
@@ -49,10 +50,10 @@ def ask(
     key_env: KeyEnv = None,
     free: Free = False,
     method: Annotated[
-        Literal["grounded", "paper"] | None,
+        str | None,
         typer.Option(
-            help="How: an answer from the evidence, checked, or as published (default: "
-            "params.yaml's)."
+            help="How: grounded, an answer from the evidence, checked; or paper, as published "
+            "(default: params.yaml's).",
         ),
     ] = None,
     budget: Annotated[
@@ -136,10 +137,12 @@ def ask(
 def _check_of_paper(
     method: str, budget: float | None, samples: int | None, model: str | None
 ) -> None:
-    """Raise InputError where --budget and --samples say nothing."""
+    """Raise InputError for an unknown method, and where --budget and --samples say nothing."""
     from simulrag.errors import InputError
 
-    if method == "grounded" and (budget, samples) != (None, None):
+    if method not in RECIPES:
+        raise InputError(f"--method {method}: there is no such method; give {' or '.join(RECIPES)}")
+    if RECIPES[method].marks and (budget, samples) != (None, None):
         raise InputError("--budget and --samples are of the published method: add --method paper")
     if model is None and samples is not None:
         raise InputError("--samples is of an answer anew: name its model by --model")

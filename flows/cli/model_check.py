@@ -16,7 +16,7 @@ from flows.running.bench import located
 from flows.sections import Operations
 from simulrag.calls import CallCache
 from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
-from simulrag.method.boundary import VERBALIZED
+from simulrag.method.verification import VERBALIZED
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices

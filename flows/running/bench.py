@@ -34,7 +34,7 @@ from simulrag.stage import Role
 
 if TYPE_CHECKING:
     from flows.running.cluster import Workers
-    from simulrag.method.algorithm import Backends
+    from simulrag.method.steps import Backends
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class StageResources:
     @property
     def backends(self) -> Backends:
         """The model and the simulator, for the method."""
-        from simulrag.method.algorithm import Backends
+        from simulrag.method.steps import Backends
 
         return Backends(self.gateway, self.runs, self.seed)
 

@@ -1,4 +1,4 @@
-"""Stage ``answer``: Algorithm 1 over a benchmark.
+"""Stage ``answer``: a recipe over a benchmark.
 
 All questions are drafted, then the budgets are spent over them, then each is concluded.
 """
@@ -15,7 +15,7 @@ from flows.running.bench import StageResources
 from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from simulrag.calls import asked_for
-from simulrag.method.algorithm import choose, conclude, draft
+from simulrag.method.recipes import recipe_of
 from simulrag.method.settings import MethodSettings
 from simulrag.questions.published import check_domain, read_questions
 from simulrag.records import Answer, Question, Selection
@@ -30,7 +30,9 @@ async def make(at: StageContext) -> Outcome:
     at.tracker.expect(2 * len(questions))
     async with at.asking(*at.chosen()) as bench:
         drafts = await at.over("draft", questions, partial(_draft, settings=settings), bench)
-        rows = zip(questions, drafts, choose(drafts, settings), strict=True)
+        rows = zip(
+            questions, drafts, recipe_of(settings.method).choose(drafts, settings), strict=True
+        )
         answers = await at.over("conclude", rows, partial(_conclude, settings=settings), bench)
         write_records(at.place.answers(at.item), answers)
     failures = [one.failure.reason if one.failure is not None else None for one in answers]
@@ -44,7 +46,7 @@ async def make(at: StageContext) -> Outcome:
 
 async def _draft(bench: StageResources, question: Question, settings: MethodSettings) -> Answer:
     with asked_for(question.question_id):
-        return await draft(question, bench.backends, settings)
+        return await recipe_of(settings.method).draft(question, bench.backends, settings)
 
 
 async def _conclude(
@@ -54,7 +56,8 @@ async def _conclude(
 ) -> Answer:
     question, drafted, choices = row
     with asked_for(question.question_id):
-        return await conclude(question, drafted, choices, bench.backends, settings)
+        recipe = recipe_of(settings.method)
+        return await recipe.conclude(question, drafted, choices, bench.backends, settings)
 
 
 def stage_table(domain: str, answers: Sequence[Answer]) -> str:

@@ -15,8 +15,8 @@ from flows.running.runner import StageContext
 from flows.watch.artifacts import cell, titled_table
 from simulators.base import Simulator
 from simulrag.errors import InputError, NotStored, ReplyInvalid
-from simulrag.questions.open.by_hand import templates_by_hand
-from simulrag.questions.open.generation import Benchmark, BenchmarkSummary, generate
+from simulrag.questions.by_hand import templates_by_hand
+from simulrag.questions.generation import Benchmark, BenchmarkSummary, generate
 from simulrag.questions.published import read_questions
 from simulrag.stage import Outcome, Stage
 

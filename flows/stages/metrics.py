@@ -27,7 +27,7 @@ from simulrag.metrics.money import Pricing, no_prices, pricing
 from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
-from simulrag.questions.open.records import read_templates
+from simulrag.questions.records import read_templates
 from simulrag.records import Answer, FinalClaims, HumanLabel, Question
 from simulrag.stage import Stage
 

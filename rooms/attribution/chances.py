@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from rooms.attribution.settings import Kind
 from simulrag.method.asking import ask_in_batches, together
-from simulrag.method.boundary import VerbalizedBatch
-from simulrag.method.verification import verify_claims
+from simulrag.method.verification import VerbalizedBatch, verify_claims
 from simulrag.models.base import Asker
 from simulrag.records import Verdict
 from simulrag.task import Task

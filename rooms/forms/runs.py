@@ -34,8 +34,8 @@ from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.records import Ask, SetUpTemplate, Template, asked_value
-from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.records import Ask, SetUpTemplate, Template, asked_value
+from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Evidence
 from simulrag.task import Task
 

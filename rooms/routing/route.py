@@ -17,8 +17,8 @@ from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.records import ArgumentValue, Setting
-from simulrag.questions.open.scenarios import plain
+from simulrag.questions.records import ArgumentValue, Setting
+from simulrag.questions.scenarios import plain
 from simulrag.stand_in import MARK, RIGHT, Prompted, example_call, sentence
 from simulrag.task import Task
 

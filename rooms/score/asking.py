@@ -14,7 +14,7 @@ from simulators.base import Tool
 from simulators.json_schema import Described, described
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, together
-from simulrag.method.decomposition import decompose_final
+from simulrag.method.claims import decompose_final
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply, Text

@@ -12,8 +12,8 @@ from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.records import Template
-from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.records import Template
+from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.records import Question, claim_hash
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task

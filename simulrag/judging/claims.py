@@ -12,7 +12,7 @@ from pydantic import StrictStr
 
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, batches, together
-from simulrag.method.decomposition import decompose_final
+from simulrag.method.claims import decompose_final
 from simulrag.models.base import Asker
 from simulrag.models.replies import Numbered, Reply
 from simulrag.records import (

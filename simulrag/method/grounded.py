@@ -4,22 +4,22 @@ It begins where input-layer RAG ends. Every claim of its text is held against th
 that are open and that a run could decide further runs are asked for, once. The text stays as it was
 written unless something in it is wrong, or missing: then it is mended, by the smallest change.
 Beside it stand, where ``beside`` asks for them, the published method and RAG, on the same evidence.
-"""
+A text from anywhere is checked in the same way (``check_given``)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from simulrag.errors import ReplyInvalid
+from simulrag.errors import InputError, ModelError, ReplyInvalid
 from simulrag.marks import Place, place_of, places_of
 from simulrag.method import paper
-from simulrag.method.answering import closed_book_answers
+from simulrag.method.answering import closed_book_answers, from_evidence
 from simulrag.method.asking import together
-from simulrag.method.audit import audit_text
-from simulrag.method.baselines import from_evidence
-from simulrag.method.mending import Mended, mend_text, wrong_claims
-from simulrag.method.retrieval import second_look
+from simulrag.method.audit import Mended, audit_text, mend_text, wrong_claims
+from simulrag.method.claims import decompose_final
+from simulrag.method.recipes import FinalKind, Recipe
+from simulrag.method.retrieval import retrieve, second_look
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
     Backends,
@@ -38,6 +38,7 @@ from simulrag.records import (
     AuditedClaim,
     FinalText,
     Question,
+    Retrieval,
     Selection,
     Standing,
     Statement,
@@ -289,3 +290,74 @@ def _standing(claim: AuditedClaim) -> Standing:
     if claim.status == "open":
         return "not_run" if claim.runnable else "beyond"
     return claim.status
+
+
+async def check_given(
+    text: str, question: Question, use: Backends, settings: MethodSettings, *, mend: bool
+) -> Answer:
+    """The text as an answer to the question: its audit by runs made for it, and its statements.
+
+    ``mend``: with what is wrong put right and what is missing added. A failure of the model or the
+    simulator is the answer's ``failure``, one of mending a problem of its audit. Where no run would
+    decide a claim, nothing is run: no audit, no statements. Raises InputError for a simulator
+    without tools, CallsPending where calls wait for a batch.
+    """
+    simulator = use.simulations.simulator
+    if not simulator.tools:
+        raise InputError(f"{simulator.name} has no tool, so nothing can be run to check a text")
+    work = QuestionState(question, use)
+    work.note(final=FinalText(line=LINE, text=text))
+    with work.ending():
+        retrieval = await _runs(work, text, settings)
+        work.note(retrieval=retrieval, simulator_runs=len(retrieval.evidence))
+        if retrieval.evidence:
+            audit, mended = await audited(work, text, work.ask), None
+            if mend:
+                audit, mended = await mended_where_needed(work.text, audit, work.ask)
+            note_statements(work, audit, mended)
+    return work.answer
+
+
+async def _runs(work: QuestionState, text: str, settings: MethodSettings) -> Retrieval:
+    """What the claims of the text send for; of published questions their own evidence."""
+    simulations, seed = work.use.simulations, work.use.seed
+    if simulations.simulator.oracle:
+        with step("retrieve"):
+            found = await retrieve(work.text, work.ask, simulations, seed=seed)
+            if found.status == "failed":
+                raise ModelError("; ".join(found.problems))
+            return found
+    with step("decompose"):
+        claims = await decompose_final(work.text, text, work.ask)
+    nothing = Retrieval(status="not_applicable")
+    if not claims:
+        return nothing
+    with step("retrieve"):
+        looked = await second_look(
+            work.text, claims, nothing, work.ask, simulations, seed=seed, most=settings.runs
+        )
+        if looked.problems and not looked.evidence:
+            raise ModelError("; ".join(looked.problems))
+    status = "retrieved" if looked.evidence else "not_applicable"
+    return looked.model_copy(update={"status": status})
+
+
+RECIPE = Recipe(
+    FinalKind(
+        "grounded",
+        in_turn=(
+            ("plan", "closed_book"),
+            ("more_calls",),
+            ("input_rag",),
+            ("audit",),
+            ("second_look",),
+            ("verify",),
+            ("mend",),
+        ),
+        shares=("plan", "more_calls"),
+        looks="all",
+    ),
+    draft=draft,
+    choose=choose,
+    conclude=conclude,
+)

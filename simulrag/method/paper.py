@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulrag.method.answering import synthesize
-from simulrag.method.asking import both, together
-from simulrag.method.baselines import (
+from simulrag.method.answering import (
     FinalWay,
     baseline_ways,
     final_texts,
     first_sample,
     first_sample_selection,
     first_sample_way,
+    synthesize,
 )
+from simulrag.method.asking import both, together
+from simulrag.method.recipes import FinalKind, Recipe
 from simulrag.method.selection import candidates_of, development_kappa, keep, select_among
 from simulrag.method.settings import MethodSettings
 from simulrag.method.steps import (
@@ -40,6 +41,8 @@ from simulrag.records import DECIDED, Answer, AnswerVariant, FinalText, Question
 
 Columns = list[list[Selection]]
 """A column a budget, a choice a question."""
+SAMPLED = ("closed_book", "decompose", "merge")
+"""The steps that find a question's claims."""
 
 
 async def draft(question: Question, use: Backends, settings: MethodSettings) -> Answer:
@@ -215,3 +218,24 @@ def relined(choice: Selection, **changes: object) -> Selection:
     """The same claims, chosen for a line that differs in ``changes``."""
     line = choice.line.model_copy(update=changes)
     return choice.model_copy(update={"line": line})
+
+
+RECIPE = Recipe(
+    FinalKind(
+        "simulrag",
+        in_turn=(
+            ("plan", "closed_book"),
+            ("decompose",),
+            ("merge",),
+            ("entailment", "boundary"),
+            ("verify",),
+            ("final",),
+        ),
+        shares=(*SAMPLED, "entailment", "boundary", "plan", "verify"),
+        by_sample=("closed_book", "decompose"),
+        of_several=("merge", "entailment"),
+    ),
+    draft=draft,
+    choose=choose,
+    conclude=conclude,
+)

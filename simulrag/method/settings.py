@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from simulrag.method.recipes import RECIPES
 from simulrag.records import Centrality
 
-Method = Literal["grounded", "paper"]
 Beside = Literal["paper", "rag"]
 
 
@@ -36,7 +36,7 @@ class MethodSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
-    method: Method = Field(
+    method: str = Field(
         default="grounded",
         description="grounded: an answer from the evidence, checked claim by claim; paper: as "
         "published",
@@ -106,6 +106,13 @@ class MethodSettings(BaseModel):
         description="kappa as this quantile of confidence before verification",
     )
     seed: int = Field(default=7, ge=0, description="seed of ties in selection")
+
+    @field_validator("method")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in RECIPES:
+            raise ValueError(f"there is no method '{name}': write {' or '.join(RECIPES)}")
+        return name
 
     @field_validator("final_budgets_percent")
     @classmethod

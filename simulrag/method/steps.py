@@ -14,15 +14,12 @@ from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.answering import closed_book_answers
 from simulrag.method.asking import together
-from simulrag.method.boundary import assess_boundaries, verbalized_confidences
+from simulrag.method.claims import Claims, decompose, merge_claims, support_matrix
 from simulrag.method.confidence import claim_confidence
-from simulrag.method.decomposition import decompose
-from simulrag.method.entailment import support_matrix
-from simulrag.method.merging import Claims, merge_claims
 from simulrag.method.retrieval import Planning, retrieve
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
-from simulrag.method.verification import verify_claims
+from simulrag.method.verification import assess_boundaries, verbalized_confidences, verify_claims
 from simulrag.models.base import Asker, Counted
 from simulrag.records import (
     CENTRALITIES,

@@ -11,6 +11,7 @@ import numpy as np
 
 from simulrag.errors import InputError
 from simulrag.judging.people.labels import Key, Settled
+from simulrag.method.recipes import MARKED
 from simulrag.method.settings import ClaimsPerCall
 from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.exports import Exported
@@ -22,13 +23,13 @@ from simulrag.metrics.frames import (
     text_counts,
 )
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
-from simulrag.metrics.methods import FINAL
+from simulrag.metrics.methods import FINAL, OURS
 from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import ClaimPool
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.stated import asked_values
 from simulrag.metrics.table import select
-from simulrag.questions.open.records import Template
+from simulrag.questions.records import Template
 from simulrag.records import (
     Answer,
     AnswerVariant,
@@ -124,7 +125,7 @@ class DomainData:
     @cached_property
     def ranks_claims(self) -> bool:
         """Whether there are claims of sampled answers; a grounded run may have none beside it."""
-        return self.own_line.method != "grounded" or not self.claims.is_empty()
+        return self.own_line.method not in MARKED or not self.claims.is_empty()
 
     @cached_property
     def coverage(self) -> float | None:
@@ -170,7 +171,7 @@ class DomainData:
     @cached_property
     def own_line(self) -> AnswerVariant:
         """The line that the run is about: grounded, else SimulRAG at its largest m and budget."""
-        ours = [line for line in self.final_counts if line.method in ("grounded", "simulrag")]
+        ours = [line for line in self.final_counts if line.method in OURS]
         ours = ours or [next(iter(counted.texts)) for counted in self.counted]
         return min(ours, key=_place, default=AnswerVariant(method="simulrag", samples=1))
 
@@ -186,7 +187,7 @@ def _final_texts(answer: Answer) -> dict[AnswerVariant, FinalText]:
     A failed one that is not grounded counts as the published method's at its m.
     """
     own = answer.final.line
-    if answer.failure is not None and own.method != "grounded":
+    if answer.failure is not None and own.method not in MARKED:
         own = AnswerVariant(method="simulrag", samples=max(1, len(answer.closed_book)))
     line = AnswerVariant(method="closed_book", samples=1)
     alone = [FinalText(line=line, text=text) for text in answer.closed_book[:1]]

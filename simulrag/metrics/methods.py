@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulrag.method.recipes import RECIPES, final_kinds
 from simulrag.records import FinalMethod
 
 if TYPE_CHECKING:
@@ -31,20 +32,20 @@ SELECTION: dict[str, SelectionMethod] = {
 }
 """How each of them selects claims."""
 
+RANKED_BY = {
+    VERBALIZED: ("verbalized",),
+    VERBALIZED_BY_CENTRALITY: ("entailment", "verbalized"),
+    UE_SBA: ("entailment", "boundary"),
+}
+"""The steps that a method ranks and filters claims by, where that is not the entailment alone."""
+
 GROUNDED: FinalMethod = "grounded"
 SIMULRAG: FinalMethod = "simulrag"
 CLOSED_BOOK: FinalMethod = "closed_book"
-FINAL: tuple[FinalMethod, ...] = (
-    GROUNDED,
-    SIMULRAG,
-    "rag_looks",
-    "output_rag",
-    "input_rag",
-    CLOSED_BOOK,
-)
+FINAL: tuple[FinalMethod, ...] = tuple(final_kinds())
 """The methods whose final answers are compared, in the order of the tables."""
-OURS = (GROUNDED, SIMULRAG)
-"""The one that says of what it states how far it was checked, and the published one."""
+OURS: tuple[FinalMethod, ...] = tuple(recipe.writes for recipe in RECIPES.values())
+"""The recipes' own."""
 
 FIGURE_METRICS = {"f1": "F1", "aupr": "AUPR", "auroc": "AUROC"}
 """The metrics that curves are drawn of."""

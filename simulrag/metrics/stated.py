@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from simulrag.method.numbers import numbers
-from simulrag.questions.open.records import Template, asked_value
+from simulrag.questions.records import Template, asked_value
 from simulrag.records import Question
 
 

@@ -64,7 +64,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from simulrag.errors import InputError
 from simulrag.metrics.intervals import (
@@ -75,7 +75,7 @@ from simulrag.metrics.intervals import (
     relative_gain,
     two_sided_p,
 )
-from simulrag.records import AnswerVariant, FinalMethod
+from simulrag.records import AnswerVariant
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,7 +147,7 @@ class Measurement:
     def line(self) -> AnswerVariant:
         """The line of final answers that this is a row of."""
         return AnswerVariant(
-            method=cast("FinalMethod", self.method),
+            method=self.method,
             samples=self.samples or 1,
             budget_percent=self.budget_percent,
             kappa=self.kappa,

@@ -26,7 +26,7 @@ from simulrag.errors import (
     ReplyRefused,
     ReplyTruncated,
 )
-from simulrag.method.boundary import VERBALIZED
+from simulrag.method.verification import VERBALIZED
 from simulrag.models.batch.lines import BatchLimits, Part
 from simulrag.models.batch.rounds import (
     counts,

@@ -12,7 +12,7 @@ import pytest
 
 from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
-from simulrag.method.boundary import VERBALIZED
+from simulrag.method.verification import VERBALIZED
 from simulrag.models.batch.rounds import read_files
 from simulrag.models.batched import Batched
 from simulrag.models.budget import Account, Budget

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from simulrag.calls import CallCache
 from simulrag.errors import EnvironmentFault, InputError, ModelError, NotOffered, ReplyTruncated
-from simulrag.method.boundary import BOUNDARY, Boundary
+from simulrag.method.verification import BOUNDARY, Boundary
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.parsing import reply_schema

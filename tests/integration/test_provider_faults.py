@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache
-from simulrag.method.boundary import VERBALIZED
+from simulrag.method.verification import VERBALIZED
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider

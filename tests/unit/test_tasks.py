@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from simulrag.method.recipes import final_kinds
 from simulrag.metrics.families import cost
+from simulrag.metrics.methods import RANKED_BY
 from simulrag.models.gateway import REPAIR_PROMPT
 from simulrag.models.prompts import packaged_prompts
 from simulrag.task import Task, tasks
@@ -50,14 +53,11 @@ def test_the_cost_of_every_task_is_its_steps(name: str) -> None:
     assert cost._step_of(name) == tasks()[name].step
 
 
-def test_the_steps_that_costs_name_are_tasks() -> None:
-    groups = [*cost._SHARED.values(), ["final"], *cost._IN_TURN]
-    assert {step for steps in groups for step in steps} <= set(NAMES)
-
-
 def test_what_the_method_asks_is_charged_to_someone() -> None:
-    groups = [*cost._SHARED.values(), ["final"], *cost._IN_TURN]
-    charged = {step for steps in groups for step in steps}
+    charged = {step for kind in final_kinds().values() for steps in kind.in_turn for step in steps}
+    charged |= {step for steps in RANKED_BY.values() for step in steps}
+    assert charged <= set(NAMES)
+    assert all(set(kind.shares) <= set(chain(*kind.in_turn)) for kind in final_kinds().values())
     tasks()  # imports the steps
     modules = [module for name, module in sys.modules.items() if name.startswith("simulrag.method")]
     asked = {

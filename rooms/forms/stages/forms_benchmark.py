@@ -19,7 +19,7 @@ from simulators.base import Simulator
 from simulrag.errors import InputError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.questions.open.templates import draw_templates
+from simulrag.questions.templates import draw_templates
 from simulrag.stage import Outcome, Stage
 
 

@@ -18,11 +18,11 @@ from rooms.score.records import AnswerToScore, ScoredAnswer, Variant, table_of
 from rooms.score.scored import score_rows
 from rooms.score.settings import ScoreParams
 from rooms.score.variants import paraphrase, perturb
-from simulrag.method.algorithm import answer_question
 from simulrag.method.asking import both
+from simulrag.method.recipes import answer_question
 from simulrag.metrics.table import Measurement, write_table
-from simulrag.questions.open.records import Template, read_templates
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
+from simulrag.questions.records import Template, read_templates
 from simulrag.records import Answer, AnswerVariant, FinalClaims, FinalText, ToolCall
 from simulrag.stage import Outcome, Stage
 

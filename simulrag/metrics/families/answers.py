@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulrag.method.recipes import MARKED
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
 from simulrag.metrics.intervals import Floats, estimates
 from simulrag.metrics.methods import OURS
@@ -156,7 +157,7 @@ def _compare(
     published = _largest_published(data)
     for line in data.lines:
         baseline = line.method not in OURS
-        if ours.method == "grounded":
+        if ours.method in MARKED:
             against = baseline or line == published
         else:
             against = baseline and ours.samples in (full, line.samples)

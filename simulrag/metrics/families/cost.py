@@ -16,49 +16,22 @@ from statistics import fmean
 
 import numpy as np
 
+from simulrag.method.paper import SAMPLED
+from simulrag.method.recipes import FinalKind, final_kinds, recipe_of
 from simulrag.method.settings import ClaimsPerCall
 from simulrag.metrics.bill import ALL, TokenUsage, UsageTotals
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.exports import Estimated
 from simulrag.metrics.frames import AnswerCounts
 from simulrag.metrics.intervals import Ints
-from simulrag.metrics.methods import (
-    NO_RAG,
-    UE_SBA,
-    VERBALIZED,
-    VERBALIZED_BY_CENTRALITY,
-)
+from simulrag.metrics.methods import NO_RAG, RANKED_BY
 from simulrag.metrics.registry import metric
 from simulrag.metrics.selections import BudgetedMethod, plans_of
 from simulrag.metrics.table import Measurement
-from simulrag.records import Answer, AnswerVariant, FinalMethod
+from simulrag.records import Answer, AnswerVariant
 
-_SAMPLED = ("closed_book", "decompose", "merge")
-_RANKED_BY_AGREEMENT = (*_SAMPLED, "entailment", "plan", "verify")
-_RANKED_BY_STATEMENT = (*_SAMPLED, "verbalized", "plan", "verify")
-_SHARED: dict[FinalMethod, tuple[str, ...]] = {
-    "closed_book": _SAMPLED,
-    "input_rag": ("plan",),
-    "output_rag": ("plan", "closed_book"),
-    "rag_looks": ("plan", "more_calls"),
-    "grounded": ("plan", "more_calls"),
-    "simulrag": (*_SAMPLED, "entailment", "boundary", "plan", "verify"),
-}
-"""The steps of a question's own usage that a method by itself would need as well."""
-_IN_TURN = (
-    ("plan", "closed_book"),
-    ("more_calls",),
-    ("input_rag", "output_rag"),
-    ("audit",),
-    ("decompose",),
-    ("merge",),
-    ("entailment", "boundary", "verbalized"),
-    ("second_look",),
-    ("verify",),
-    ("final",),
-    ("mend",),
-)
-"""What waits for what: steps of one entry are asked at the same time."""
+PAPER = recipe_of("paper").final
+KINDS = final_kinds()
 
 
 def _estimates(data: DomainData) -> Mapping[str, Estimated]:
@@ -110,15 +83,16 @@ def method_cost(data: DomainData) -> Iterator[Measurement]:
 def _of_selection(data: DomainData, setting: BudgetedMethod) -> UsageTotals:
     bill = UsageTotals(_estimates(data))
     selected = _selected(data, setting)
+    ranked_by = RANKED_BY.get(setting.method, ("entailment",))
     for place, (answer, counted) in enumerate(zip(data.answers, data.counted, strict=True)):
-        steps = _steps(setting.method)
+        steps: tuple[str, ...] = (*SAMPLED, *ranked_by, "plan", "verify")
         sent = [float(counts[place]) for counts in selected]
         if setting.method == NO_RAG:
             sent = [0.0]
             steps = tuple(step for step in steps if step != "plan")
         else:
-            bill.runs += _runs(answer, "simulrag", counted)
-        _charge(bill, data, counted, steps, sent)
+            bill.runs += _runs(answer, PAPER)
+        _charge(bill, data, counted, dict.fromkeys(steps, 1.0), sent)
         for task, usage in _written_from_claims(counted, _samples(answer)).items():
             bill.add(task, usage)
     return bill
@@ -127,7 +101,7 @@ def _of_selection(data: DomainData, setting: BudgetedMethod) -> UsageTotals:
 def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, TokenUsage]:
     """What writing the published method's answer took; the answer itself may be another's."""
     for place, (line, text) in enumerate(counted.texts.items()):
-        if line.method == "simulrag" and line.samples == samples:
+        if line.method == PAPER.method and line.samples == samples:
             usage = text.usage if place else counted.usage
             return {"final": usage["final"]} if "final" in usage else {}
     return {}
@@ -139,8 +113,8 @@ def _of_answers(data: DomainData) -> dict[AnswerVariant, UsageTotals]:
     for answer, counted in zip(data.answers, data.counted, strict=True):
         for place, (line, text) in enumerate(counted.texts.items()):
             usage = text.usage
-            if not place and line.method != "grounded":
-                usage = {task: one for task, one in counted.usage.items() if task == "final"}
+            if not place and not usage and line.method == PAPER.method:
+                usage = {task: used for task, used in counted.usage.items() if task == "final"}
             bill = bills.setdefault(line, UsageTotals(_estimates(data)))
             for task, used in usage.items():
                 bill.add(task, used, step=_step_of(task))
@@ -154,77 +128,72 @@ def _samples(answer: Answer) -> int:
 
 
 def _charge_line(
-    bill: UsageTotals, data: DomainData, answer: Answer, line: AnswerVariant, counted: AnswerCounts
+    bill: UsageTotals,
+    data: DomainData,
+    answer: Answer,
+    line: AnswerVariant,
+    counted: AnswerCounts,
 ) -> None:
     """Of the calls that final answers share those of the samples that this one is written from."""
-    steps, samples = _SHARED[line.method], _samples(answer)
-    if line.samples < samples:
-        one = ("closed_book",) if line.method == "closed_book" else _OF_ONE_SAMPLE
-        steps = tuple(step for step in steps if step in one)
-    if "plan" in steps:
-        bill.runs += _runs(answer, line.method, counted)
+    kind, part = KINDS[line.method], line.samples / _samples(answer)
+    shares = {
+        step: part if step in kind.by_sample else 1.0
+        for step in kind.shares
+        if part == 1 or step not in kind.of_several
+    }
+    bill.runs += _runs(answer, kind)
     sent = [float(counted.texts[line].claims_sent)]
-    _charge(bill, data, counted, steps, sent, line.samples / samples)
+    _charge(bill, data, counted, shares, sent, first_alone=part < 1)
 
 
-def _runs(answer: Answer, method: FinalMethod, counted: AnswerCounts) -> int:
-    """The simulator runs that a method's text rests on.
+def _runs(answer: Answer, kind: FinalKind) -> int:
+    """The simulator runs that a text of this kind rests on.
 
-    Beside a grounded answer, and for RAG, those of the first look; further ones that claims were
-    found open for are the answer's own.
+    Further ones, that claims of the answer were found open for, are the answer's own.
     """
-    if answer.retrieval is None or not answer.retrieval.looks or method == "grounded":
+    if kind.looks == "none":
+        return 0
+    if answer.retrieval is None or not answer.retrieval.looks or kind.looks == "all":
         return answer.simulator_runs
-    looks = answer.retrieval.looks
-    if method == "rag_looks":
-        return looks[-1]
-    beside = next(iter(counted.texts)).method == "grounded" or method in ("input_rag", "output_rag")
-    return looks[0] if beside else answer.simulator_runs
-
-
-_OF_ONE_SAMPLE = (
-    *("closed_book", "decompose", "boundary"),
-    *("plan", "more_calls", "verify"),
-)
-"""What a method takes of a single sample: there is nothing to merge or to compare."""
+    return answer.retrieval.looks[0 if kind.looks == "first" else -1]
 
 
 def _charge(
     bill: UsageTotals,
     data: DomainData,
     counted: AnswerCounts,
-    steps: Sequence[str],
+    shares: Mapping[str, float],
     sent: Sequence[float],
-    part: float = 1.0,
+    *,
+    first_alone: bool = False,
 ) -> None:
-    """Add what the steps used: of sampling that ``part``, of verification as many calls as the
-    claims that were sent would fill (``sent``: by seed), of the rest all.
+    """Add the share of each step that was used.
 
-    A part asks for the boundary of the first sample's claims alone.
+    Args:
+        bill: What is added to.
+        data: The domain, for how many claims one call holds.
+        counted: The question's usage.
+        shares: Of a step's calls, 0 to 1; of verification the calls that ``sent`` would fill.
+        sent: How many claims were sent to be verified, an entry a seed.
+        first_alone: The boundary is asked for the first sample's claims alone.
     """
-    shared = _shared(counted)
-    for task, usage in shared.items():
+    for task, usage in _shared(counted).items():
         step = _step_of(task)
-        if step not in steps or not usage.calls:
+        if step not in shares or not usage.calls:
             continue
-        share = 1.0
+        share = shares[step]
         if step == "verify":
             size = _size_of(task, data.claims_per_call)
             share = fmean(ceil(claims / size) for claims in sent) / usage.calls
-        elif step == "boundary" and part < 1:
+        elif step == "boundary" and first_alone:
             size = _size_of(task, data.claims_per_call)
             share = ceil(counted.first_claims / size) / usage.calls
-        elif step in ("closed_book", "decompose"):
-            share = part
         bill.add(task, usage, min(1.0, share), step=step)
 
 
 def _shared(counted: AnswerCounts) -> Mapping[str, TokenUsage]:
-    """The question's usage without what a grounded answer alone took of it."""
-    line, text = next(iter(counted.texts.items()))
-    if line.method != "grounded":
-        return counted.usage
-    alone = text.usage
+    """The question's usage without what its own answer alone took of it."""
+    alone = next(iter(counted.texts.values())).usage
     return {
         task: TokenUsage(*map(sub, used, alone[task])) if task in alone else used
         for task, used in counted.usage.items()
@@ -250,23 +219,13 @@ def _step_of(task: str) -> str:
 def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
     """How many calls wait for one another, first attempts that succeed."""
     length = 0
-    for steps in _IN_TURN:
-        found = [step for step in steps if step in bill.steps]
-        if found == ["merge"]:
+    for steps in KINDS[line.method].in_turn:
+        asked = [step for step in steps if step in bill.steps]
+        if asked == ["merge"]:
             length += ceil(log2(line.samples))
-        elif found:
+        elif asked:
             length += 1
     return length
-
-
-def _steps(method: str) -> tuple[str, ...]:
-    if method == UE_SBA:
-        return (*_RANKED_BY_AGREEMENT, "boundary")
-    if method == VERBALIZED:
-        return _RANKED_BY_STATEMENT
-    if method == VERBALIZED_BY_CENTRALITY:
-        return (*_RANKED_BY_AGREEMENT, "verbalized")
-    return _RANKED_BY_AGREEMENT
 
 
 def _selected(data: DomainData, setting: BudgetedMethod) -> list[Ints]:

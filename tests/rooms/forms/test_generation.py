@@ -21,7 +21,7 @@ from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelUnavailable, ReplyRefused, ReplyTruncated
 from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
-from simulrag.questions.open.records import Template
+from simulrag.questions.records import Template
 from simulrag.testing.scripted import ScriptedModel
 from tests.rooms.forms.making import reading
 

@@ -16,9 +16,10 @@ from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelUnavailable, ReplyInvalid
-from simulrag.method.algorithm import Backends, answer_question
+from simulrag.method.recipes import answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
+from simulrag.method.steps import Backends
 from simulrag.testing.scripted import ScriptedModel
 from tests.making import question
 from tests.recorded import ROOT

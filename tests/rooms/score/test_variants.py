@@ -10,7 +10,7 @@ import pytest
 from rooms.score.variants import other_scenario, paraphrase, perturb
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
-from simulrag.questions.open.records import Template
+from simulrag.questions.records import Template
 from simulrag.testing import ScriptedModel
 from tests.making import question
 

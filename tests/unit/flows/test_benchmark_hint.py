@@ -12,7 +12,7 @@ from flows.running.runner import StageContext, check_coverage
 from flows.stages.benchmark import STAGE, _shortened, hints, stage_table
 from flows.watch.tracking import Tracker
 from simulrag.errors import CoverageFailed, ReplyInvalid
-from simulrag.questions.open.generation import BenchmarkSummary
+from simulrag.questions.generation import BenchmarkSummary
 from simulrag.stage import Outcome
 from tests.recorded import ROOT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from flows.running.lineage import code_of, dvc_yaml, entry, without_the_gone
 from flows.running.runner import execute
 from flows.stages import exports, stage_names, stage_of, stages
 from simulrag.errors import InputError
+from simulrag.method.recipes import recipe_of
 from simulrag.stage import Stage
 from tests.integration.projects import copy_project, write_questions
 from tests.recorded import ROOT, recorded_files
@@ -98,7 +100,8 @@ def test_few_frames_lie_between_the_runner_and_the_method(
     async def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("flows.stages.answer.draft", broken)
+    recipe = replace(recipe_of("grounded"), draft=broken)
+    monkeypatch.setattr("flows.stages.answer.recipe_of", lambda _: recipe)
     project = copy_project(tmp_path / "project")
     write_questions(project, "How long is the queue?")
     with pytest.raises(ZeroDivisionError) as caught:

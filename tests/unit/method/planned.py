@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulrag.method.algorithm import Backends, answer_question
+from simulrag.method.recipes import answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
+from simulrag.method.steps import Backends
 from simulrag.records import Answer
 from simulrag.testing import ScriptedModel
 from tests.making import question

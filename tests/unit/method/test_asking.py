@@ -6,8 +6,7 @@ import pytest
 
 from simulrag.errors import ReplyInvalid
 from simulrag.method.asking import batches
-from simulrag.method.boundary import assess_boundaries
-from simulrag.method.verification import verify_claims
+from simulrag.method.verification import assess_boundaries, verify_claims
 from simulrag.models.replies import Numbered, in_order
 from simulrag.testing import ScriptedModel
 

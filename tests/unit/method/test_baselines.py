@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulrag.errors import ModelUnavailable
-from simulrag.method.baselines import (
+from simulrag.method.answering import (
     baseline_ways,
     final_texts,
     first_sample,

@@ -9,10 +9,10 @@ import pytest
 from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import InputError
-from simulrag.method.algorithm import Backends
-from simulrag.method.given_text import check_given
+from simulrag.method.grounded import check_given
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
+from simulrag.method.steps import Backends
 from simulrag.records import Answer
 from simulrag.testing import ScriptedModel
 from tests.unit.method.planned import QUESTION

@@ -14,15 +14,11 @@ from simulators.base import ToolModel
 from simulators.library import LibrarySimulator
 from simulrag.calls import CallCache
 from simulrag.errors import CallsPending, ModelUnavailable
-from simulrag.method.algorithm import (
-    Backends,
-    answer_question,
-    choose,
-    conclude,
-    draft,
-)
+from simulrag.method.grounded import choose, conclude, draft
+from simulrag.method.recipes import answer_question
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
+from simulrag.method.steps import Backends
 from simulrag.records import Answer, FinalText, Statement
 from simulrag.testing import ScriptedModel
 from tests.unit.method.conftest import Depth, Lake

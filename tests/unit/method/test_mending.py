@@ -9,7 +9,7 @@ import pytest
 
 from simulrag.calls import CallCache
 from simulrag.errors import ReplyInvalid
-from simulrag.method.mending import Mended, Mending, kept_quotes, mend_text
+from simulrag.method.audit import Mended, Mending, kept_quotes, mend_text
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.settings import ModelSettings

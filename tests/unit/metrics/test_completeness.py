@@ -10,7 +10,7 @@ import pytest
 
 from simulrag.metrics.stated import asked_values, stated
 from simulrag.metrics.table import select
-from simulrag.questions.open.records import Template
+from simulrag.questions.records import Template
 from simulrag.records import FinalClaims, FinalText, Question
 from tests.making import (
     answer,

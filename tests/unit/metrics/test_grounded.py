@@ -169,15 +169,6 @@ def test_a_selection_beside_it_pays_for_the_first_look_too() -> None:
     assert only(table, method="no_rag", metric="simulator_runs") == 0
 
 
-def test_the_published_method_that_looks_again_itself_pays_for_all_its_runs() -> None:
-    done = grounded(looks=(1,), final={"line": PAPER}, baselines=(FinalText(line=RAG),))
-    table = of(done, lines=(PAPER, RAG))
-    runs = [
-        only(select(cost(table, one), step="all"), metric="simulator_runs") for one in (PAPER, RAG)
-    ]
-    assert runs == [2, 1]
-
-
 def lines_of(table: pl.DataFrame, family: str) -> set[str]:
     return set(select(table, family=family)["method"])
 

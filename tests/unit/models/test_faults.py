@@ -25,7 +25,7 @@ from simulrag.errors import (
     SimulRAGError,
 )
 from simulrag.method.answering import CLOSED_BOOK
-from simulrag.method.boundary import BOUNDARY, VERBALIZED
+from simulrag.method.verification import BOUNDARY, VERBALIZED
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.anthropic import OFFICIAL_URL as ANTHROPIC_URL

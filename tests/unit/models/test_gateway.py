@@ -22,7 +22,7 @@ from simulrag.errors import (
 )
 from simulrag.method.answering import CLOSED_BOOK
 from simulrag.method.asking import together
-from simulrag.method.decomposition import Decomposition
+from simulrag.method.claims import Decomposition
 from simulrag.models.base import Message, ProviderReply, Request, Sampling
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulrag.errors import InputError, ModelError, ReplyRefused
-from simulrag.method.boundary import Verbalized
+from simulrag.method.verification import Verbalized
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.parsing import InvalidReply, parse_reply, reply_schema
 from simulrag.models.providers.registry import make_provider

@@ -9,12 +9,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from simulrag.judging.claims import Judgement
-from simulrag.method.boundary import Boundary, Verbalized
-from simulrag.method.decomposition import Decomposition
-from simulrag.method.entailment import Entailment
-from simulrag.method.merging import ClaimPairs
+from simulrag.method.claims import ClaimPairs, Decomposition, Entailment
 from simulrag.method.retrieval import ToolCalls
-from simulrag.method.verification import Verification
+from simulrag.method.verification import Boundary, Verbalized, Verification
 from simulrag.models.base import Request
 from simulrag.models.parsing import (
     InvalidReply,
@@ -24,8 +21,8 @@ from simulrag.models.parsing import (
     valid_reply,
 )
 from simulrag.models.providers.strictness import strict_schema
-from simulrag.questions.open.templates import Templates
-from simulrag.questions.open.writing import TaggedClaim
+from simulrag.questions.templates import Templates
+from simulrag.questions.writing import TaggedClaim
 
 VALID: dict[type[BaseModel], dict[str, object]] = {
     ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},

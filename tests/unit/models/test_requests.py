@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.method.boundary import Boundary, Verbalized
 from simulrag.method.retrieval import ToolCalls
+from simulrag.method.verification import Boundary, Verbalized
 from simulrag.models.base import Message, Sampling
 from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.anthropic import DEFAULT_MAX_TOKENS

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from simulators.base import ArgumentError, RunError, Tool, ToolModel, render_handbook
-from simulrag.questions.open.records import Ask, MagnitudeClass, Placeholder, Run, Setting, Template
+from simulrag.questions.records import Ask, MagnitudeClass, Placeholder, Run, Setting, Template
 
 
 class CorridorArguments(ToolModel):

@@ -12,10 +12,10 @@ import yaml
 
 from simulators.starter import Starter
 from simulrag.errors import InputError
-from simulrag.questions.open.by_hand import templates_by_hand
-from simulrag.questions.open.records import SetUpTemplate
-from simulrag.questions.open.scenarios import scenario_stream
+from simulrag.questions.by_hand import templates_by_hand
 from simulrag.questions.published import read_questions
+from simulrag.questions.records import SetUpTemplate
+from simulrag.questions.scenarios import scenario_stream
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = (ROOT / "docs" / "bring-your-own-simulator.md").read_text(encoding="utf-8")

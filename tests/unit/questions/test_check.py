@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from simulrag.questions.open.check import check_reference, numbers
-from simulrag.questions.open.records import Ask, MagnitudeClass, Run, Template, asked_value
-from simulrag.questions.open.scenarios import SampledScenario
+from simulrag.questions.check import check_reference, numbers
+from simulrag.questions.records import Ask, MagnitudeClass, Run, Template, asked_value
+from simulrag.questions.scenarios import SampledScenario
 from simulrag.records import Evidence, ReferenceClaim, ToolCall
 
 QUESTION = "The limit falls by 23 percent. How does the travel time change: minor or large (10 %)?"

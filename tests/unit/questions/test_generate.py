@@ -21,8 +21,8 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.method.simulation import Simulations
-from simulrag.questions.open.generation import generate
-from simulrag.questions.open.records import Template
+from simulrag.questions.generation import generate
+from simulrag.questions.records import Template
 from simulrag.testing import ScriptedModel
 
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from simulators.base import validate_call
-from simulrag.questions.open.records import Template
-from simulrag.questions.open.scenarios import SampledScenario, scenario_stream
+from simulrag.questions.records import Template
+from simulrag.questions.scenarios import SampledScenario, scenario_stream
 
 
 def sample_scenarios(

@@ -13,11 +13,11 @@ from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import ReplyInvalid
 from simulrag.method.simulation import Simulations
-from simulrag.questions.open.check import check_reference
-from simulrag.questions.open.records import SetUpTemplate
-from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
-from simulrag.questions.open.templates import draw_templates
-from simulrag.questions.open.writing import write_question
+from simulrag.questions.check import check_reference
+from simulrag.questions.records import SetUpTemplate
+from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.templates import draw_templates
+from simulrag.questions.writing import write_question
 from simulrag.records import Question, ReferenceClaim
 from simulrag.testing import ScriptedModel
 from tests.unit.questions.conftest import Corridor, corridor_template

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simulrag.models.base import Completion
-from simulrag.questions.open.records import Placeholder, Template
-from simulrag.questions.open.templates import (
+from simulrag.questions.records import Placeholder, Template
+from simulrag.questions.templates import (
     Templates,
     draw_templates,
     grid,

@@ -14,7 +14,7 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.questions.open.generation import generate
+from simulrag.questions.generation import generate
 from simulrag.stand_in import MARK, OPEN, RIGHT, WRONG, Prompted, finding
 from simulrag.task import tasks, without_model
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simulrag.errors import CallsPending, ModelUnavailable
-from simulrag.method.algorithm import (
-    Backends,
-    answer_question,
-    choose,
-    conclude,
-    draft,
-)
+from simulrag.method.paper import choose, conclude, draft
+from simulrag.method.recipes import answer_question
 from simulrag.method.simulation import Simulations
-from simulrag.method.steps import QuestionState
+from simulrag.method.steps import Backends, QuestionState
 from simulrag.records import Answer, Failure
 from simulrag.testing import ScriptedModel
 from tests.making import answer, claim, question

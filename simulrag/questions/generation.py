@@ -13,11 +13,11 @@ from simulrag.errors import InputError
 from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.questions.open.check import Problem
-from simulrag.questions.open.records import Template
-from simulrag.questions.open.scenarios import SampledScenario, run_scenario, scenario_stream
-from simulrag.questions.open.templates import draw_templates
-from simulrag.questions.open.writing import RejectedScenario, rejection, write_question
+from simulrag.questions.check import Problem
+from simulrag.questions.records import Template
+from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.templates import draw_templates
+from simulrag.questions.writing import RejectedScenario, rejection, write_question
 from simulrag.records import Question, Record, since
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from simulrag.method.numbers import EXACT, Number, numbers
-from simulrag.questions.open.records import AskedValue, SetUpTemplate, Template, asked_value
-from simulrag.questions.open.scenarios import SampledScenario
+from simulrag.questions.records import AskedValue, SetUpTemplate, Template, asked_value
+from simulrag.questions.scenarios import SampledScenario
 from simulrag.records import Evidence, Record, ReferenceClaim
 
 

@@ -13,9 +13,9 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.parsing import unusable
 from simulrag.models.replies import Reply, Text
-from simulrag.questions.open.check import Problem, check_reference
-from simulrag.questions.open.records import AskedValue, SetUpTemplate, Template, asked_value
-from simulrag.questions.open.scenarios import SampledScenario
+from simulrag.questions.check import Problem, check_reference
+from simulrag.questions.records import AskedValue, SetUpTemplate, Template, asked_value
+from simulrag.questions.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
 from simulrag.stand_in import RIGHT, Prompted, bullets, prose, sentence, sentences
 from simulrag.task import Task

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from simulators.base import Simulator
 from simulrag.errors import InputError, all_problems, problems_of_file
-from simulrag.questions.open.records import SetUpTemplate, Template
-from simulrag.questions.open.templates import sorted_out, told_to_writers
+from simulrag.questions.records import SetUpTemplate, Template
+from simulrag.questions.templates import sorted_out, told_to_writers
 
 UNSAID: Mapping[str, Mapping[str, Any]] = {
     "placeholders": {"decimals": 0, "wording": "value"},

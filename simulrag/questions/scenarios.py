@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from simulrag.method.simulation import Simulations
-from simulrag.questions.open.records import ArgumentValue, Choice, Placeholder, Template
+from simulrag.questions.records import ArgumentValue, Choice, Placeholder, Template
 from simulrag.records import Evidence, Record, ToolCall
 
 

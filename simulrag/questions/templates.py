@@ -21,7 +21,7 @@ from simulators.json_schema import described, names_of
 from simulrag.method.numbers import Number, numbers
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply
-from simulrag.questions.open.records import (
+from simulrag.questions.records import (
     Ask,
     Placeholder,
     Run,
@@ -29,7 +29,7 @@ from simulrag.questions.open.records import (
     SetUpTemplate,
     Template,
 )
-from simulrag.questions.open.scenarios import fill_runs, grid, grid_value
+from simulrag.questions.scenarios import fill_runs, grid, grid_value
 from simulrag.stand_in import MARK, Prompted, example_call
 from simulrag.task import Task
 

@@ -1,1 +1,0 @@
-"""Open questions: templates, sampled scenarios, runs, writing, check."""
