@@ -90,15 +90,19 @@ class AnswerNow(Answer):
         return as_html(self, f"By {self._took()}.")
 
     def _took(self) -> str:
-        calls = sum(one.calls for one in self.usage.values())
+        calls = sum(usage.calls for usage in self.usage.values())
         stored = sum(self.stored_calls.values())
-        said = self.final.statements
-        told = f"from {len(self.claims)} claims"
+        statements = self.final.statements
+        source = f"from {len(self.claims)} claims"
         if is_marked(self):
-            told = f"{len(said)} statements: {counted(said)}" if said else "no statement checked"
+            source = (
+                f"{len(statements)} statements: {counted(statements)}"
+                if statements
+                else "no statement checked"
+            )
         return (
             f"{calls} model calls ({stored} of them stored) and {self.simulator_runs} simulator "
-            f"run{'s' * (self.simulator_runs != 1)}, {told}"
+            f"run{'s' * (self.simulator_runs != 1)}, {source}"
         )
 
 

@@ -56,7 +56,7 @@ def places_of(quotes: Sequence[str | Place], text: str) -> list[Place | None]:
     Each is at or behind the one before where it can be, the same words once more behind their last
     place.
     """
-    found: list[Place | None] = []
+    places: list[Place | None] = []
     after, taken = 0, dict[str, int]()
     for quote in quotes:
         place = quote if isinstance(quote, tuple) else None
@@ -65,8 +65,8 @@ def places_of(quotes: Sequence[str | Place], text: str) -> list[Place | None]:
         if place is not None:
             after = place[0]
             taken[_folded(text[slice(*place)])] = after + 1
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def _folded(text: str) -> str:
@@ -90,21 +90,23 @@ def _places(quote: str, text: str, *, whole: bool = False) -> list[Place]:
         before = _NOTHING_BEFORE if re.match(r"\w", words[0]) else ""
         behind = _NOTHING_BEHIND if re.search(r"\w$", words[-1]) else ""
         pattern = f"{before}{pattern}{behind}"
-    return [found.span() for found in re.finditer(pattern, text)]
+    return [match.span() for match in re.finditer(pattern, text)]
 
 
 def stretches(text: str, statements: Sequence[Statement]) -> list[Stretch]:
     """The whole text in order, cut where a statement begins or ends."""
     placed = [
-        (at, one.start, one.end)
-        for at, one in enumerate(statements)
-        if one.start is not None and one.end is not None and 0 <= one.start < one.end <= len(text)
+        (at, statement.start, statement.end)
+        for at, statement in enumerate(statements)
+        if statement.start is not None
+        and statement.end is not None
+        and 0 <= statement.start < statement.end <= len(text)
     ]
     cuts = sorted({0, len(text), *(cut for _, start, end in placed for cut in (start, end))})
-    found = []
+    pieces = []
     for begin, stop in pairwise(cuts):
         over = [at for at, start, end in placed if start <= begin and stop <= end]
         over.sort(key=lambda at: WEAKEST_FIRST.index(statements[at].standing))
         standing = statements[over[0]].standing if over else None
-        found.append(Stretch(text[begin:stop], standing, tuple(over)))
-    return found
+        pieces.append(Stretch(text[begin:stop], standing, tuple(over)))
+    return pieces

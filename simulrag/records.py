@@ -369,8 +369,8 @@ class Answer(Record):
     @property
     def first_look(self) -> Retrieval:
         """The evidence of the first look, which published methods see."""
-        found = self.retrieval or Retrieval(status="not_applicable")
-        return found.first_look
+        retrieval = self.retrieval or Retrieval(status="not_applicable")
+        return retrieval.first_look
 
 
 class Label(Record):

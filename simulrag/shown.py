@@ -80,14 +80,16 @@ def is_marked(answer: Answer) -> bool:
 
 def pieces(text: str, statements: Sequence[Statement]) -> list[Piece]:
     """The whole text in order, cut and marked as readers see it."""
-    found, end = [], 0
-    for one in stretches(text, statements):
-        end += len(one.text)
-        over = [statements[at] for at in one.statements]
-        words = dict.fromkeys(f"{STANDINGS[item.standing].sign} {told(item)}" for item in over)
+    cut, end = [], 0
+    for stretch in stretches(text, statements):
+        end += len(stretch.text)
+        over = [statements[at] for at in stretch.statements]
+        words = dict.fromkeys(
+            f"{STANDINGS[item.standing].sign} {statement_words(item)}" for item in over
+        )
         endings = _endings([item for item in over if item.end == end])
-        found.append(Piece(one.text, one.standing, "\n".join(words), _runs(over), endings))
-    return found
+        cut.append(Piece(stretch.text, stretch.standing, "\n".join(words), _runs(over), endings))
+    return cut
 
 
 def _endings(statements: Sequence[Statement]) -> tuple[Ending, ...]:
@@ -102,7 +104,7 @@ def _runs(statements: Iterable[Statement]) -> tuple[int, ...]:
     return tuple(sorted({run for item in statements for run in item.runs}))
 
 
-def told(item: Statement) -> str:
+def statement_words(item: Statement) -> str:
     """What stands behind a statement, in words: "corrected by run 1 (said: It falls.)"."""
     words, _, _, by = STANDINGS[item.standing]
     if by and item.runs:
@@ -124,8 +126,8 @@ def legend(statements: Sequence[Statement]) -> list[tuple[Standing, str]]:
     """The standings that occur, in the order of STANDINGS, each with what its sign means."""
     there = {item.standing for item in statements}
     return [
-        (standing, f"{one.words} {one.by} a run" if one.by else one.words)
-        for standing, one in STANDINGS.items()
+        (standing, f"{shown.words} {shown.by} a run" if shown.by else shown.words)
+        for standing, shown in STANDINGS.items()
         if standing in there
     ]
 
@@ -226,7 +228,7 @@ def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
         standings=STANDINGS,
         colours=COLOURS,
         titles=(NO_PLACE, LEFT_OUT),
-        told=told,
+        told=statement_words,
         run_words=run_words,
         # A notebook holds several answers, whose runs are not the same.
         key=claim_hash(f"{answer.question_id} {answer.text}")[:8],

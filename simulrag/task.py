@@ -87,10 +87,12 @@ def without_model(prompted: Prompted, schema: Mapping[str, Any], tokens: int = P
 
     given = [task for task in _TASKS.values() if task.stand_in is not None]
     if not schema:
-        said = (task.stand_in(prompted) for task in given if task.reply is None and task.stand_in)
-        return next((str(text) for text in said if text), prose(prompted, tokens))
+        replies = (
+            task.stand_in(prompted) for task in given if task.reply is None and task.stand_in
+        )
+        return next((str(text) for text in replies if text), prose(prompted, tokens))
     for task in given:
-        if task.stand_in and prompted.shape in (one.__name__ for one in task.shapes):
+        if task.stand_in and prompted.shape in (shape.__name__ for shape in task.shapes):
             return json.dumps(task.stand_in(prompted))
     return json.dumps(filled(schema, prompted.seed, listed))
 

@@ -21,7 +21,7 @@ from simulrag.shown import (
     legend,
     pieces,
     run_words,
-    told,
+    statement_words,
     unverified,
     without_place,
 )
@@ -119,7 +119,7 @@ def _show_list(console: Console, title: str, items: Sequence[Text]) -> None:
 
 def _told(item: Statement) -> Text:
     _, sign, colour, _ = STANDINGS[item.standing]
-    return Text.assemble(f"{item.text}  ", (f"[{sign} {told(item)}]", colour))
+    return Text.assemble(f"{item.text}  ", (f"[{sign} {statement_words(item)}]", colour))
 
 
 def _show_claims(console: Console, answer: Answer, centrality: str) -> None:

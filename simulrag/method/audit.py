@@ -54,16 +54,16 @@ def _by_the_first_run(prompted: Prompted) -> object:
     drawn = draw(prompted.seed)
     wrong, opened = drawn % MENDED == 0, drawn % OPENED == 1
     supported = {"status": "supported", "runs": [1], "correction": "", "runnable": False}
-    said = sentences(prompted.text("answer"))
-    claims = [{"quote": text, "claim": text, **supported} for text in said]
-    for claim, text in zip(claims, said, strict=True):
+    texts = sentences(prompted.text("answer"))
+    claims = [{"quote": text, "claim": text, **supported} for text in texts]
+    for claim, text in zip(claims, texts, strict=True):
         if WRONG in text:
             claim |= {"status": "wrong", "correction": sentence(text)}
         elif OPEN in text:
             claim |= {"status": "open", "runs": []}
-    if claims and wrong and MARK in said[0]:
+    if claims and wrong and MARK in texts[0]:
         claims[0] |= {"status": "wrong", "correction": sentence(prompted.seed)}
-    elif claims and opened and MARK in said[0] and prompted.tools():
+    elif claims and opened and MARK in texts[0] and prompted.tools():
         claims[0] |= {"status": "open", "runs": [], "runnable": True}
     return {"claims": claims, "missing": []}
 
@@ -86,42 +86,43 @@ async def audit_text(
     """
 
     def check(reply: AuditReply) -> None:
-        if found := list(_audit_faults(reply, len(evidence))):
-            raise ValueError("; ".join(found))
+        if faults := list(_audit_faults(reply, len(evidence))):
+            raise ValueError("; ".join(faults))
 
     completion = await ask.ask(
         AUDIT,
         check=check,
         question=question,
-        evidence=[one.text for one in evidence],
+        evidence=[run.text for run in evidence],
         tools=render_handbook("", tools).strip() if tools else "",
         answer=text,
     )
     reply: AuditReply = completion.parsed
     return Audit(
         text=text,
-        claims=tuple(_claim(one, runnable=bool(tools)) for one in reply.claims),
+        claims=tuple(_claim(claim, runnable=bool(tools)) for claim in reply.claims),
         missing=tuple(
-            MissingPoint(text=_plain(one.text), runs=_indices(one.runs)) for one in reply.missing
+            MissingPoint(text=_plain(point.text), runs=_indices(point.runs))
+            for point in reply.missing
         ),
     )
 
 
 def _audit_faults(reply: AuditReply, runs: int) -> Iterator[str]:
     """What cannot be, a sentence each, in words that a model can act on."""
-    for number, one in enumerate(reply.claims, start=1):
-        name = f"claim {number} ({one.status})"
-        yield from _wrong_runs(name, one.runs, runs)
-        decided = one.status in ("supported", "wrong")
-        if decided and not one.runs:
+    for number, claim in enumerate(reply.claims, start=1):
+        name = f"claim {number} ({claim.status})"
+        yield from _wrong_runs(name, claim.runs, runs)
+        decided = claim.status in ("supported", "wrong")
+        if decided and not claim.runs:
             yield f"{name}: name the runs that decide it, or call it open"
-        if not decided and one.runs:
+        if not decided and claim.runs:
             yield f"{name}: runs are for supported and wrong claims alone"
-        if one.status == "wrong" and not one.correction.strip():
+        if claim.status == "wrong" and not claim.correction.strip():
             yield f"{name}: give the correction"
-        if one.status != "wrong" and one.correction.strip():
+        if claim.status != "wrong" and claim.correction.strip():
             yield f"{name}: a correction is for wrong claims alone"
-        if one.status != "open" and one.runnable:
+        if claim.status != "open" and claim.runnable:
             yield f"{name}: runnable is for open claims alone"
     for number, lacking in enumerate(reply.missing, start=1):
         yield from _wrong_runs(f"missing {number}", lacking.runs, runs)
@@ -134,14 +135,14 @@ def _wrong_runs(name: str, named: Sequence[int], runs: int) -> Iterator[str]:
         yield f"{name}: there are runs 1 to {runs}, not {', '.join(map(str, unknown))}"
 
 
-def _claim(one: ClaimAudit, *, runnable: bool) -> AuditedClaim:
+def _claim(audited: ClaimAudit, *, runnable: bool) -> AuditedClaim:
     return AuditedClaim(
-        quote=one.quote,
-        claim=_plain(one.claim),
-        status=one.status,
-        runs=_indices(one.runs),
-        correction=_plain(one.correction),
-        runnable=one.runnable and runnable,
+        quote=audited.quote,
+        claim=_plain(audited.claim),
+        status=audited.status,
+        runs=_indices(audited.runs),
+        correction=_plain(audited.correction),
+        runnable=audited.runnable and runnable,
     )
 
 
@@ -204,10 +205,10 @@ async def mend_text(question: str, audit: Audit, ask: Asker) -> Mended:
 
     def check(reply: Mending) -> None:
         count = len(wrong) + len(audit.missing)
-        if found := list(
-            _mending_faults(reply, audit.text, [one.quote for one in wrong], keep, count)
+        if faults := list(
+            _mending_faults(reply, audit.text, [claim.quote for claim in wrong], keep, count)
         ):
-            raise ValueError("; ".join(found))
+            raise ValueError("; ".join(faults))
 
     completion = await ask.ask(
         MEND,
@@ -215,59 +216,62 @@ async def mend_text(question: str, audit: Audit, ask: Asker) -> Mended:
         question=question,
         answer=audit.text,
         changes=[
-            *({"quote": one.quote, "says": one.correction} for one in wrong),
-            *({"quote": "", "says": one.text} for one in audit.missing),
+            *({"quote": item.quote, "says": item.correction} for item in wrong),
+            *({"quote": "", "says": item.text} for item in audit.missing),
         ],
         keep=keep,
     )
     reply: Mending = completion.parsed
-    said = [one.quote for one in sorted(reply.places, key=lambda one: one.change)]
-    return _placed(reply.text, audit, said[: len(wrong)], said[len(wrong) :])
+    quotes = [place.quote for place in sorted(reply.places, key=lambda place: place.change)]
+    return _placed(reply.text, audit, quotes[: len(wrong)], quotes[len(wrong) :])
 
 
 def _placed(text: str, audit: Audit, corrected: Sequence[str], added: Sequence[str]) -> Mended:
     """The places of the words that now say each change, looked for in the order of all claims."""
     words = iter(corrected)
-    changed = [one.status == "wrong" for one in audit.claims]
+    changed = [claim.status == "wrong" for claim in audit.claims]
     quotes = [
-        next(words) if one else claim.quote
-        for one, claim in zip(changed, audit.claims, strict=True)
+        next(words) if wrong else claim.quote
+        for wrong, claim in zip(changed, audit.claims, strict=True)
     ]
-    found = zip(changed, places_of(quotes, text), strict=True)
+    placed = zip(changed, places_of(quotes, text), strict=True)
     return Mended(
         text,
-        tuple(place for one, place in found if one and place is not None),
+        tuple(place for wrong, place in placed if wrong and place is not None),
         tuple(place for place in places_of(added, text) if place is not None),
     )
 
 
 def wrong_claims(audit: Audit) -> list[AuditedClaim]:
     """What is to be replaced, in the order of the changes."""
-    return [one for one in audit.claims if one.status == "wrong"]
+    return [claim for claim in audit.claims if claim.status == "wrong"]
 
 
 def kept_quotes(audit: Audit) -> list[str]:
     """The quotes of supported claims that overlap no wrong one."""
-    wrong = [place_of(one.quote, audit.text) for one in wrong_claims(audit)]
+    wrong = [place_of(claim.quote, audit.text) for claim in wrong_claims(audit)]
 
     def apart(place: Place | None) -> bool:
         return place is not None and not any(
             other is not None and place[0] < other[1] and other[0] < place[1] for other in wrong
         )
 
-    quotes = [one.quote for one in audit.claims if one.status == "supported"]
-    return list(dict.fromkeys(one for one in quotes if apart(place_of(one, audit.text))))
+    quotes = [claim.quote for claim in audit.claims if claim.status == "supported"]
+    return list(dict.fromkeys(quote for quote in quotes if apart(place_of(quote, audit.text))))
 
 
 def _mending_faults(
     reply: Mending, text: str, wrong: Sequence[str], keep: Sequence[str], changes: int
 ) -> Iterator[str]:
     """What cannot be, a sentence each, in words that a model can act on."""
-    if sorted(one.change for one in reply.places) != list(range(1, changes + 1)):
+    if sorted(place.change for place in reply.places) != list(range(1, changes + 1)):
         yield f"places: give each change, 1 to {changes}, exactly once"
-    for one in reply.places:
-        if place_of(one.quote, reply.text) is None:
-            yield f"place of change {one.change}: your text does not have these words: {one.quote}"
+    for place in reply.places:
+        if place_of(place.quote, reply.text) is None:
+            yield (
+                f"place of change {place.change}: your text does not have these words: "
+                f"{place.quote}"
+            )
     for quote in keep:
         if place_of(quote, reply.text) is None:
             yield f"keep these words exactly: {quote}"

@@ -162,7 +162,7 @@ def note_statements(work: QuestionState, audit: Audit, mended: Mended | None) ->
     work.note(
         audit=audit,
         final=work.answer.final.model_copy(update={"text": text, "statements": statements}),
-        verified=any(one.standing in FOUND for one in statements),
+        verified=any(statement.standing in FOUND for statement in statements),
     )
 
 
@@ -171,7 +171,9 @@ async def _looked_again(
 ) -> Audit:
     """The audit with what further runs decide of what it left open, if a look is left."""
     retrieval = work.answer.retrieval
-    left = [at for at, one in enumerate(audit.claims) if one.status == "open" and one.runnable]
+    left = [
+        at for at, claim in enumerate(audit.claims) if claim.status == "open" and claim.runnable
+    ]
     if not left or retrieval is None or len(retrieval.looks) >= settings.looks:
         return audit
     texts = [audit.claims[at].claim for at in left]
@@ -202,8 +204,8 @@ def _decided(claim: AuditedClaim, verdict: Verdict, runs: tuple[int, ...]) -> Au
     if verdict.status == "aligned":
         update = {"status": "supported", "runs": runs, "runnable": False}
     elif verdict.status == "contradicted":
-        said = verdict.updated_claim
-        update = {"status": "wrong", "runs": runs, "correction": said, "runnable": False}
+        correction = verdict.updated_claim
+        update = {"status": "wrong", "runs": runs, "correction": correction, "runnable": False}
     else:
         return claim
     return claim.model_copy(update=update)
@@ -217,16 +219,16 @@ async def _beside(
         return
     begun = work.answer
     await verify_selected(work, choices, settings)
-    found = await paper.compared(work, choices, choices, settings)
+    baselines = await paper.compared(work, choices, choices, settings)
     if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
         written = {task: used for task, used in begun.final.usage.items() if task == "input_rag"}
         line = AnswerVariant(method="rag_looks", samples=1)
-        found = (*found, FinalText(line=line, text=begun.final.text, usage=written))
-    work.note(baselines=found)
+        baselines = (*baselines, FinalText(line=line, text=begun.final.text, usage=written))
+    work.note(baselines=baselines)
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Located:
     """A statement before it has its place: what is looked for, or where it is known to be."""
 
     statement: Statement
@@ -240,48 +242,48 @@ def statements_of(audit: Audit, mended: Mended | None) -> tuple[Statement, ...]:
     reason of a wrong result, is said no more and left out.
     """
     text = audit.text if mended is None else mended.text
-    found = list(_statements(audit, text, mended))
-    found.sort(key=lambda one: (one.place is None, one.place or (0, 0)))
+    located = list(_statements(audit, text, mended))
+    located.sort(key=lambda item: (item.place is None, item.place or (0, 0)))
     return tuple(
-        one.statement
-        if one.place is None
-        else one.statement.model_copy(
+        item.statement
+        if item.place is None
+        else item.statement.model_copy(
             update={
-                "start": one.place[0],
-                "end": one.place[1],
-                "quote": text[one.place[0] : one.place[1]],
+                "start": item.place[0],
+                "end": item.place[1],
+                "quote": text[item.place[0] : item.place[1]],
             }
         )
-        for one in found
+        for item in located
     )
 
 
-def _statements(audit: Audit, text: str, mended: Mended | None) -> Iterator[_Found]:
+def _statements(audit: Audit, text: str, mended: Mended | None) -> Iterator[_Located]:
     corrected = iter(mended.corrected if mended is not None else ())
-    changed = [one.status == "wrong" and mended is not None for one in audit.claims]
+    changed = [claim.status == "wrong" and mended is not None for claim in audit.claims]
     quotes = [
-        next(corrected) if new else one.quote
-        for new, one in zip(changed, audit.claims, strict=True)
+        next(corrected) if new else claim.quote
+        for new, claim in zip(changed, audit.claims, strict=True)
     ]
-    for new, one, place in zip(changed, audit.claims, places_of(quotes, text), strict=True):
-        if place is None and place_of(one.quote, audit.text) is not None:
+    for new, claim, place in zip(changed, audit.claims, places_of(quotes, text), strict=True):
+        if place is None and place_of(claim.quote, audit.text) is not None:
             continue
         if new:
-            said = Statement(
-                text=one.correction, standing="corrected", runs=one.runs, before=one.claim
+            statement = Statement(
+                text=claim.correction, standing="corrected", runs=claim.runs, before=claim.claim
             )
         else:
-            said = Statement(
-                text=one.claim,
-                standing=_standing(one),
-                runs=one.runs,
-                quote=one.quote,
-                correction=one.correction or None,
+            statement = Statement(
+                text=claim.claim,
+                standing=_standing(claim),
+                runs=claim.runs,
+                quote=claim.quote,
+                correction=claim.correction or None,
             )
-        yield _Found(said, place)
+        yield _Located(statement, place)
     if mended is not None:
         for point, place in zip(audit.missing, mended.added, strict=True):
-            yield _Found(Statement(text=point.text, standing="added", runs=point.runs), place)
+            yield _Located(Statement(text=point.text, standing="added", runs=point.runs), place)
 
 
 def _standing(claim: AuditedClaim) -> Standing:
@@ -323,10 +325,10 @@ async def _runs(work: QuestionState, text: str, settings: MethodSettings) -> Ret
     simulations, seed = work.use.simulations, work.use.seed
     if simulations.simulator.oracle:
         with step("retrieve"):
-            found = await retrieve(work.text, work.ask, simulations, seed=seed)
-            if found.status == "failed":
-                raise ModelError("; ".join(found.problems))
-            return found
+            retrieval = await retrieve(work.text, work.ask, simulations, seed=seed)
+            if retrieval.status == "failed":
+                raise ModelError("; ".join(retrieval.problems))
+            return retrieval
     with step("decompose"):
         claims = await decompose_final(work.text, text, work.ask)
     nothing = Retrieval(status="not_applicable")

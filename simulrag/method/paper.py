@@ -63,11 +63,11 @@ async def find_claims(work: QuestionState, settings: MethodSettings) -> None:
     """Samples, their claims, and what is known of each without the evidence."""
     sets = await sample(work, settings)
     merged = await merge(work, sets)
-    rows, (inside, said) = await both(
+    rows, (inside, probabilities) = await both(
         support(work, merged),
         both(boundary(work, merged, settings), stated(work, merged, settings)),
     )
-    work.note(claims=scored(merged, rows, inside, said, work.use.centralities))
+    work.note(claims=scored(merged, rows, inside, probabilities, work.use.centralities))
 
 
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
@@ -81,7 +81,7 @@ def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Sel
 def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
     """What each budget sends to the simulator: the least confident claims within its boundary."""
     pools = [candidates_of([answer], settings.centrality) for answer in drafts]
-    firsts = [() if one.failure is not None else first_sample(one) for one in drafts]
+    firsts = [() if draft.failure is not None else first_sample(draft) for draft in drafts]
     kappa = development_kappa(pools, settings)
     by_budget = []
     for budget in budgets_of(settings):
@@ -207,9 +207,9 @@ def with_twins(by_budget: Columns, settings: MethodSettings) -> Columns:
     if not settings.without_kappa:
         return by_budget
     twins = [  # of a kappa that is 0 the answer is the same
-        [relined(one, kappa=0.0) for one in column]
+        [relined(choice, kappa=0.0) for choice in column]
         for column in by_budget
-        if any(one.kappa for one in column)
+        if any(choice.kappa for choice in column)
     ]
     return [*twins, *by_budget]
 

@@ -53,10 +53,10 @@ class Planning:
 
 def _example(prompted: Prompted) -> dict[str, object]:
     """The first call that the simulator names to try it with; of documents another query."""
-    found = prompted.example()
-    if found is None:
+    example = prompted.example()
+    if example is None:
         return {"calls": []}
-    tool, arguments = found
+    tool, arguments = example
     if tool == DOCUMENT_TOOL:
         texts = [name for name, value in arguments.items() if isinstance(value, str)]
         arguments |= {name: sentence(prompted.seed) for name in texts[:1]}
@@ -152,15 +152,15 @@ async def second_look(
             handbook=simulator.handbook(),
             question=question,
             problems=[],
-            evidence=[one.text for one in first.evidence],
+            evidence=[run.text for run in first.evidence],
             claims=list(claims),
             most=most,
         )
     except ReplyInvalid as error:
         return first.model_copy(update={"problems": (*first.problems, str(error))})
-    found, problems = await _run_all(completion.parsed.calls, simulations, seed)
-    evidence, told = _with(list(first.evidence), found), (*first.problems, *problems)
-    return first.model_copy(update={"evidence": tuple(evidence), "problems": told})
+    made, problems = await _run_all(completion.parsed.calls, simulations, seed)
+    evidence, all_problems = _with(list(first.evidence), made), (*first.problems, *problems)
+    return first.model_copy(update={"evidence": tuple(evidence), "problems": all_problems})
 
 
 async def _looked_up(
@@ -210,23 +210,23 @@ class _Looking:
             return Retrieval(status="failed", attempts=look.attempts, problems=look.problems)
         if not look.proposed and not look.evidence:
             return Retrieval(status="not_applicable", attempts=look.attempts)
-        found = _with(list(before), look.evidence)
-        attempts, problems, counts = look.attempts, look.problems, [len(found)]
+        evidence = _with(list(before), look.evidence)
+        attempts, problems, counts = look.attempts, look.problems, [len(evidence)]
         while len(counts) < looks and (look.more if planned else attempts < self.max_attempts):
             left = self.max_attempts if planned else self.max_attempts - attempts
             try:
-                look = await self._look(MORE_CALLS, left, found)
+                look = await self._look(MORE_CALLS, left, evidence)
             except ReplyInvalid as error:
                 attempts, problems = attempts + 1, (*problems, str(error))
                 break
             attempts, problems = attempts + look.attempts, (*problems, *look.problems)
-            found = _with(found, look.evidence)
-            if len(found) == counts[-1]:
+            evidence = _with(evidence, look.evidence)
+            if len(evidence) == counts[-1]:
                 break
-            counts.append(len(found))
+            counts.append(len(evidence))
         return Retrieval(
             status="retrieved",
-            evidence=tuple(found),
+            evidence=tuple(evidence),
             attempts=attempts,
             problems=problems,
             looks=tuple(counts) if planned else (),
@@ -265,7 +265,7 @@ class _Looking:
 
 def _with(known: list[Evidence], new: Sequence[Evidence]) -> list[Evidence]:
     """The evidence with what of the new is not among it."""
-    return [*known, *(one for at, one in enumerate(new) if one not in (*known, *new[:at]))]
+    return [*known, *(item for at, item in enumerate(new) if item not in (*known, *new[:at]))]
 
 
 def _within(calls: Sequence[ProposedCall], most: int) -> None:

@@ -163,7 +163,7 @@ def scored(
     merged: Claims,
     rows: Rows,
     inside: Sequence[bool],
-    said: Sequence[float],
+    probabilities: Sequence[float],
     centralities: Sequence[Centrality],
 ) -> tuple[Claim, ...]:
     """Step 6: the claims with their confidence by ``centralities``."""
@@ -177,7 +177,7 @@ def scored(
             sources=claim.sources,
             support=tuple(row[at] for row in rows),
             confidence={name: round(score[at], 12) for name, score in scores.items()},
-            verbalized=said[at] if said else None,
+            verbalized=probabilities[at] if probabilities else None,
             boundary=inside[at],
         )
         for at, claim in enumerate(merged)
@@ -207,4 +207,4 @@ async def verify_selected(
 ) -> None:
     """Verdicts on what was chosen, where not every claim has one already."""
     if settings.verify == "selected":
-        await verify(work, sorted({i for one in choices for i in one.selected}), settings)
+        await verify(work, sorted({i for choice in choices for i in choice.selected}), settings)

@@ -141,11 +141,11 @@ def _each(prompted: Prompted) -> object:
 
 
 def _judged(claim: str) -> dict[str, object]:
-    found = finding(claim)
-    updated = f"{RIGHT} {sentence(claim)}" if found == "wrong" else ""
+    verdict = finding(claim)
+    updated = f"{RIGHT} {sentence(claim)}" if verdict == "wrong" else ""
     return {
-        "is_included": found != "open",
-        "should_update": found == "wrong",
+        "is_included": verdict != "open",
+        "should_update": verdict == "wrong",
         "updated_claim": updated,
     }
 

@@ -76,9 +76,9 @@ def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
     values += [item.value for run in template.runs for item in run.fixed]
     values += [value for call in scenario.calls for value in call.arguments.values()]
     values += [item.from_magnitude for ask in template.asks for item in ask.classes]
-    found = [number for text in texts for number in numbers(text)]
+    written = [number for text in texts for number in numbers(text)]
     plain = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    return found + [Number(f"{value:g}", abs(value), EXACT) for value in plain]
+    return written + [Number(f"{value:g}", abs(value), EXACT) for value in plain]
 
 
 def _unasked(template: Template, asked: Sequence[AskedValue]) -> list[Problem]:
@@ -99,11 +99,11 @@ def _unstated(question: str, template: Template) -> list[Problem]:
     """Numbers of the set-up that the question does not give."""
     if not isinstance(template, SetUpTemplate):
         return []
-    said = numbers(question)
+    asked = numbers(question)
     return [
         _problem("missing", "question", f"{number.written}, of the set-up")
         for number in numbers(template.set_up)
-        if not any(one.repeats(number) for one in said)
+        if not any(number_asked.repeats(number) for number_asked in asked)
     ]
 
 

@@ -87,7 +87,7 @@ async def generate(
     by_id = {template.template_id: template for template in templates}
     slots = asyncio.Semaphore(concurrency)
 
-    async def one(scenario: SampledScenario) -> Question | RejectedScenario:
+    async def outcome_of(scenario: SampledScenario) -> Question | RejectedScenario:
         async with slots:
             try:
                 evidence = await run_scenario(simulations, scenario, simulator_seed)
@@ -109,7 +109,7 @@ async def generate(
         wanted = min(missing, left)
         batch = list(islice(stream, wanted))
         exhausted = len(batch) < wanted
-        results += await together(map(one, batch))
+        results += await together(map(outcome_of, batch))
         missing = n - sum(isinstance(result, Question) for result in results)
         left -= len(batch)
     questions = [result for result in results if isinstance(result, Question)]

@@ -115,7 +115,7 @@ def sampled(questions: Sequence[Question], limit: int | None, seed: int) -> list
 
     A larger limit holds the questions of a smaller one, so that raising it pays for the new alone.
     """
-    drawn = sorted(questions, key=lambda one: _digest(str(seed), one.question_id))
+    drawn = sorted(questions, key=lambda question: _digest(str(seed), question.question_id))
     chosen = {question.question_id for question in drawn[:limit]}
     return [question for question in questions if question.question_id in chosen]
 

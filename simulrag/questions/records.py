@@ -156,11 +156,11 @@ def read_templates(path: Path) -> dict[str, Template]:
         return {}
     known = Template.model_fields
     try:
-        found = [
+        templates = [
             Template.model_validate({name: item[name] for name in item if name in known})
             for item in json.loads(path.read_bytes())
         ]
     except (ValueError, TypeError) as error:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} is not a file of templates: {first}") from None
-    return {template.template_id: template for template in found}
+    return {template.template_id: template for template in templates}

@@ -50,7 +50,11 @@ def _one_a_tool(prompted: Prompted) -> object:
     """A template for each tool that has a number to vary and a number to ask for."""
     more = {"set_up": MARK, "beyond": []} if prompted.shape == SetUpTemplates.__name__ else {}
     made = [plain_template(simulator, tool) for simulator, tool in prompted.tools()]
-    return {"templates": [{**one.model_dump(), **more} for one in made if one is not None]}
+    return {
+        "templates": [
+            {**template.model_dump(), **more} for template in made if template is not None
+        ]
+    }
 
 
 BENCHMARK_TEMPLATES = Task(
@@ -108,7 +112,7 @@ def told_to_writers(simulator: Simulator, *, set_up: bool) -> str:
 def sorted_out(templates: Sequence[Template], simulator: Simulator, handbook: str) -> Drawn:
     """The templates without a problem, and the problems of the others."""
     known = numbers(handbook)
-    found = Drawn([], [])
+    drawn = Drawn([], [])
     seen: set[str] = set()
     for template in templates:
         problems = template_problems(template, simulator) + _set_up_problems(template, known)
@@ -116,10 +120,10 @@ def sorted_out(templates: Sequence[Template], simulator: Simulator, handbook: st
             problems.append(f"{template.template_id}: the template_id is used twice")
         seen.add(template.template_id)
         if problems:
-            found.problems.append("; ".join(problems))
+            drawn.problems.append("; ".join(problems))
         else:
-            found.templates.append(template)
-    return found
+            drawn.templates.append(template)
+    return drawn
 
 
 def plain_template(simulator: Simulator, tool: str) -> Template | None:
@@ -181,13 +185,13 @@ def _range_of(schema: Mapping[str, Any]) -> tuple[float, float]:
 
 def template_problems(template: Template, simulator: Simulator) -> list[str]:
     """Everything that keeps a template from being sampled and asked, in words; [] if nothing."""
-    found = _situation_problems(template) + _run_problems(template, simulator)
+    problems = _situation_problems(template) + _run_problems(template, simulator)
     if all(run.tool in simulator.tools for run in template.runs):
         for ask in template.asks:
-            found += _ask_problems(ask, template, simulator)
+            problems += _ask_problems(ask, template, simulator)
     asked = [f"{ask.output} (run {ask.run}, {ask.against})" for ask in template.asks]
-    found += _repeats(asked, "the output", "asked about")
-    return [f"{template.template_id}: {text}" for text in found]
+    problems += _repeats(asked, "the output", "asked about")
+    return [f"{template.template_id}: {text}" for text in problems]
 
 
 def _set_up_problems(template: Template, known: Sequence[Number]) -> list[str]:

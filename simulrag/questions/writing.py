@@ -54,7 +54,7 @@ class ReferenceClaims(Reply):
 def _all_named(prompted: Prompted) -> object:
     """A question that states its set-up, and a reference that names every class and word."""
     asks = json.loads(prompted.text("asks"))
-    words = [one["name"] for ask in asks for one in ask["classes"]]
+    words = [word["name"] for ask in asks for word in ask["classes"]]
     words += [word for ask in asks for word in ask["answers"]]
     stated = [
         prompted.text("set_up"),
@@ -69,8 +69,8 @@ def _all_named(prompted: Prompted) -> object:
 
 
 def _qualitative(prompted: Prompted) -> object:
-    said = sentences(prompted.text("reference"))
-    return {"claims": [{"claim": f"{RIGHT} {text}", "kind": "qualitative"} for text in said]}
+    texts = sentences(prompted.text("reference"))
+    return {"claims": [{"claim": f"{RIGHT} {text}", "kind": "qualitative"} for text in texts]}
 
 
 REFERENCE_TOKENS = 250

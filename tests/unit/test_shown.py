@@ -21,7 +21,7 @@ from simulrag.shown import (
     legend,
     pieces,
     run_words,
-    told,
+    statement_words,
     without_place,
 )
 from tests.making import answer, claim
@@ -72,7 +72,7 @@ def test_colours_are_legible_on_white(colour: str) -> None:
     ],
 )
 def test_what_stands_behind_a_statement_in_words(statement: Statement, words: str) -> None:
-    assert told(statement) == words
+    assert statement_words(statement) == words
 
 
 def test_runs_are_numbered_from_1() -> None:
