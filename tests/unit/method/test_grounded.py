@@ -326,7 +326,7 @@ async def test_without_a_tool_the_answer_is_the_closed_book_one_and_not_audited(
     assert set(answer.final.usage) == {"closed_book"}
 
 
-class ScoredAnswer(ToolModel):
+class OfQuestion(ToolModel):
     question: str = Field(description="a question")
 
 
@@ -337,7 +337,7 @@ class Known(Lake):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tools = {"sound": replace(self.tools["sound"], arguments=ScoredAnswer)}
+        self.tools = {"sound": replace(self.tools["sound"], arguments=OfQuestion)}
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> Depth:
         return Depth(depth_m=12.0)
