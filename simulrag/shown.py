@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, Template
 
-from simulators.extras import missing
+from simulators.registry import missing
 from simulrag.errors import EnvironmentFault
 from simulrag.marks import stretches
 from simulrag.method.recipes import MARKED

@@ -20,7 +20,7 @@ def code_of(error: BaseException) -> int | None:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     from simulators.base import ArgumentError, SimulatorError
-    from simulators.extras import missing
+    from simulators.registry import missing
 
     if missing(error):
         return EnvironmentFault.exit_code
@@ -45,7 +45,7 @@ def ended(command: Callable[[], object]) -> int:
 
 
 def _said(error: BaseException) -> int:
-    from simulators.extras import missing
+    from simulators.registry import missing
 
     text = " ".join((missing(error) or str(error)).split())
     if isinstance(error, KeyboardInterrupt):

@@ -26,7 +26,7 @@ ASKING = ("simulrag.models", "simulrag.calls", "simulrag.task")
 NO_RESULT = frozenset(
     {
         *("simulrag", "simulrag.errors", "simulrag.stage", "simulrag.stand_in"),
-        *("simulators", "simulators.extras", "simulators.registry"),
+        *("simulators", "simulators.registry"),
     }
 )
 """Modules that change no result."""

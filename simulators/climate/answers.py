@@ -6,28 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.base import ToolModel
+from simulators.base import MissingEngineError, ToolModel
 from simulators.climate import temperature as many
-from simulators.climate.arguments import (
-    Aerosol,
-    CityQuery,
-    Future,
-    Global,
-    Greenhouse,
-    History,
-    Place,
-)
 from simulators.climate.cities import find_city
-from simulators.climate.outputs import (
+from simulators.climate.temperature import Physics, Projections
+from simulators.climate.tools import (
+    Aerosol,
     AerosolDifference,
     AerosolTemperature,
     ChangedTemperature,
     CityFound,
+    CityQuery,
+    Future,
+    Global,
     GlobalWarming,
+    Greenhouse,
+    History,
+    Place,
     Surface,
     Temperature,
 )
-from simulators.climate.temperature import Physics, Projections
 from simulators.climate.warming import SCENARIOS
 
 DECIMALS = 2
@@ -174,8 +172,10 @@ def answer(
         return KNOWN[tool](arguments, physics)
     if not by_emulator:
         return PROJECTED[tool](arguments, physics)
-    from simulators.climate.emulator import emulator
-
+    try:
+        from simulators.climate.emulator import emulator
+    except ImportError as error:
+        raise MissingEngineError(f"the emulator needs torch: {error}") from None
     return PROJECTED[tool](arguments, emulator())
 
 

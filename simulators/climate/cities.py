@@ -6,14 +6,22 @@ from __future__ import annotations
 
 import gzip
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from simulators.base import ArgumentError
-from simulators.climate.city_names import fold
-from simulators.climate.loading import ASSETS
+from simulators.climate.fields import ASSETS
 
+_LETTERS = str.maketrans(
+    {
+        "ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d", "ß": "ss", "æ": "ae",
+        "Æ": "ae", "œ": "oe", "Œ": "oe", "ı": "i", "ð": "d", "Ð": "d", "þ": "th", "Þ": "th",
+        "ħ": "h", "ə": "e", "Ə": "e", "-": " ", "/": " ", ",": " ",
+    }
+)  # fmt: skip
+_SILENT = dict.fromkeys(map(ord, "'’‘ʻʼ`´ʿʾ′."))
 CLEARLY_LARGER = 1.5
 """A city is taken among namesakes if it has at least this many times the people of the next."""
 
@@ -31,6 +39,15 @@ CORRECTED_FROM_LETTERS = 8
 """Shorter words are not corrected: one letter more often makes another name."""
 
 SHOWN = 5
+
+
+def fold(name: str) -> str:
+    """The key of a name: 'São José' and 'sao jose' have the same."""
+    letters = name.translate(_LETTERS)
+    if not letters.isascii():
+        plain = unicodedata.normalize("NFKD", letters)
+        letters = "".join(c for c in plain if not unicodedata.combining(c))
+    return " ".join(letters.translate(_SILENT).casefold().split())
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from simulators.base import (
     files_fingerprint,
     render_handbook,
 )
-from simulators.climate import arguments, outputs
+from simulators.climate.tools import climate_tools
 
 Backend = Literal["physics", "emulator"]
 Version = Literal["recorded", "published-like"]
@@ -53,7 +53,7 @@ class ClimateSimulator:
                 f"the emulator was not trained on version '{version}': take backend: physics"
             )
         self._backend, self._version = backend, version
-        self._tools = _tools()
+        self._tools = climate_tools()
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -130,67 +130,6 @@ class ClimateSimulator:
             "is_land_or_sea": [place, {"latitude": 0.0, "longitude": 0.0}, {"city_name": "Lima"}],
             "global_temperature": [{**later, **gases, **aerosols}, {"year": 1990}],
         }
-
-
-def _tools() -> dict[str, Tool]:
-    listed = (
-        (
-            "query_lat_and_lon",
-            "Latitude and longitude of a city. The other tools take a city_name themselves.",
-            arguments.CityQuery,
-            outputs.CityFound,
-        ),
-        (
-            "history_temperature",
-            "Annual mean temperature of a place in a year from 1850 to 2014.",
-            arguments.History,
-            outputs.Temperature,
-        ),
-        (
-            "future_temperature",
-            "Annual mean temperature of a place in a year from 2015 to 2100 under a scenario: the "
-            "baseline, without any intervention.",
-            arguments.Future,
-            outputs.Temperature,
-        ),
-        (
-            "diy_greenhouse",
-            "The same with changed CO2 and CH4 emissions of the whole world, beside the baseline.",
-            arguments.Greenhouse,
-            outputs.ChangedTemperature,
-        ),
-        (
-            "diy_aerosol",
-            "The same with changed SO2 and black carbon emissions around given points, beside the "
-            "baseline.",
-            arguments.Aerosol,
-            outputs.AerosolTemperature,
-        ),
-        (
-            "diff_diy_aerosol_mean",
-            "Only what an aerosol change around given points does to the global mean temperature, "
-            "and to that of the place.",
-            arguments.Aerosol,
-            outputs.AerosolDifference,
-        ),
-        (
-            "is_land_or_sea",
-            "Whether a place is on land or at sea. A named city is on land.",
-            arguments.Place,
-            outputs.Surface,
-        ),
-        (
-            "global_temperature",
-            "Global mean warming above 1850-1900 in a year, with changes of the whole world's "
-            "emissions if any.",
-            arguments.Global,
-            outputs.GlobalWarming,
-        ),
-    )
-    return {
-        name: Tool(name, description, taken, given, _read("wording.j2") + _read(f"{name}.j2"))
-        for name, description, taken, given in listed
-    }
 
 
 def _read(name: str) -> str:

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulators.climate import warming
-from simulators.climate.aerosols import point_shares, regional_factor
-from simulators.climate.grids import Array
-from simulators.climate.loading import fields, responses
+from simulators.climate.fields import Array, fields, point_shares, regional_factor
 from simulators.climate.warming import SCENARIOS, percentile
 
 Z90 = 1.6449
@@ -57,8 +55,8 @@ class Query:
     @property
     def above_climatology(self) -> Array:
         """Global warming above that of the observed climatology: (queries, members), degC."""
-        level = responses().climatology_level()
-        return np.asarray(warming.baseline(responses(), self.scenario, self.year) - level)
+        level = warming.responses().climatology_level()
+        return np.asarray(warming.baseline(self.scenario, self.year) - level)
 
 
 class Projections(ABC):
@@ -152,16 +150,14 @@ class Physics(Projections):
         return _local(self._place(query), self._above(query))
 
     def _greenhouse(self, query: Query, co2: Array, ch4: Array) -> Changed:
-        change = warming.greenhouse_change(responses(), query.scenario, query.year, co2, ch4)
+        change = warming.greenhouse_change(query.scenario, query.year, co2, ch4)
         place = self._place(query)
         return _changed(place, self._above(query), change * self.sensitivity, place.pattern)
 
     def _aerosol(self, query: Query, so2: Array, bc: Array, points: Array) -> Changed:
         shares = point_shares(points, fields().emissions)
         world = shares.sum()
-        change = warming.aerosol_change(
-            responses(), query.scenario, query.year, so2 * world, bc * world
-        )
+        change = warming.aerosol_change(query.scenario, query.year, so2 * world, bc * world)
         place = self._place(query)
         norms = fields().response_norms
         felt = regional_factor(points, shares, norms, query.latitude, query.longitude)
@@ -192,11 +188,11 @@ def global_temperature(
     years, which, co2, ch4, so2, bc = aligned(
         year, scenario_index(scenario), delta_co2, delta_ch4, delta_so2, delta_bc
     )
-    base = warming.baseline(responses(), which, years)
+    base = warming.baseline(which, years)
     change = np.zeros_like(base)
     later = years >= warming.CHANGE_FROM
     if later.any():
-        at = (responses(), which[later], years[later])
+        at = (which[later], years[later])
         change[later] = warming.greenhouse_change(*at, co2[later], ch4[later])
         change[later] += warming.aerosol_change(*at, so2[later], bc[later])
     base, change = base * sensitivity, change * sensitivity
@@ -214,7 +210,7 @@ def global_aerosol_change(
     years, which, so2, bc = aligned(year, scenario_index(scenario), delta_so2, delta_bc)
     points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
     world = point_shares(points, fields().emissions).sum()
-    return _spread(warming.aerosol_change(responses(), which, years, so2 * world, bc * world))
+    return _spread(warming.aerosol_change(which, years, so2 * world, bc * world))
 
 
 def is_land(latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.bool_]:

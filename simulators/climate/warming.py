@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.climate.aerosols import BLACK_CARBON_EFFICACY
-from simulators.climate.grids import Array
+from simulators.climate.fields import Array, open_asset
 
 SCENARIOS = ("ssp126", "ssp245", "ssp370", "ssp585")
 FIRST_YEAR, LAST_YEAR = 1850, 2100
@@ -19,6 +19,13 @@ NODES = (-100.0, -70.0, 0.0, 70.0, 100.0)
 """Changes of emissions (percent) at which FaIR was run, for each of the two gases of a surface."""
 
 CLIMATOLOGY_YEARS = (1979, 2014)
+
+FINENESS_DEGC = 2e-4
+"""Step of the stored changes."""
+
+BLACK_CARBON_EFFICACY = 0.78
+"""Warming by fossil-fuel black carbon relative to CO2 of the same forcing (Hansen et al. 2005,
+doi:10.1029/2005JD005776)."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +47,35 @@ class Responses:
         return np.asarray(self.baseline[0, first : last + 1].mean(axis=0))
 
 
-def baseline(responses: Responses, scenario: NDArray[np.intp], year: NDArray[np.intp]) -> Array:
+@lru_cache(maxsize=1)
+def responses() -> Responses:
+    """FaIR's results, read once a process."""
+    file = open_asset("responses.npz")
+
+    def surface(name: str) -> NDArray[np.float32]:
+        whole = np.cumsum(file[name], axis=-1, dtype=np.int64)
+        degrees = (whole * FINENESS_DEGC).astype(np.float32)
+        return np.ascontiguousarray(np.moveaxis(degrees, -1, 1))
+
+    return Responses(file["baseline"], surface("greenhouse"), surface("aerosol"))
+
+
+def baseline(scenario: NDArray[np.intp], year: NDArray[np.intp]) -> Array:
     """Warming above 1850-1900 without changes: (queries, members), degC."""
-    return np.asarray(responses.baseline[scenario, year - FIRST_YEAR], dtype=np.float64)
+    return np.asarray(responses().baseline[scenario, year - FIRST_YEAR], dtype=np.float64)
 
 
 def greenhouse_change(
-    responses: Responses,
     scenario: NDArray[np.intp],
     year: NDArray[np.intp],
     co2_percent: Array,
     ch4_percent: Array,
 ) -> Array:
     """Global change by CO2 and CH4 emissions changed from 2015 on: (queries, members), degC."""
-    return _surface(responses.greenhouse, scenario, year, co2_percent, ch4_percent)
+    return _surface(responses().greenhouse, scenario, year, co2_percent, ch4_percent)
 
 
 def aerosol_change(
-    responses: Responses,
     scenario: NDArray[np.intp],
     year: NDArray[np.intp],
     so2_percent: Array,
@@ -67,8 +85,8 @@ def aerosol_change(
 
     Black carbon's part counts with its efficacy. Shape (queries, members).
     """
-    sulphate = _surface(responses.aerosol, scenario, year, so2_percent, np.zeros_like(bc_percent))
-    both = _surface(responses.aerosol, scenario, year, so2_percent, bc_percent)
+    sulphate = _surface(responses().aerosol, scenario, year, so2_percent, np.zeros_like(bc_percent))
+    both = _surface(responses().aerosol, scenario, year, so2_percent, bc_percent)
     return np.asarray(sulphate + BLACK_CARBON_EFFICACY * (both - sulphate))
 
 

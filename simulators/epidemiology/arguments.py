@@ -1,4 +1,4 @@
-"""What can be asked of a season, and what comes back."""
+"""What can be asked of a season, within which memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from pydantic import Field, field_validator, model_validator
 
 from simulators.base import ArgumentError, ToolModel, measured
 from simulators.epidemiology.places import find_states
-from simulators.epidemiology.summary import Trend
-from simulators.epidemiology.trajectories import check_memory
+
+MEMORY_LIMIT_MIB = 512
+PLACES = 51
+BYTES = 8
+
 
 Metric = Literal["hospital prevalence", "hospital incidence", "infections", "latent", "infectious"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -119,52 +122,15 @@ class ForecastArguments(ToolModel):
         return self
 
 
-class StateSummary(ToolModel):
-    """The summary of one state on its own."""
+def check_memory(members: int, days: int) -> None:
+    """Raises ArgumentError where daily trajectories by place would exceed the stated limit.
 
-    state: str
-    peak_median: float
-    peak_lower_90: float
-    peak_upper_90: float
-    peak_date: str
-    weeks_to_peak: float
-    trend: Trend
-    four_week_growth_percent: float
-    cumulative_median: float
-
-
-class DailyQuantiles(ToolModel):
-    """Quantiles over the members, day by day from the start date."""
-
-    lower_90: list[float] = Field(description="5 % quantile")
-    median: list[float] = Field(description="50 % quantile")
-    upper_90: list[float] = Field(description="95 % quantile")
-
-
-class ForecastOutputs(ToolModel):
-    """The forecast's summary, over the sum of the named states."""
-
-    peak_median: float = measured("people", "peak magnitude of the metric, median of the ensemble")
-    peak_lower_90: float = measured(
-        "people", "lower bound of the 90 percent interval of the peak magnitude"
-    )
-    peak_upper_90: float = measured(
-        "people", "upper bound of the 90 percent interval of the peak magnitude"
-    )
-    peak_date: str = measured("YYYY-MM-DD", "date of the peak, median of the ensemble")
-    weeks_to_peak: float = measured("weeks", "time from the start of the season to the peak")
-    trend: Trend = Field(description="initial trend: the class of the four-week growth")
-    four_week_growth_percent: float = measured(
-        "percent", "growth of the metric over the first four weeks (of the daily medians)"
-    )
-    cumulative_median: float = measured(
-        "people",
-        "total burden of the season: the metric summed over all days, median of the "
-        "ensemble (patient days for hospital prevalence, admissions for hospital incidence)",
-    )
-    per_state: list[StateSummary] = Field(
-        default=[], description="the summary by state, where asked for"
-    )
-    daily: DailyQuantiles | None = Field(
-        default=None, description="daily quantiles, where asked for"
-    )
+    Meant to be called before anything is allocated.
+    """
+    per_member = days * PLACES * BYTES
+    limit = MEMORY_LIMIT_MIB * 2**20
+    if members * per_member > limit:
+        raise ArgumentError(
+            f"{members} members of {days} days need {members * per_member / 2**20:.0f} MiB, more "
+            f"than the limit of {MEMORY_LIMIT_MIB} MiB; at most {limit // per_member} members fit"
+        )

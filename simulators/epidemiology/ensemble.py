@@ -12,27 +12,23 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.epidemiology.arguments import METRICS, Metric
+from simulators.epidemiology.arguments import METRICS, Metric, check_memory
 from simulators.epidemiology.disease import (
     DISEASE,
     Disease,
-    hospital_risk,
-    immune_share,
-    next_generation,
-    spectral_radius,
-)
-from simulators.epidemiology.mobility import time_shares
-from simulators.epidemiology.places import Places, load_places
-from simulators.epidemiology.season import (
     Measures,
     community,
     contact_matrices,
+    hospital_risk,
+    immune_share,
     matrix_of_day,
+    next_generation,
     seasonal,
+    spectral_radius,
     usual_uptake,
 )
+from simulators.epidemiology.places import Places, load_places, time_shares
 from simulators.epidemiology.step import MemberInputs, run_member
-from simulators.epidemiology.trajectories import check_memory
 
 
 @dataclass(frozen=True)

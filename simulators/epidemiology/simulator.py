@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -20,17 +20,10 @@ from simulators.base import (
     files_fingerprint,
     render_handbook,
 )
-from simulators.epidemiology.arguments import (
-    DailyQuantiles,
-    ForecastArguments,
-    ForecastOutputs,
-    StateSummary,
-)
-from simulators.epidemiology.disease import DISEASE
+from simulators.epidemiology.arguments import ForecastArguments, check_memory
+from simulators.epidemiology.disease import DISEASE, Measures
 from simulators.epidemiology.places import load_places
-from simulators.epidemiology.season import Measures
-from simulators.epidemiology.summary import QUANTILES, Summary, by_member
-from simulators.epidemiology.trajectories import check_memory
+from simulators.epidemiology.summary import ForecastOutputs, outputs
 
 if TYPE_CHECKING:
     from simulators.epidemiology.ensemble import Conditions
@@ -107,7 +100,7 @@ class EpidemiologySimulator:
         names = load_places().names
         chosen = [names.index(state) for state in arguments.states]
         series = self._series(_conditions(arguments), chosen, members, first)
-        return _outputs(arguments, series)
+        return outputs(arguments, series)
 
     def fingerprint(self) -> str:
         """Hash of the code and facts that decide results, the default size and the engines."""
@@ -167,36 +160,3 @@ def _conditions(arguments: ForecastArguments) -> Conditions:
             vaccination_start_week=arguments.vaccination_start_week,
         ),
     )
-
-
-def _outputs(arguments: ForecastArguments, series: NDArray[np.int64]) -> ForecastOutputs:
-    """``series``: (member, day, named state)."""
-    total = series.sum(axis=2)
-    states: list[StateSummary] = []
-    if arguments.per_state:
-        states = [
-            StateSummary.model_validate(
-                {"state": state, **_fields(arguments, by_member(series[:, :, place]))}
-            )
-            for place, state in enumerate(arguments.states)
-        ]
-    daily = None
-    if arguments.daily:
-        low, middle, high = np.quantile(total, QUANTILES, axis=0).round(1).tolist()
-        daily = DailyQuantiles(lower_90=low, median=middle, upper_90=high)
-    summary = _fields(arguments, by_member(total))
-    return ForecastOutputs.model_validate({**summary, "per_state": states, "daily": daily})
-
-
-def _fields(arguments: ForecastArguments, summary: Summary) -> dict[str, object]:
-    peak = date.fromisoformat(arguments.start_date) + timedelta(days=summary.peak_day)
-    return {
-        "peak_median": round(summary.peak_median, 1),
-        "peak_lower_90": round(summary.peak_lower_90, 1),
-        "peak_upper_90": round(summary.peak_upper_90, 1),
-        "peak_date": peak.isoformat(),
-        "weeks_to_peak": round(summary.peak_day / 7, 1),
-        "trend": summary.trend,
-        "four_week_growth_percent": round(summary.growth_percent, 1),
-        "cumulative_median": round(summary.cumulative_median, 1),
-    }

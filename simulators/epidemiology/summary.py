@@ -1,12 +1,17 @@
-"""What a set of trajectories says: peak, timing, first trend, burden."""
+"""What a set of trajectories says: peak, timing, first trend, burden, as outputs of the tool."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+
+from simulators.base import ToolModel, measured
+from simulators.epidemiology.arguments import ForecastArguments
 
 Trend = Literal["declining", "stable", "slow growth", "rapid growth"]
 GROWTH_DAY = 27
@@ -63,3 +68,87 @@ def growth_percent(curve: NDArray[np.float64]) -> float:
     if first == 0:
         return 100 * later
     return 100 * (later / first - 1)
+
+
+class StateSummary(ToolModel):
+    """The summary of one state on its own."""
+
+    state: str
+    peak_median: float
+    peak_lower_90: float
+    peak_upper_90: float
+    peak_date: str
+    weeks_to_peak: float
+    trend: Trend
+    four_week_growth_percent: float
+    cumulative_median: float
+
+
+class DailyQuantiles(ToolModel):
+    """Quantiles over the members, day by day from the start date."""
+
+    lower_90: list[float] = Field(description="5 % quantile")
+    median: list[float] = Field(description="50 % quantile")
+    upper_90: list[float] = Field(description="95 % quantile")
+
+
+class ForecastOutputs(ToolModel):
+    """The forecast's summary, over the sum of the named states."""
+
+    peak_median: float = measured("people", "peak magnitude of the metric, median of the ensemble")
+    peak_lower_90: float = measured(
+        "people", "lower bound of the 90 percent interval of the peak magnitude"
+    )
+    peak_upper_90: float = measured(
+        "people", "upper bound of the 90 percent interval of the peak magnitude"
+    )
+    peak_date: str = measured("YYYY-MM-DD", "date of the peak, median of the ensemble")
+    weeks_to_peak: float = measured("weeks", "time from the start of the season to the peak")
+    trend: Trend = Field(description="initial trend: the class of the four-week growth")
+    four_week_growth_percent: float = measured(
+        "percent", "growth of the metric over the first four weeks (of the daily medians)"
+    )
+    cumulative_median: float = measured(
+        "people",
+        "total burden of the season: the metric summed over all days, median of the "
+        "ensemble (patient days for hospital prevalence, admissions for hospital incidence)",
+    )
+    per_state: list[StateSummary] = Field(
+        default=[], description="the summary by state, where asked for"
+    )
+    daily: DailyQuantiles | None = Field(
+        default=None, description="daily quantiles, where asked for"
+    )
+
+
+def outputs(arguments: ForecastArguments, series: NDArray[np.int64]) -> ForecastOutputs:
+    """Summarise the forecast; ``series`` is (member, day, named state)."""
+    total = series.sum(axis=2)
+    states: list[StateSummary] = []
+    if arguments.per_state:
+        states = [
+            StateSummary.model_validate(
+                {"state": state, **_fields(arguments, by_member(series[:, :, place]))}
+            )
+            for place, state in enumerate(arguments.states)
+        ]
+    daily = None
+    if arguments.daily:
+        low, middle, high = np.quantile(total, QUANTILES, axis=0).round(1).tolist()
+        daily = DailyQuantiles(lower_90=low, median=middle, upper_90=high)
+    summary = _fields(arguments, by_member(total))
+    return ForecastOutputs.model_validate({**summary, "per_state": states, "daily": daily})
+
+
+def _fields(arguments: ForecastArguments, summary: Summary) -> dict[str, object]:
+    peak = date.fromisoformat(arguments.start_date) + timedelta(days=summary.peak_day)
+    return {
+        "peak_median": round(summary.peak_median, 1),
+        "peak_lower_90": round(summary.peak_lower_90, 1),
+        "peak_upper_90": round(summary.peak_upper_90, 1),
+        "peak_date": peak.isoformat(),
+        "weeks_to_peak": round(summary.peak_day / 7, 1),
+        "trend": summary.trend,
+        "four_week_growth_percent": round(summary.growth_percent, 1),
+        "cumulative_median": round(summary.cumulative_median, 1),
+    }

@@ -17,20 +17,45 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from simulators.library.errors import CorpusChanged, CorpusError
+from simulators.base import ArgumentError, MissingEngineError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
 MANIFEST = "corpus.json"
 PASSAGES = "passages.jsonl"
 OFFSETS = "offsets.npy"
 LEXICAL = "bm25"
 DENSE = "dense.npy"
-
 _BLOCK = 1 << 20
 _BUILD = "build it with `simulrag library build OUT FILE...`"
+
+
+class CorpusError(ArgumentError):
+    """The files or the settings of a corpus are wrong."""
+
+
+class EmptyCorpus(CorpusError):  # noqa: N818 it says what is wrong, as the others do
+    """Nothing that can be searched is there."""
+
+
+class LicenceMissing(CorpusError):  # noqa: N818
+    """A text comes without a licence, or without the name of who is to be credited."""
+
+
+class NoText(CorpusError):  # noqa: N818
+    """A file from which no text can be read, such as a PDF of scanned pages."""
+
+
+class TooLarge(CorpusError):  # noqa: N818
+    """More input than a corpus is built from."""
+
+
+class CorpusChanged(MissingEngineError):  # noqa: N818
+    """The corpus on disk is another one than the job began with, or was altered.
+
+    No RunError: a model that is told of it could not mend it.
+    """
 
 
 class _Record(BaseModel):

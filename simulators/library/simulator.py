@@ -21,8 +21,7 @@ from simulators.base import (
     measured,
     render_handbook,
 )
-from simulators.library.corpus import Corpus, Stored
-from simulators.library.errors import CorpusError
+from simulators.library.corpus import Corpus, CorpusError, Stored
 from simulators.library.index import Ranking, RankingName, open_ranking
 
 HERE = Path(__file__).parent

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from simulators.base import RunError
-from simulators.remote.errors import ReplyTooLarge, ServiceDied
-from simulators.remote.tools import Limits
+from simulators.remote.tools import Limits, ReplyTooLarge, ServiceDied
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):

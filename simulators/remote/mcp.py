@@ -24,12 +24,12 @@ from simulators.base import (
     files_fingerprint,
     render_handbook,
 )
-from simulators.remote.errors import ReplyTooLarge
 from simulators.remote.session import Address, Server
 from simulators.remote.tools import (
     SEED,
     Limits,
     Offered,
+    ReplyTooLarge,
     canonical,
     make_tool,
     outputs_of,

@@ -18,14 +18,19 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulators.base import RunError
-from simulators.remote.errors import (
+from simulators.remote.tools import (
+    Limits,
+    Offered,
     ReplyTooLarge,
     ServiceDied,
     ServiceReplyInvalid,
     ServiceTimeout,
     ToolsChanged,
+    canonical,
+    digest,
+    schemas_of,
+    without_secrets,
 )
-from simulators.remote.tools import Limits, Offered, canonical, digest, schemas_of, without_secrets
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -1,4 +1,4 @@
-"""Tools of a service as tools of ours: their JSON schemas, their results, their limits."""
+"""Tools of a service as tools of ours: schemas, results, limits, and what can go wrong."""
 
 from __future__ import annotations
 
@@ -11,17 +11,39 @@ from typing import Any
 
 from simulators.base import (
     ArgumentError,
+    RunError,
     Tool,
 )
 from simulators.json_schema import JsonShape, described, not_finite
-from simulators.remote.errors import ServiceReplyInvalid
 
 HERE = Path(__file__).parent
 SAID = "evidence_text"
 """The output that holds what the service says in words; it is the evidence that models read."""
+
 SEED = "seed"
 """An argument of this name that takes a whole number is the run's seed; no model sets it."""
+
 _SHOWN = 1000
+
+
+class ServiceDied(RunError):  # noqa: N818 it says what happened, as the others do
+    """The service ended, or could not be reached."""
+
+
+class ServiceTimeout(RunError):  # noqa: N818
+    """The service did not answer in time."""
+
+
+class ReplyTooLarge(RunError):  # noqa: N818
+    """The service answered with more than the limit."""
+
+
+class ServiceReplyInvalid(RunError):  # noqa: N818
+    """The service answered with something that its own schema, or JSON, does not allow."""
+
+
+class ToolsChanged(RunError):  # noqa: N818
+    """The service's tools are not those that the fingerprint was made of."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""SUMO's programs: where they are, which version, and one process with a timeout and a log."""
+"""SUMO's programs: where they are, which version, one process with its limits, a network of it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ from pathlib import Path
 from simulators.base import MissingEngineError, RunError, engine_version, files_fingerprint
 
 INSTALL = "install it with 'pip install eclipse-sumo', or point SUMO_HOME at an installation"
+NETWORK_FILE = "network.net.xml"
 RUN_LOG_VARIABLE = "SIMULRAG_URBAN_RUN_LOG"
 
 
@@ -120,3 +123,48 @@ def log_run(run_log: Path | None, entry: Mapping[str, object]) -> None:
         os.write(handle, line)
     finally:
         os.close(handle)
+
+
+def converted(
+    plain: dict[str, str], options: list[str], *, cache_dir: Path, timeout_s: float
+) -> Path:
+    """netconvert's network for these files and options, from the cache where it is there.
+
+    The folder is named by the content and moved into place whole, so two processes that build the
+    same network at once both end with a complete one.
+    """
+    key = hashlib.sha256(
+        "\0".join([version(), *options, *(f"{k}\0{plain[k]}" for k in sorted(plain))]).encode()
+    ).hexdigest()[:32]
+    folder = cache_dir / key
+    if (folder / NETWORK_FILE).is_file():
+        return folder / NETWORK_FILE
+    try:
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=cache_dir))
+    except OSError as error:
+        raise RunError(
+            f"the network cache {cache_dir} cannot be written ({error}): set cache_dir of the "
+            "urban simulator to a folder that can"
+        ) from None
+    try:
+        for name, text in plain.items():
+            (work / name).write_text(text, encoding="utf-8")
+        files = [_in_folder(option, work, plain) for option in options]
+        command = [str(program("netconvert")), *files, f"--output-file={work / NETWORK_FILE}"]
+        call(command, timeout_s=timeout_s, what="netconvert")
+        if not (work / NETWORK_FILE).is_file():
+            raise RunError("netconvert ended without writing a network")
+        try:
+            work.rename(folder)
+        except OSError:  # another process was first; a folder in place is always complete
+            if not (folder / NETWORK_FILE).is_file():
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return folder / NETWORK_FILE
+
+
+def _in_folder(option: str, folder: Path, plain: dict[str, str]) -> str:
+    name, _, value = option.partition("=")
+    return f"{name}={folder / value}" if value in plain else option

@@ -14,9 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from simulators.base import ArgumentError, files_fingerprint
-from simulators.urban.measures import Measures
-from simulators.urban.network import converted
-from simulators.urban.runs import BASELINE, Setting, Workplace, simulate
+from simulators.urban import engine
+from simulators.urban.runs import BASELINE, Measures, Setting, Workplace, simulate
 
 _INPUTS = ("net-file", "route-files", "additional-files")
 
@@ -80,7 +79,7 @@ class OwnNetwork:
             junctions = _signal_junctions(network, self.signal)
             options.append(f"--tls.unset={','.join([self.signal, *junctions])}")
         text = ET.tostring(network, encoding="unicode")
-        return converted(
+        return engine.converted(
             {"plain.net.xml": text},
             options,
             cache_dir=workplace.cache_dir,

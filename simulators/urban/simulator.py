@@ -19,11 +19,16 @@ from simulators.base import (
     render_handbook,
 )
 from simulators.urban import engine
-from simulators.urban.interventions import ComparisonOutputs, Interventions, ScenarioOutputs
-from simulators.urban.measures import Measures
+from simulators.urban.interventions import (
+    ComparisonOutputs,
+    Interventions,
+    ScenarioOutputs,
+    comparison_outputs,
+    replicate_seed,
+    scenario_outputs,
+)
 from simulators.urban.own_network import OwnNetwork
-from simulators.urban.replicates import comparison_outputs, replicate_seed, scenario_outputs
-from simulators.urban.runs import BASELINE, Setting, Workplace, run_corridor
+from simulators.urban.runs import BASELINE, Measures, Setting, Workplace, run_corridor
 
 _HERE = Path(__file__).parent
 

@@ -19,8 +19,8 @@ from simulators.base import (
     owner_of,
     validate_call,
 )
-from simulators.extras import missing
 from simulators.json_schema import plain_values, read_values
+from simulators.registry import missing
 from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, first_problem
 from simulrag.records import Evidence, ToolCall

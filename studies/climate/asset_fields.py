@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.climate.aerosols import kernel
-from simulators.climate.grids import (
+from simulators.climate.fields import (
     Array,
     bilinear,
+    kernel,
     node_latitudes,
     node_longitudes,
 )

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from simulators.base import ArgumentError
-from simulators.climate.loading import ASSETS, EMISSION_COLUMNS, FINENESS_DEGC
-from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, NODES, SCENARIOS
+from simulators.climate.fields import ASSETS, EMISSION_COLUMNS
+from simulators.climate.warming import CHANGE_FROM, FINENESS_DEGC, FIRST_YEAR, NODES, SCENARIOS
 from studies.climate import asset_fields as fields
 from studies.climate.city_lines import asset_line, variants
 from studies.climate.fair_runs import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulators.climate.city_names import fold
+from simulators.climate.cities import fold
 
 VARIANTS_FROM_POPULATION = 5_000
 OTHER_SCRIPTS_FROM_POPULATION = 100_000

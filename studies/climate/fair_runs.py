@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.climate.loading import ASSETS
+from simulators.climate.fields import ASSETS
 from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, LAST_YEAR
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from simulators.climate.emulator.network import ResidualNeuralProcess, Rows
+from simulators.climate.emulator import ResidualNeuralProcess, Rows
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from simulators.climate import warming
 from simulators.climate.emulator.inputs import Inputs, Single, aerosol, history, no_aerosol, place
-from simulators.climate.grids import Array
-from simulators.climate.loading import fields, responses
+from simulators.climate.fields import Array, fields
 from simulators.climate.warming import SCENARIOS
 
 HELD_OUT_SCENARIO = SCENARIOS.index("ssp245")
@@ -135,10 +134,10 @@ def _answered(
     (co2, ch4), (lat, lon) = gases_percent, places
     land = fields().is_land(lat, lon)
     where = place(lat, lon, land)
-    above = warming.baseline(responses(), scenario, year) - responses().climatology_level()
-    gases = warming.greenhouse_change(responses(), scenario, year, co2, ch4)
+    above = warming.baseline(scenario, year) - warming.responses().climatology_level()
+    gases = warming.greenhouse_change(scenario, year, co2, ch4)
     parts = changes[:, 2:].astype(np.float64) * 100
-    world = warming.aerosol_change(responses(), scenario, year, parts[:, 0], parts[:, 1])
+    world = warming.aerosol_change(scenario, year, parts[:, 0], parts[:, 1])
     share = np.where(np.abs(parts) > 0, changes[:, :2] * 100 / np.where(parts == 0, 1, parts), 0)
     factor = np.abs(share).max(axis=1)[:, None]
     pattern, coarse = (where[:, [k]].astype(np.float64) for k in (0, 1))

@@ -19,9 +19,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from simulators.climate.emulator import WEIGHTS, Emulator
+from simulators.climate.emulator import HIGH, LOW, WEIGHTS, Emulator, ResidualNeuralProcess, Rows
 from simulators.climate.emulator.inputs import Inputs
-from simulators.climate.emulator.network import HIGH, LOW, ResidualNeuralProcess, Rows
 from studies.climate.evaluation import SETTINGS, evaluate
 from studies.climate.latents import Normal, apply, embed_high, embed_low, pooled
 from studies.climate.samples import draw

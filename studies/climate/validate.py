@@ -21,8 +21,8 @@ from typing import get_args
 
 from simulators.base import ArgumentError, ToolModel, validate_call
 from simulators.climate.cities import City, find_city
-from simulators.climate.outputs import Temperature
 from simulators.climate.simulator import ClimateSimulator, Version
+from simulators.climate.tools import Temperature
 from studies.commands import published_parser, report
 from studies.published import read_parsed
 

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simulators.epidemiology.disease import DISEASE
-from simulators.epidemiology.emulator import Emulator, predict
-from simulators.epidemiology.emulator.draws import memory
-from simulators.epidemiology.emulator.features import (
+from simulators.epidemiology.emulator import Emulator, memory, predict
+from simulators.epidemiology.emulator.mean_field import expected
+from simulators.epidemiology.emulator.network import (
     WEEK_FEATURES,
+    Context,
     place_features,
     scenario_features,
     slopes,
     week_features,
 )
-from simulators.epidemiology.emulator.mean_field import expected
-from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
 from simulators.epidemiology.places import load_places
 from studies.epidemiology.scenarios import WEEKS, Learned

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simulators.epidemiology.disease import DISEASE
+from simulators.epidemiology.disease import DISEASE, Measures
 from simulators.epidemiology.emulator import emulate, load_emulator
 from simulators.epidemiology.ensemble import Conditions, run_ensemble
 from simulators.epidemiology.places import find_states, load_places
-from simulators.epidemiology.season import Measures
 from simulators.epidemiology.summary import QUANTILES
 
 START = date(2022, 10, 5)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulators.epidemiology.arguments import METRICS
-from simulators.epidemiology.disease import DISEASE
+from simulators.epidemiology.disease import DISEASE, Measures
 from simulators.epidemiology.ensemble import Conditions, run_ensemble
-from simulators.epidemiology.season import Measures
 
 METRIC_SHARES = (0.35, 0.35, 0.1, 0.1, 0.1)
 """How often each of ``METRICS`` is sampled: hospital metrics are asked most."""

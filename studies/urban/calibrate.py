@@ -13,8 +13,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from simulators.urban.corridor import CORRIDOR, Corridor
-from simulators.urban.measures import Measures
-from simulators.urban.runs import BASELINE, Setting, Workplace, run_corridor
+from simulators.urban.runs import BASELINE, Measures, Setting, Workplace, run_corridor
 from simulators.urban.simulator import UrbanSimulator
 from studies.commands import published_parser, report
 from studies.urban.validate import Published, read_published

@@ -17,14 +17,14 @@ import pytest
 
 from simulators.base import ArgumentError, MissingEngineError, RunError, validate_call
 from simulators.conformance import check
-from simulators.remote.errors import (
+from simulators.remote.mcp import McpSimulator
+from simulators.remote.tools import (
     ReplyTooLarge,
     ServiceDied,
     ServiceReplyInvalid,
     ServiceTimeout,
     ToolsChanged,
 )
-from simulators.remote.mcp import McpSimulator
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from tests.integration.projects import ROOT, change_params, copy_project, simulrag

@@ -13,8 +13,7 @@ import pytest
 from simulators.base import RunError, ToolModel, validate_call
 from simulators.urban import UrbanSimulator
 from simulators.urban import simulator as simulator_module
-from simulators.urban.corridor import CORRIDOR
-from simulators.urban.network import corridor_network
+from simulators.urban.corridor import CORRIDOR, corridor_network
 from simulators.urban.runs import BASELINE, Setting, Workplace, run_corridor
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from simulators.climate import temperature as many
 from simulators.climate import warming
-from simulators.climate.grids import Array
-from simulators.climate.loading import ASSETS, fields, responses
+from simulators.climate.fields import ASSETS, Array, fields
 from simulators.climate.temperature import PHYSICS
 from simulators.climate.warming import SCENARIOS
 
@@ -33,7 +32,7 @@ def members(first: int, last: int, scenario: str) -> Array:
     """Mean warming of the years, a value a member."""
     years = np.arange(first, last + 1)
     which = np.full_like(years, SCENARIOS.index(scenario))
-    return warming.baseline(responses(), which, years).mean(axis=0)
+    return warming.baseline(which, years).mean(axis=0)
 
 
 def mean(values: Array, where: Array | None = None) -> float:
@@ -67,9 +66,9 @@ def test_transient_response_to_cumulative_co2(scenario: str) -> None:
     What a member emits is what makes it follow the scenario's concentrations.
     """
     which = np.array([SCENARIOS.index(scenario)])
-    none = warming.greenhouse_change(
-        responses(), which, np.array([2100]), np.array([-100.0]), np.array([0.0])
-    )[0]
+    none = warming.greenhouse_change(which, np.array([2100]), np.array([-100.0]), np.array([0.0]))[
+        0
+    ]
     emitted = np.load(ASSETS / "responses.npz")["emitted_co2_gt"][which[0]]
     assert 0.27 <= (-none / emitted).mean() * 1000 <= 0.63
 

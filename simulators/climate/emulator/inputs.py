@@ -17,9 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulators.base import MissingEngineError
-from simulators.climate.aerosols import point_shares, regional_factor
-from simulators.climate.grids import Array, bilinear, node_latitudes, node_longitudes
-from simulators.climate.loading import ASSETS, EMISSION_COLUMNS, fields
+from simulators.climate.fields import (
+    ASSETS,
+    EMISSION_COLUMNS,
+    Array,
+    bilinear,
+    fields,
+    node_latitudes,
+    node_longitudes,
+    point_shares,
+    regional_factor,
+)
 from simulators.climate.warming import CHANGE_FROM, FIRST_YEAR, LAST_YEAR, SCENARIOS
 
 Single = NDArray[np.float32]

@@ -12,23 +12,33 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simulators.base import engine_version
-from simulators.library.builder.chunks import CHARACTERS, OVERLAP, chunks
-from simulators.library.builder.pages import READERS, Page, line, read_pages
+from simulators.library.builder.pages import (
+    CHARACTERS,
+    OVERLAP,
+    READERS,
+    Page,
+    chunks,
+    line,
+    read_pages,
+)
 from simulators.library.corpus import (
     DENSE,
     LEXICAL,
     MANIFEST,
     OFFSETS,
     PASSAGES,
+    CorpusError,
+    EmptyCorpus,
     EncoderName,
+    LicenceMissing,
     Manifest,
     Source,
     Stored,
+    TooLarge,
     file_hash,
     line_of,
 )
-from simulators.library.errors import CorpusError, EmptyCorpus, LicenceMissing, TooLarge
-from simulators.library.words import words
+from simulators.library.index import words
 
 MAX_BYTES = 512 * 2**20
 """Of all files together: what an index of is made in a few GB of memory."""

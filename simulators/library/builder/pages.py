@@ -1,4 +1,7 @@
-"""Files as pages: Markdown, plain text and lines of JSON; other kinds are turned into Markdown."""
+"""Files as pages, and pages cut into passages.
+
+Markdown, plain text and lines of JSON are read as they are; other kinds are turned into Markdown.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simulators.base import MissingEngineError
-from simulators.library.errors import CorpusError, NoText, TooLarge
+from simulators.library.corpus import CorpusError, NoText, TooLarge
 
 MAX_FILE_BYTES = 64 * 2**20
 """Of a file that is read as a whole; JSONL is read line by line."""
@@ -28,6 +31,10 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
 _PICTURE = re.compile(r"!\[[^\]]{0,400}\]\([^)]*\)")
 _HEADING = re.compile(r"(?m)^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}]*\})?$")
+CHARACTERS = 2000
+OVERLAP = 200
+_BREAKS = ("\n\n", "\n", ". ", " ")
+"""Where a passage ends best, in this order."""
 
 
 class Page(NamedTuple):
@@ -186,3 +193,35 @@ READERS: Mapping[str, Callable[[Path], Iterator[Page]]] = {
     ),
 }
 """By suffix."""
+
+
+def chunks(text: str, size: int = CHARACTERS, overlap: int = OVERLAP) -> list[str]:
+    """Pieces of at most ``size`` characters; the next begins ``overlap`` before the last one's end.
+
+    A piece ends at a paragraph, line, sentence or word, if there is one in its last third.
+    """
+    pieces: list[str] = []
+    start = 0
+    while True:
+        end = len(text) if len(text) - start <= size else _end(text, start, size)
+        if piece := text[start:end].strip():
+            pieces.append(piece)
+        if end == len(text):
+            return pieces
+        start = _start(text, end, overlap)
+
+
+def _end(text: str, start: int, size: int) -> int:
+    for mark in _BREAKS:
+        found = text.rfind(mark, start + 2 * size // 3, start + size)
+        if found >= 0:
+            return found + len(mark.rstrip())
+    return start + size
+
+
+def _start(text: str, end: int, overlap: int) -> int:
+    """The first word of the overlap; a text without spaces is cut in the middle of it all."""
+    for place in range(end - overlap, end):
+        if text[place - 1].isspace():
+            return place
+    return end - overlap

@@ -12,8 +12,7 @@ from flows.cli.errors import ended
 from flows.files import write_text
 from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages
-from simulators.library.corpus import Corpus
-from simulators.library.errors import CorpusError
+from simulators.library.corpus import Corpus, CorpusError
 from simulrag.errors import InputError
 from simulrag.judging.people.label_studio import read_export
 from tests.integration.projects import copy_project

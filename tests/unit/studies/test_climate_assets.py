@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulators.climate.city_names import fold
-from simulators.climate.loading import ASSETS, fields
+from simulators.climate.cities import fold
+from simulators.climate.fields import ASSETS, fields
 from studies.climate.asset_fields import (
     EVEN_SHARE,
     area_mean,

@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from simulators.base import ArgumentError
-from simulators.climate.emulator import WEIGHTS, Emulator
+from simulators.climate.emulator import WEIGHTS, Emulator, ResidualNeuralProcess
 from simulators.climate.emulator.inputs import history
-from simulators.climate.emulator.network import ResidualNeuralProcess
 from studies.climate.evaluation import PARTS, part_errors
 from studies.climate.samples import HELD_OUT_SCENARIO, draw, held_out_region
 from studies.climate.train import SECTION, Training, main, save

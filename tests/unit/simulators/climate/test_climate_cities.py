@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulators.base import ArgumentError
-from simulators.climate.cities import find_city
-from simulators.climate.city_names import fold
+from simulators.climate.cities import find_city, fold
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import torch
 from simulators.base import ArgumentError, MissingEngineError, ToolModel, validate_call
 from simulators.climate import ClimateSimulator
 from simulators.climate.emulator import Emulator
-from simulators.climate.loading import fields
+from simulators.climate.fields import fields
 from simulators.climate.simulator import __file__ as simulator_file
 from simulators.climate.temperature import PHYSICS
 from simulators.climate.warming import SCENARIOS

@@ -10,9 +10,16 @@ import pytest
 
 from simulators.climate import temperature as many
 from simulators.climate import warming
-from simulators.climate.aerosols import kernel, point_shares, regional_factor
-from simulators.climate.grids import bilinear, distance_km, unit_vectors
-from simulators.climate.loading import ASSETS, fields, responses
+from simulators.climate.fields import (
+    ASSETS,
+    bilinear,
+    distance_km,
+    fields,
+    kernel,
+    point_shares,
+    regional_factor,
+    unit_vectors,
+)
 from simulators.climate.temperature import PHYSICS
 
 
@@ -45,11 +52,11 @@ def test_no_change_gives_exactly_the_baseline() -> None:
     years, scenarios = np.meshgrid(np.arange(2015, 2101), np.arange(4))
     zero = np.zeros(years.size)
     for change in (warming.greenhouse_change, warming.aerosol_change):
-        assert (change(responses(), scenarios.ravel(), years.ravel(), zero, zero) == 0).all()
+        assert (change(scenarios.ravel(), years.ravel(), zero, zero) == 0).all()
 
 
 def test_scenarios_share_the_past() -> None:
-    past = responses().baseline[:, : 2015 - 1850]
+    past = warming.responses().baseline[:, : 2015 - 1850]
     assert np.abs(past - past[0]).max() < 1e-6
 
 

@@ -10,21 +10,18 @@ import pytest
 
 from simulators.epidemiology.disease import (
     DISEASE,
-    immune_share,
-    next_generation,
-    spectral_radius,
-)
-from simulators.epidemiology.ensemble import transmission_chance
-from simulators.epidemiology.mobility import distances_km, time_shares
-from simulators.epidemiology.places import load_places
-from simulators.epidemiology.season import (
     Measures,
     community,
     contact_matrices,
+    immune_share,
     matrix_of_day,
+    next_generation,
     seasonal,
+    spectral_radius,
     usual_uptake,
 )
+from simulators.epidemiology.ensemble import transmission_chance
+from simulators.epidemiology.places import distances_km, load_places, time_shares
 
 PLACES = load_places()
 NATION = PLACES.people.sum(axis=1).astype(float)

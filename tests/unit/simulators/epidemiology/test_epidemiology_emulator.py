@@ -13,8 +13,7 @@ import pytest
 from simulators.base import ArgumentError, MissingEngineError
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments
-from simulators.epidemiology.emulator import WEIGHTS, emulate, load_emulator
-from simulators.epidemiology.emulator.draws import draw
+from simulators.epidemiology.emulator import WEIGHTS, draw, emulate, load_emulator
 from simulators.epidemiology.emulator.network import Context
 from simulators.epidemiology.ensemble import Conditions
 from studies.epidemiology.courses import weekly_noise

@@ -9,7 +9,8 @@ import pytest
 
 from simulators.base import ArgumentError, validate_call
 from simulators.epidemiology import EpidemiologySimulator
-from simulators.epidemiology.arguments import ForecastArguments, ForecastOutputs
+from simulators.epidemiology.arguments import ForecastArguments
+from simulators.epidemiology.summary import ForecastOutputs
 
 CALL: dict[str, Any] = {
     "states": ["New Hampshire", "NJ"],

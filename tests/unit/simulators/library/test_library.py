@@ -17,17 +17,16 @@ from simulators.base import ArgumentError, Consulted, Simulator, validate_call
 from simulators.conformance import check
 from simulators.library import LibrarySimulator, builder
 from simulators.library.builder import build_corpus
-from simulators.library.corpus import MANIFEST
-from simulators.library.errors import (
+from simulators.library.corpus import (
+    MANIFEST,
     CorpusChanged,
     CorpusError,
     EmptyCorpus,
     LicenceMissing,
     TooLarge,
 )
-from simulators.library.index import FusedRanking, Ranked
+from simulators.library.index import FusedRanking, Ranked, words
 from simulators.library.simulator import QueryOutputs
-from simulators.library.words import words
 from tests.unit.simulators.library.conftest import PAGES, write_jsonl
 
 SHARED = Path("../shared/textbooks/climate-laboratory.jsonl")

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from simulators.base import MissingEngineError
 from simulators.library.builder import pages as reading
-from simulators.library.builder.chunks import chunks
-from simulators.library.builder.pages import read_pages
-from simulators.library.errors import CorpusError, NoText, TooLarge
+from simulators.library.builder.pages import chunks, read_pages
+from simulators.library.corpus import CorpusError, NoText, TooLarge
 
 MARKDOWN = """\ufeff---
 title: "Ice"

@@ -9,8 +9,7 @@ import pytest
 
 from simulators.base import ArgumentError, render_handbook
 from simulators.json_schema import JsonShape, described, plain_values, text_of
-from simulators.remote.errors import ServiceReplyInvalid
-from simulators.remote.tools import SAID, Offered, make_tool, outputs_of
+from simulators.remote.tools import SAID, Offered, ServiceReplyInvalid, make_tool, outputs_of
 
 ARGUMENTS: dict[str, Any] = {
     "type": "object",

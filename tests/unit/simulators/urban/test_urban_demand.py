@@ -6,8 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from simulators.urban.corridor import CORRIDOR
-from simulators.urban.demand import routes
+from simulators.urban.corridor import CORRIDOR, routes
 
 
 @pytest.mark.parametrize(

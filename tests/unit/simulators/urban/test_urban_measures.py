@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulators.base import RunError
-from simulators.urban.measures import Measures, measure
+from simulators.urban.runs import Measures, measure
 
 STATISTICS = """<statistics>
 <vehicles loaded="2" inserted="2" running="{running}" waiting="{waiting}"/>

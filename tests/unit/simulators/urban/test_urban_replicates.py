@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from simulators.urban.measures import Measures
-from simulators.urban.replicates import comparison_outputs, replicate_seed, scenario_outputs
+from simulators.urban.interventions import comparison_outputs, replicate_seed, scenario_outputs
+from simulators.urban.runs import Measures
 from simulators.urban.simulator import UrbanSimulator
 
 BASE = Measures(

@@ -1,12 +1,13 @@
-"""What can be asked about the climate."""
+"""What can be asked about the climate, and what comes back."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from simulators.base import ToolModel, measured
+from simulators.base import Tool, ToolModel, measured
 
 Scenario = Literal["ssp126", "ssp245", "ssp370", "ssp585"]
 
@@ -149,3 +150,140 @@ class Global(ToolModel):
             if any((self.delta_CO2, self.delta_CH4, self.delta_SO2, self.delta_BC)):
                 raise ValueError("changes of emissions begin in 2015: leave them out before")
         return self
+
+
+class CityFound(ToolModel):
+    """Where a city is."""
+
+    latitude: float = measured("degrees", "Latitude, north positive.")
+    longitude: float = measured("degrees", "Longitude, east positive.")
+    place: str = Field(description="The city that was taken, with its country's code.")
+    population: int = measured("people", "Its people.")
+
+
+class AtPlace(ToolModel):
+    """The place of a result."""
+
+    latitude: float = measured("degrees", "Latitude, north positive.")
+    longitude: float = measured("degrees", "Longitude, east positive.")
+    place: str | None = Field(description="The city that was taken, none for coordinates.")
+
+
+class Surface(AtPlace):
+    """Land or sea."""
+
+    surface: Literal["land", "sea"] = Field(description="What the place is.")
+
+
+class Temperature(AtPlace):
+    """A temperature with its range."""
+
+    temperature_degc: float = measured("degC", "Annual mean air temperature at 2 m.")
+    temperature_low_degc: float = measured("degC", "Lower end of its 90 % range.")
+    temperature_high_degc: float = measured("degC", "Upper end of its 90 % range.")
+
+
+class ChangedTemperature(Temperature):
+    """A temperature with changed emissions, and the scenario's own."""
+
+    baseline_temperature_degc: float = measured("degC", "The scenario's own, without the change.")
+    change_degc: float = measured(
+        "degC", "Temperature minus baseline; positive is warming by the change."
+    )
+    change_low_degc: float = measured("degC", "Lower end of the change's 90 % range.")
+    change_high_degc: float = measured("degC", "Upper end of the change's 90 % range.")
+
+
+class AerosolTemperature(ChangedTemperature):
+    """Also what the change does to the globe."""
+
+    global_mean_change_degc: float = measured("degC", "Change of the global mean temperature.")
+
+
+class AerosolDifference(AtPlace):
+    """Only differences."""
+
+    global_mean_change_degc: float = measured("degC", "Change of the global mean temperature.")
+    global_mean_change_low_degc: float = measured("degC", "Lower end of its 90 % range.")
+    global_mean_change_high_degc: float = measured("degC", "Upper end of its 90 % range.")
+    change_degc: float = measured("degC", "Change of the local temperature.")
+    change_low_degc: float = measured("degC", "Lower end of its 90 % range.")
+    change_high_degc: float = measured("degC", "Upper end of its 90 % range.")
+
+
+class GlobalWarming(ToolModel):
+    """Global mean surface air temperature."""
+
+    warming_degc: float = measured("degC", "Warming above the mean of 1850-1900.")
+    warming_low_degc: float = measured("degC", "Lower end of its 90 % range.")
+    warming_high_degc: float = measured("degC", "Upper end of its 90 % range.")
+    baseline_warming_degc: float = measured("degC", "Without the changes of emissions.")
+    change_degc: float = measured("degC", "Warming minus baseline.")
+    change_low_degc: float = measured("degC", "Lower end of the change's 90 % range.")
+    change_high_degc: float = measured("degC", "Upper end of the change's 90 % range.")
+
+
+def climate_tools() -> dict[str, Tool]:
+    """The tools by name, in the order of the handbook."""
+    listed = (
+        (
+            "query_lat_and_lon",
+            "Latitude and longitude of a city. The other tools take a city_name themselves.",
+            CityQuery,
+            CityFound,
+        ),
+        (
+            "history_temperature",
+            "Annual mean temperature of a place in a year from 1850 to 2014.",
+            History,
+            Temperature,
+        ),
+        (
+            "future_temperature",
+            "Annual mean temperature of a place in a year from 2015 to 2100 under a scenario: the "
+            "baseline, without any intervention.",
+            Future,
+            Temperature,
+        ),
+        (
+            "diy_greenhouse",
+            "The same with changed CO2 and CH4 emissions of the whole world, beside the baseline.",
+            Greenhouse,
+            ChangedTemperature,
+        ),
+        (
+            "diy_aerosol",
+            "The same with changed SO2 and black carbon emissions around given points, beside the "
+            "baseline.",
+            Aerosol,
+            AerosolTemperature,
+        ),
+        (
+            "diff_diy_aerosol_mean",
+            "Only what an aerosol change around given points does to the global mean temperature, "
+            "and to that of the place.",
+            Aerosol,
+            AerosolDifference,
+        ),
+        (
+            "is_land_or_sea",
+            "Whether a place is on land or at sea. A named city is on land.",
+            Place,
+            Surface,
+        ),
+        (
+            "global_temperature",
+            "Global mean warming above 1850-1900 in a year, with changes of the whole world's "
+            "emissions if any.",
+            Global,
+            GlobalWarming,
+        ),
+    )
+    return {
+        name: Tool(name, description, taken, given, _read("wording.j2") + _read(f"{name}.j2"))
+        for name, description, taken, given in listed
+    }
+
+
+def _read(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

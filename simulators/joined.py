@@ -13,12 +13,9 @@ from simulators.base import (
     Guided,
     Simulator,
     Tool,
-    code_files,
     files_fingerprint,
 )
 from simulators.registry import load
-
-HERE = Path(__file__).parent
 
 
 class JoinedSimulator:
@@ -74,7 +71,7 @@ class JoinedSimulator:
     def fingerprint(self) -> str:
         """Hash of all sources' fingerprints; a run goes by its own source's."""
         parts = [f"{source.name} {source.fingerprint()}" for source in self.sources]
-        return files_fingerprint(code_files(HERE), *parts)
+        return files_fingerprint([Path(__file__)], *parts)
 
     @property
     def by_queries(self) -> bool:
