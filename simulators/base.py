@@ -258,8 +258,8 @@ def set_up_facts(simulator: Simulator) -> str:
     )
     if not (facts.is_file() and prose.is_file()):
         return ""
-    told = simulator.handbook().startswith(prose.read_text(encoding="utf-8").strip())
-    return facts.read_text(encoding="utf-8").strip() if told else ""
+    belongs = simulator.handbook().startswith(prose.read_text(encoding="utf-8").strip())
+    return facts.read_text(encoding="utf-8").strip() if belongs else ""
 
 
 def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:
@@ -267,8 +267,8 @@ def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:
 
     For fingerprints: a new file is included without being listed anywhere.
     """
-    found = [(path.relative_to(folder), path) for path in folder.rglob("*.py")]
-    return [path for name, path in sorted(found) if not set(name.parts) & set(without)]
+    files = [(path.relative_to(folder), path) for path in folder.rglob("*.py")]
+    return [path for name, path in sorted(files) if not set(name.parts) & set(without)]
 
 
 def files_fingerprint(paths: Sequence[Path], *extra: str) -> str:

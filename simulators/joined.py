@@ -76,7 +76,7 @@ class JoinedSimulator:
     @property
     def by_queries(self) -> bool:
         """Whether a source is asked by queries."""
-        return any(isinstance(one, Consulted) and one.by_queries for one in self.sources)
+        return any(isinstance(source, Consulted) and source.by_queries for source in self.sources)
 
     def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """The calls of those sources that are asked by a text."""
@@ -98,9 +98,9 @@ class JoinedSimulator:
 
 
 def _loaded(source: str | Mapping[str, Any]) -> Simulator:
-    told: dict[str, Any] = {"name": source} if isinstance(source, str) else dict(source)
-    name, settings = told.pop("name", None), told.pop("settings", {})
-    if not isinstance(name, str) or not isinstance(settings, Mapping) or told:
+    entry: dict[str, Any] = {"name": source} if isinstance(source, str) else dict(source)
+    name, settings = entry.pop("name", None), entry.pop("settings", {})
+    if not isinstance(name, str) or not isinstance(settings, Mapping) or entry:
         raise ArgumentError(
             f"a source of joined is a name, or {{name: ..., settings: {{...}}}}, not {source!r}"
         )

@@ -76,8 +76,8 @@ class JsonShape:
     @cached_property
     def properties(self) -> dict[str, Mapping[str, Any]]:
         """By name the schema, with a reference at its top resolved."""
-        found = self.schema.get("properties", {})
-        return {name: self._resolved(schema) for name, schema in found.items()}
+        properties = self.schema.get("properties", {})
+        return {name: self._resolved(schema) for name, schema in properties.items()}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values, with defaults. Raises ValueError: one line for each thing that is wrong."""
@@ -136,18 +136,18 @@ class JsonShape:
 
         whole = DRAFT202012.create_resource(self.schema)
         resolver = Registry().with_resource("", whole).resolver()
-        found: Any = schema
+        resolved: Any = schema
         for _ in range(8):  # a reference to a reference; one that goes round ends
-            reference = found.get("$ref") if isinstance(found, Mapping) else None
+            reference = resolved.get("$ref") if isinstance(resolved, Mapping) else None
             if not isinstance(reference, str):
                 break
-            beside = {key: value for key, value in found.items() if key != "$ref"}
+            beside = {key: value for key, value in resolved.items() if key != "$ref"}
             try:
                 target = resolver.lookup(reference).contents
             except Unresolvable:
                 target = None
-            found = {**target, **beside} if isinstance(target, Mapping) else beside
-        return found if isinstance(found, Mapping) else {}
+            resolved = {**target, **beside} if isinstance(target, Mapping) else beside
+        return resolved if isinstance(resolved, Mapping) else {}
 
 
 Shape = type[ToolModel] | JsonShape

@@ -62,18 +62,18 @@ def probe(task: ProbeTask) -> Probed:
     opened = Opened()
     simulator = load(task.name, task.settings)
     opened.take()
-    found = Probed(fingerprint=simulator.fingerprint())
+    seen = Probed(fingerprint=simulator.fingerprint())
     hashed = opened.take()
     for tool, calls in task.calls.items():
         for call in calls:
             arguments = validate_call(simulator, tool, call)
             outputs = simulator.run(tool, arguments, 0)
-            found.outputs[f"{tool} {json.dumps(call)}"] = text_of(outputs)
+            seen.outputs[f"{tool} {json.dumps(call)}"] = text_of(outputs)
     root = package_root(type(simulator).__module__)
     own = {path for path in opened.take() | _loaded() if _belongs(path, root)}
-    found.hashed = sorted(map(str, hashed))
-    found.missed = sorted(_short(path, root) for path in own - hashed)
-    return found
+    seen.hashed = sorted(map(str, hashed))
+    seen.missed = sorted(_short(path, root) for path in own - hashed)
+    return seen
 
 
 def package_root(module: str) -> Path:

@@ -59,10 +59,10 @@ def sources_of(name: str, settings: Mapping[str, Any]) -> list[tuple[str, Mappin
     sources = settings.get("sources")
     if name != "joined" or not isinstance(sources, list | tuple):
         return [(name, settings)]
-    told: list[Mapping[str, Any]] = [
+    named: list[Mapping[str, Any]] = [
         source if isinstance(source, Mapping) else {"name": source} for source in sources
     ]
-    return [(str(source.get("name")), source.get("settings") or {}) for source in told]
+    return [(str(source.get("name")), source.get("settings") or {}) for source in named]
 
 
 def reaches_out(name: str) -> bool:

@@ -61,12 +61,12 @@ def locate(arguments: Place) -> Located:
 
 def city(arguments: CityQuery, _: Physics) -> CityFound:
     """``query_lat_and_lon``."""
-    found = find_city(arguments.city_name)
+    place = find_city(arguments.city_name)
     return CityFound(
-        latitude=found.latitude,
-        longitude=found.longitude,
-        place=found.label,
-        population=found.population,
+        latitude=place.latitude,
+        longitude=place.longitude,
+        place=place.label,
+        population=place.population,
     )
 
 
@@ -80,23 +80,23 @@ def surface(arguments: Place, _: Physics) -> Surface:
 def history(arguments: History, physics: Physics) -> Temperature:
     """``history_temperature``."""
     at = locate(arguments)
-    found = physics.history_temperature(at.latitude, at.longitude, arguments.year, at.land)
-    return _temperature(at, found)
+    estimate = physics.history_temperature(at.latitude, at.longitude, arguments.year, at.land)
+    return _temperature(at, estimate)
 
 
 def future(arguments: Future, projections: Projections) -> Temperature:
     """``future_temperature``."""
     at = locate(arguments)
-    found = projections.future_temperature(
+    estimate = projections.future_temperature(
         at.latitude, at.longitude, arguments.year, arguments.scenario, at.land
     )
-    return _temperature(at, found)
+    return _temperature(at, estimate)
 
 
 def greenhouse(arguments: Greenhouse, projections: Projections) -> ChangedTemperature:
     """``diy_greenhouse``."""
     at = locate(arguments)
-    found = projections.diy_greenhouse(
+    changed = projections.diy_greenhouse(
         at.latitude,
         at.longitude,
         arguments.year,
@@ -105,31 +105,31 @@ def greenhouse(arguments: Greenhouse, projections: Projections) -> ChangedTemper
         delta_ch4=arguments.delta_CH4,
         land=at.land,
     )
-    return ChangedTemperature.model_validate(_changed(at, found, DECIMALS))
+    return ChangedTemperature.model_validate(_changed(at, changed, DECIMALS))
 
 
 def aerosol(arguments: Aerosol, projections: Projections) -> AerosolTemperature:
     """``diy_aerosol``."""
     at = locate(arguments)
-    found = _aerosol(at, arguments, projections)
-    whole = _round(found.global_change.mean[0], GLOBAL_AEROSOL_DECIMALS)
-    shown = _changed(at, found, AEROSOL_DECIMALS)
+    changed = _aerosol(at, arguments, projections)
+    whole = _round(changed.global_change.mean[0], GLOBAL_AEROSOL_DECIMALS)
+    shown = _changed(at, changed, AEROSOL_DECIMALS)
     return AerosolTemperature.model_validate({**shown, "global_mean_change_degc": whole})
 
 
 def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolDifference:
     """``diff_diy_aerosol_mean``."""
     at = locate(arguments)
-    found = _aerosol(at, arguments, projections)
-    shown = _changed(at, found, AEROSOL_DECIMALS)
+    changed = _aerosol(at, arguments, projections)
+    shown = _changed(at, changed, AEROSOL_DECIMALS)
     kept = {name: value for name, value in shown.items() if "temperature" not in name}
-    whole = _range("global_mean_change", found.global_change, GLOBAL_AEROSOL_DECIMALS)
+    whole = _range("global_mean_change", changed.global_change, GLOBAL_AEROSOL_DECIMALS)
     return AerosolDifference.model_validate(kept | whole)
 
 
 def global_warming(arguments: Global, physics: Physics) -> GlobalWarming:
     """``global_temperature``."""
-    found = many.global_temperature(
+    changed = many.global_temperature(
         arguments.year,
         arguments.scenario or SCENARIOS[0],
         delta_co2=arguments.delta_CO2,
@@ -138,9 +138,9 @@ def global_warming(arguments: Global, physics: Physics) -> GlobalWarming:
         delta_bc=arguments.delta_BC,
         sensitivity=physics.sensitivity,
     )
-    before = _round(found.baseline.mean[0], DECIMALS)
-    shown = _range("warming", found.temperature, DECIMALS) | _range(
-        "change", found.change, DECIMALS
+    before = _round(changed.baseline.mean[0], DECIMALS)
+    shown = _range("warming", changed.temperature, DECIMALS) | _range(
+        "change", changed.change, DECIMALS
     )
     change = _round(shown["warming_degc"] - before, DECIMALS)
     return GlobalWarming(**{**shown, "baseline_warming_degc": before, "change_degc": change})
@@ -192,16 +192,16 @@ def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.
     )
 
 
-def _temperature(at: Located, found: many.Estimate) -> Temperature:
-    return Temperature.model_validate(_place(at) | _range("temperature", found, DECIMALS))
+def _temperature(at: Located, estimate: many.Estimate) -> Temperature:
+    return Temperature.model_validate(_place(at) | _range("temperature", estimate, DECIMALS))
 
 
-def _changed(at: Located, found: many.Changed, digits: int) -> dict[str, float | str | None]:
+def _changed(at: Located, changed: many.Changed, digits: int) -> dict[str, float | str | None]:
     """Fields of a changed temperature; the change is that of the rounded temperatures shown."""
-    shown = _range("temperature", found.temperature, digits) | _range(
-        "change", found.change, digits
+    shown = _range("temperature", changed.temperature, digits) | _range(
+        "change", changed.change, digits
     )
-    before = _round(found.baseline.mean[0], digits)
+    before = _round(changed.baseline.mean[0], digits)
     shown["change_degc"] = _round(shown["temperature_degc"] - before, digits)
     return {**_place(at), **shown, "baseline_temperature_degc": before}
 
@@ -210,12 +210,12 @@ def _place(at: Located) -> dict[str, float | str | None]:
     return {"latitude": at.latitude, "longitude": at.longitude, "place": at.place}
 
 
-def _range(name: str, found: many.Estimate, digits: int) -> dict[str, float]:
+def _range(name: str, estimate: many.Estimate, digits: int) -> dict[str, float]:
     """Fields of a mean and its range."""
     ends = {
-        f"{name}_degc": found.mean,
-        f"{name}_low_degc": found.low,
-        f"{name}_high_degc": found.high,
+        f"{name}_degc": estimate.mean,
+        f"{name}_low_degc": estimate.low,
+        f"{name}_high_degc": estimate.high,
     }
     return {field: _round(values[0], digits) for field, values in ends.items()}
 

@@ -100,16 +100,16 @@ def find_city(city_name: str) -> City:
                 f"US; of that name there is: {_listed(_by_size(known))}. Name a country, or give "
                 "latitude and longitude"
             )
-        found = tuple(
+        within = tuple(
             city
             for city in known
             if city.country == country or (state is not None and city.state == state)
         )
-        if not found:
+        if not within:
             raise ArgumentError(
                 f"no city '{name}' in '{region}'; there is: {_listed(_by_size(known))}"
             )
-        known = found
+        known = within
     return _largest(known, city_name)
 
 
@@ -135,9 +135,9 @@ def _namesakes(name: str, wanted: str) -> tuple[City, ...]:
     return named + tuple(v for v in variants if v.population >= VARIANT_LARGER * max(most, 1))
 
 
-def _largest(found: Sequence[City], city_name: str) -> City:
+def _largest(cities: Sequence[City], city_name: str) -> City:
     """The one city, or the clearly largest of several places."""
-    ordered = _by_size(found)
+    ordered = _by_size(cities)
     first = ordered[0]
     others = [
         city
@@ -181,14 +181,14 @@ def _most_people(folded: str) -> City:
 def _same_base(wanted: str, name: str) -> bool:
     from rapidfuzz.distance import DamerauLevenshtein
 
-    ours, theirs = wanted.split(), name.split()
-    if len(ours) != len(theirs):
+    wanted_words, words = wanted.split(), name.split()
+    if len(wanted_words) != len(words):
         return False
-    for one, other in zip(ours, theirs, strict=True):
-        short = min(len(one), len(other)) < CORRECTED_FROM_LETTERS
-        if one != other and (short or one[0] != other[0] or not (one + other).isalpha()):
+    for ours, theirs in zip(wanted_words, words, strict=True):
+        short = min(len(ours), len(theirs)) < CORRECTED_FROM_LETTERS
+        if ours != theirs and (short or ours[0] != theirs[0] or not (ours + theirs).isalpha()):
             return False
-        if DamerauLevenshtein.distance(one, other) > 1:
+        if DamerauLevenshtein.distance(ours, theirs) > 1:
             return False
     return True
 
@@ -213,13 +213,13 @@ def _table() -> bytes:
 def _lines_with(key: str) -> tuple[City, ...]:
     """Cities whose line holds the key, sorted. A search of the bytes takes some milliseconds, an
     index of 170,000 cities seconds at the first question."""
-    table, found, end = _table(), [], 0
+    table, cities, end = _table(), [], 0
     wanted = key.encode(errors="replace") if key.count("|") in (0, 2) else b"\n\n"
     while (at := table.find(wanted, end)) >= 0:
         start = table.rfind(b"\n", 0, at + 1) + 1
         end = table.index(b"\n", start)
-        found.append(_city(table[start:end].decode()))
-    return tuple(sorted(found, key=lambda city: city.name))
+        cities.append(_city(table[start:end].decode()))
+    return tuple(sorted(cities, key=lambda city: city.name))
 
 
 @lru_cache(maxsize=1)

@@ -53,19 +53,14 @@ class ClimateSimulator:
                 f"the emulator was not trained on version '{version}': take backend: physics"
             )
         self._backend, self._version = backend, version
-        self._tools = climate_tools()
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools by name."""
-        return self._tools
+        self.tools: Mapping[str, Tool] = climate_tools()
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
         prose = _read("handbook.md")
         if self._version == "published-like":
             prose += _read("handbook_published_like.md")
-        return render_handbook(prose, self._tools)
+        return render_handbook(prose, self.tools)
 
     def guide(self) -> str:
         """Questions worth asking, for who writes a benchmark."""
@@ -73,11 +68,11 @@ class ClimateSimulator:
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:  # noqa: ARG002
         """Run one tool. Raises ArgumentError, also for a city that is unknown or ambiguous."""
-        if tool not in self._tools:
+        if tool not in self.tools:
             raise ArgumentError(
-                f"climate has no tool '{tool}'; its tools are: {', '.join(self._tools)}"
+                f"climate has no tool '{tool}'; its tools are: {', '.join(self.tools)}"
             )
-        wanted = self._tools[tool].arguments
+        wanted = self.tools[tool].arguments
         if not isinstance(arguments, wanted):
             raise ArgumentError(
                 f"climate.{tool} takes {wanted.__name__}, not {type(arguments).__name__}"

@@ -73,29 +73,29 @@ def check(name: str, settings: Mapping[str, Any] | None = None) -> list[Finding]
 
 
 def _handbook(simulator: Simulator) -> Finding:
-    found = Finding("handbook")
+    finding = Finding("handbook")
     try:
         text = simulator.handbook()
         guided = handbook_with_guide(simulator)
     except Exception as error:
-        found.problems.append(f"it does not render: {named(error)}")
-        return found
+        finding.problems.append(f"it does not render: {named(error)}")
+        return finding
     guide = f", {len(guided) - len(text)} of a guide" if isinstance(simulator, Guided) else ""
-    found.seen = f"{len(text)} characters{guide}"
+    finding.seen = f"{len(text)} characters{guide}"
     for name, tool in simulator.tools.items():
         if tool.name != name:
-            found.problems.append(f"tool '{name}' calls itself '{tool.name}'")
+            finding.problems.append(f"tool '{name}' calls itself '{tool.name}'")
         fields = [*names_of(tool.arguments), *names_of(tool.outputs)]
         missing = [word for word in (name, *fields) if word not in text]
         if missing:
-            found.problems.append(f"it lacks {', '.join(missing)} of {name}")
-    return found
+            finding.problems.append(f"it lacks {', '.join(missing)} of {name}")
+    return finding
 
 
 def _repeated(
     simulator: Simulator, runs: Sequence[TriedRun], calls: Mapping[str, list[Call]], probed: Probed
 ) -> Finding:
-    found = Finding("equal seeds, equal bytes")
+    finding = Finding("equal seeds, equal bytes")
     first = {(run.tool.name, json.dumps(run.call)): text_of(run.outputs) for run in runs}
     count = 0
     for tool, starts in calls.items():
@@ -103,19 +103,19 @@ def _repeated(
             key = (tool, json.dumps(call))
             if key not in first:
                 continue
-            again = run_once(simulator, tool, call, found)
+            again = run_once(simulator, tool, call, finding)
             if again is not None and text_of(again.outputs) != first[key]:
-                found.problems.append(f"{tool} {key[1]}: two runs with one seed differ")
+                finding.problems.append(f"{tool} {key[1]}: two runs with one seed differ")
             elsewhere = probed.outputs.get(f"{tool} {key[1]}")
             if elsewhere is not None and elsewhere != first[key]:
-                found.problems.append(f"{tool} {key[1]}: a fresh process gives other outputs")
+                finding.problems.append(f"{tool} {key[1]}: a fresh process gives other outputs")
             count += 1
-    found.seen = f"{count} calls, here and in a fresh process"
-    return found
+    finding.seen = f"{count} calls, here and in a fresh process"
+    return finding
 
 
 def _refusals(simulator: Simulator, calls: Mapping[str, list[Call]]) -> Finding:
-    found = Finding("refusals")
+    finding = Finding("refusals")
     count = 0
 
     def refused(tool: str, call: Call, what: str) -> None:
@@ -126,9 +126,9 @@ def _refusals(simulator: Simulator, calls: Mapping[str, list[Call]]) -> Finding:
         except ArgumentError:
             return
         except Exception as error:
-            found.problems.append(f"{tool}: {what} raises {named(error)}, not ArgumentError")
+            finding.problems.append(f"{tool}: {what} raises {named(error)}, not ArgumentError")
             return
-        found.problems.append(f"{tool}: {what} is taken")
+        finding.problems.append(f"{tool}: {what} is taken")
 
     refused("no-such-tool", {}, "an unknown tool")
     for tool, starts in calls.items():
@@ -143,39 +143,39 @@ def _refusals(simulator: Simulator, calls: Mapping[str, list[Call]]) -> Finding:
                 if name in call and taken.required:
                     left = {key: value for key, value in call.items() if key != name}
                     refused(tool, left, f"a call without {name}")
-    found.seen = f"{count} wrong calls"
-    return found
+    finding.seen = f"{count} wrong calls"
+    return finding
 
 
 def _covered(simulator: Simulator, probed: Probed) -> Finding:
-    found = Finding("fingerprint", f"{len(probed.hashed)} files")
+    finding = Finding("fingerprint", f"{len(probed.hashed)} files")
     try:
-        one, other = simulator.fingerprint(), simulator.fingerprint()
+        first, second = simulator.fingerprint(), simulator.fingerprint()
     except Exception as error:
-        found.problems.append(f"fingerprint() fails: {named(error)}")
-        return found
-    if one != other:
-        found.problems.append("two calls of fingerprint() differ")
-    elif probed.fingerprint and one != probed.fingerprint:
-        found.problems.append("a fresh process has another fingerprint")
+        finding.problems.append(f"fingerprint() fails: {named(error)}")
+        return finding
+    if first != second:
+        finding.problems.append("two calls of fingerprint() differ")
+    elif probed.fingerprint and first != probed.fingerprint:
+        finding.problems.append("a fresh process has another fingerprint")
     if probed.error:
-        found.problems.append(f"in a fresh process: {probed.error}")
+        finding.problems.append(f"in a fresh process: {probed.error}")
     if probed.missed:
-        found.problems.append(
+        finding.problems.append(
             "an edit of these files, which runs use, would not change it: "
             + ", ".join(probed.missed)
         )
-    return found
+    return finding
 
 
 def _times(runs: Sequence[TriedRun]) -> Finding:
-    found = Finding("time a run")
+    finding = Finding("time a run")
     times: dict[str, list[float]] = {}
     for run in runs:
         times.setdefault(run.tool.name, []).append(run.seconds)
     shown = [f"{tool} {sum(t) / len(t):.3g} s (first {t[0]:.3g} s)" for tool, t in times.items()]
-    found.seen = "; ".join(shown)
-    return found
+    finding.seen = "; ".join(shown)
+    return finding
 
 
 def _probe(task: ProbeTask) -> Probed:
@@ -196,31 +196,31 @@ def _probe(task: ProbeTask) -> Probed:
 
 def texts(runs: Sequence[TriedRun]) -> Finding:
     """Each output that is a number or a word must change the text, near its unit."""
-    found = Finding("outputs in the text")
-    said: dict[tuple[str, str], bool] = {}
+    finding = Finding("outputs in the text")
+    stated: dict[tuple[str, str], bool] = {}
     foreign: set[str] = set()
     for run in runs:
         try:
             text = run.tool.describe(run.arguments, run.outputs)
         except Exception as error:
-            found.problems.append(f"{run.tool.name}: its template fails: {named(error)}")
-            return found
+            finding.problems.append(f"{run.tool.name}: its template fails: {named(error)}")
+            return finding
         if isinstance(run.tool.outputs, JsonShape):
             foreign.add(run.tool.name)  # a service words its own results
             continue
         for output in described(run.tool.outputs):
             key = (run.tool.name, output.name)
-            if not is_scalar(output.schema) or said.get(key):
+            if not is_scalar(output.schema) or stated.get(key):
                 continue
             lines = _changed_lines(run, text, output.name, output.schema)
-            said[key] = bool(lines) and _says(output.unit, lines)
-    unsaid = [f"{tool}.{name}" for (tool, name), whole in said.items() if not whole]
+            stated[key] = bool(lines) and _says(output.unit, lines)
+    unsaid = [f"{tool}.{name}" for (tool, name), whole in stated.items() if not whole]
     if unsaid:
-        found.problems.append(f"no run's text says, with its unit: {', '.join(unsaid)}")
-    found.seen = f"{len(said)} outputs"
+        finding.problems.append(f"no run's text says, with its unit: {', '.join(unsaid)}")
+    finding.seen = f"{len(stated)} outputs"
     if foreign:
-        found.seen += f"; not looked at, worded by their service: {', '.join(sorted(foreign))}"
-    return found
+        finding.seen += f"; not looked at, worded by their service: {', '.join(sorted(foreign))}"
+    return finding
 
 
 def _changed_lines(run: TriedRun, text: str, name: str, schema: Mapping[str, Any]) -> list[str]:

@@ -119,30 +119,30 @@ class TriedRun:
     seconds: float
 
 
-def starting_calls(simulator: Simulator, found: Finding) -> dict[str, list[Call]]:
+def starting_calls(simulator: Simulator, finding: Finding) -> dict[str, list[Call]]:
     """By tool, calls that it accepts: the simulator's own, else one out of the ranges."""
     given: Mapping[str, Sequence[Mapping[str, Any]]] = {}
-    found.seen = "made from the ranges"
+    finding.seen = "made from the ranges"
     if isinstance(simulator, Exampled):
-        found.seen = "examples() of the simulator"
+        finding.seen = "examples() of the simulator"
         try:
             given = simulator.examples()
         except Exception as error:
-            found.problems.append(f"examples() fails: {named(error)}")
+            finding.problems.append(f"examples() fails: {named(error)}")
     kept: dict[str, list[Call]] = {}
     for name, tool in simulator.tools.items():
-        calls = [dict(call) for call in given.get(name, [])] or [_made(tool, found)]
+        calls = [dict(call) for call in given.get(name, [])] or [_made(tool, finding)]
         kept[name] = []
         for call in calls:
             why = refusal(simulator, name, call)
             if why is None:
                 kept[name].append(call)
             else:
-                found.problems.append(f"{why}; name calls of {name} that work in examples()")
+                finding.problems.append(f"{why}; name calls of {name} that work in examples()")
     return kept
 
 
-def _made(tool: Tool, found: Finding) -> Call:
+def _made(tool: Tool, finding: Finding) -> Call:
     """A call with a value from inside its range for each argument that must be given."""
     call = {}
     for taken in described(tool.arguments):
@@ -151,14 +151,14 @@ def _made(tool: Tool, found: Finding) -> Call:
             if values:
                 call[taken.name] = values[len(values) // 2]
             else:
-                found.problems.append(
+                finding.problems.append(
                     f"{tool.name}: no value for '{taken.name}' follows from its type"
                 )
     return call
 
 
 def runs_at_ranges(
-    simulator: Simulator, tool: str, calls: Sequence[Call], found: Finding
+    simulator: Simulator, tool: str, calls: Sequence[Call], finding: Finding
 ) -> Iterator[TriedRun]:
     """Runs of the calls as they are, then with one argument after another at its limits."""
     wanted = list(calls)
@@ -169,15 +169,15 @@ def runs_at_ranges(
             if None in why:
                 wanted.append(changed[why.index(None)])
             else:
-                found.problems.append(f"{taken.name} = {value!r} is in its range, but: {why[0]}")
+                finding.problems.append(f"{taken.name} = {value!r} is in its range, but: {why[0]}")
     for number, call in enumerate(wanted):
-        made = run_once(simulator, tool, call, found, may_refuse=number >= len(calls))
+        made = run_once(simulator, tool, call, finding, may_refuse=number >= len(calls))
         if made is not None:
             yield made
 
 
 def run_once(
-    simulator: Simulator, tool: str, call: Call, found: Finding, *, may_refuse: bool = False
+    simulator: Simulator, tool: str, call: Call, finding: Finding, *, may_refuse: bool = False
 ) -> TriedRun | None:
     """One run with seed 0; what goes wrong is a problem.
 
@@ -190,17 +190,17 @@ def run_once(
         outputs = simulator.run(tool, arguments, 0)
     except SimulatorError as error:
         if may_refuse and isinstance(error, ArgumentError):
-            found.refused += 1
+            finding.refused += 1
         else:
-            found.problems.append(f"{shown}: {named(error)}")
+            finding.problems.append(f"{shown}: {named(error)}")
         return None
     except Exception as error:
-        found.problems.append(f"{shown}: {named(error)}, which is not a SimulatorError")
+        finding.problems.append(f"{shown}: {named(error)}, which is not a SimulatorError")
         return None
     kind = simulator.tools[tool]
     wrong = _misfit(kind, outputs)
     if wrong:
-        found.problems.append(f"{shown}: {wrong}")
+        finding.problems.append(f"{shown}: {wrong}")
         return None
     return TriedRun(kind, call, arguments, outputs, time.perf_counter() - began)
 

@@ -52,22 +52,22 @@ def some_of(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 def verify(simulator: Simulator, runs: Sequence[RecordedRun]) -> Repeats:
     """Make the runs again and compare; a run that fails is a difference."""
-    found = Repeats()
+    repeats = Repeats()
     for run in runs:
         try:
             arguments = validate_call(simulator, run.tool, run.arguments)
             outputs = simulator.run(run.tool, arguments, run.seed)
         except SimulatorError as error:
-            found.differences.append(f"{run.tool}: {error}")
+            repeats.differences.append(f"{run.tool}: {error}")
             continue
         ours = json.loads(text_of(outputs))
         if ours == run.outputs:
-            found.equal += 1
+            repeats.equal += 1
         elif apart := differences(run.outputs, ours):
-            found.differences += [f"{run.tool}.{line}" for line in apart]
+            repeats.differences += [f"{run.tool}.{line}" for line in apart]
         else:
-            found.close += 1
-    return found
+            repeats.close += 1
+    return repeats
 
 
 def differences(recorded: Any, ours: Any, where: str = "") -> list[str]:
@@ -77,11 +77,11 @@ def differences(recorded: Any, ours: Any, where: str = "") -> list[str]:
         pairs = [(f"{where}.{n}" if where else n, recorded.get(n), ours.get(n)) for n in names]
     elif isinstance(recorded, list) and isinstance(ours, list) and len(recorded) == len(ours):
         both = zip(recorded, ours, strict=True)
-        pairs = [(f"{where}[{k}]", one, other) for k, (one, other) in enumerate(both)]
+        pairs = [(f"{where}[{k}]", theirs, own) for k, (theirs, own) in enumerate(both)]
     else:
         same = recorded == ours or _close(recorded, ours)
         return [] if same else [f"{where}: recorded {recorded!r}, here {ours!r}"]
-    return [line for name, one, other in pairs for line in differences(one, other, name)]
+    return [line for name, theirs, own in pairs for line in differences(theirs, own, name)]
 
 
 def _close(one: Any, other: Any) -> bool:

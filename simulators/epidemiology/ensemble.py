@@ -79,7 +79,7 @@ def initial_states(
     the hospital holds what a steady incidence of that size would fill, times
     ``initial_hospital``. The immune start as removed.
     """
-    means = initial_means(conditions, disease, places)
+    means = initial_means(conditions.prior_immunity_percent, disease, places)
     people = places.people
     removed = np.floor(means[4] + rng.random(people.shape)).astype(np.int64)
     left = people - np.minimum(removed, people)
@@ -92,20 +92,12 @@ def initial_states(
     return states
 
 
-def initial_means(conditions: Conditions, disease: Disease, places: Places) -> NDArray[np.float64]:
-    """(5 states, age, place): what ``initial_states`` draws around; only to be read."""
-    percent = conditions.prior_immunity_percent
-    if places is load_places():
-        return _usual_means(disease, percent)
-    return _initial_means(percent, disease, places)
-
-
 @lru_cache(maxsize=16)
-def _usual_means(disease: Disease, percent: float) -> NDArray[np.float64]:
-    return _initial_means(percent, disease, load_places())
+def initial_means(percent: float, disease: Disease, places: Places) -> NDArray[np.float64]:
+    """(5 states, age, place) with ``percent`` immune: what ``initial_states`` draws around.
 
-
-def _initial_means(percent: float, disease: Disease, places: Places) -> NDArray[np.float64]:
+    Scenarios share it: callers only read it.
+    """
     people = places.people.astype(np.float64)
     immune = immune_share(disease, percent, people.sum(axis=1))
     course = disease.latent_days + disease.infectious_days
@@ -121,23 +113,14 @@ def _initial_means(percent: float, disease: Disease, places: Places) -> NDArray[
     return means
 
 
-def transmission_chance(r0: float, disease: Disease, places: Places) -> float:
-    """Chance of infection a contact that gives ``r0`` as the spectral radius of the nation's
-    next-generation matrix, all susceptible, in midwinter."""
+@lru_cache(maxsize=8)
+def unit_chance(disease: Disease, places: Places) -> float:
+    """Chance of infection a contact that gives R0 = 1, in midwinter with nobody immune.
+
+    R0 is the spectral radius of the nation's next-generation matrix.
+    """
     people = places.people.sum(axis=1).astype(np.float64)
-    unit = next_generation(places.contacts, people, disease.infectious_days)
-    return r0 / spectral_radius(unit)
-
-
-@lru_cache(maxsize=8)
-def travel(disease: Disease) -> NDArray[np.float64]:
-    """``time_shares`` of the places of this model."""
-    return time_shares(load_places(), disease.commuting_share, disease.air_share)
-
-
-@lru_cache(maxsize=8)
-def _unit_chance(disease: Disease) -> float:
-    return transmission_chance(1.0, disease, load_places())
+    return 1 / spectral_radius(next_generation(places.contacts, people, disease.infectious_days))
 
 
 def member_inputs(conditions: Conditions, disease: Disease, places: Places) -> MemberInputs:
@@ -145,16 +128,12 @@ def member_inputs(conditions: Conditions, disease: Disease, places: Places) -> M
     days = conditions.days
     course = seasonal(conditions.start, days, conditions.drop, disease.peak_day_of_year)
     uptake = usual_uptake(conditions.start, days, disease.uptake_by_october)
-    if places is load_places():
-        shares, chance = travel(disease), conditions.r0 * _unit_chance(disease)
-    else:
-        shares = time_shares(places, disease.commuting_share, disease.air_share)
-        chance = transmission_chance(conditions.r0, disease, places)
     return MemberInputs(
-        shares=shares,
+        shares=time_shares(places, disease.commuting_share, disease.air_share),
         contacts=contact_matrices(places.contacts),
         matrix_of_day=matrix_of_day(conditions.measures, days),
-        transmission=chance
+        transmission=conditions.r0
+        * unit_chance(disease, places)
         * course
         * (1 - disease.usual_protection * uptake)
         * community(conditions.measures, days),

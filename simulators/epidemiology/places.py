@@ -35,7 +35,7 @@ AIR_FROM_KM = 300.0
 LARGEST_SHARE_AWAY = 0.4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal by identity, so that what follows from them is cached
 class Places:
     """``people`` is (age, place), ``contacts`` (age, age) a day, positions in degrees."""
 
@@ -84,7 +84,7 @@ def find_states(named: Sequence[str]) -> tuple[str, ...]:
         raise ArgumentError("states is empty: name at least one state, for example ['Ohio']")
     known = {name.casefold(): name for name in places.names}
     codes = dict(zip(places.codes, places.names, strict=True))
-    found = []
+    chosen = []
     for text in named:
         key = " ".join(text.split())
         folded = key.casefold()
@@ -94,10 +94,10 @@ def find_states(named: Sequence[str]) -> tuple[str, ...]:
             near = get_close_matches(folded, list(known), n=3, cutoff=0.0)
             nearest = ", ".join(known[word] for word in near)
             raise ArgumentError(f"no state is called '{text}'; the nearest names are {nearest}")
-        if name in found:
+        if name in chosen:
             raise ArgumentError(f"states names {name} twice")
-        found.append(name)
-    return tuple(found)
+        chosen.append(name)
+    return tuple(chosen)
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -105,6 +105,7 @@ def _rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@lru_cache(maxsize=8)
 def time_shares(places: Places, commuting_share: float, air_share: float) -> NDArray[np.float64]:
     """(home, visited) shares of time; every row sums to 1.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -70,17 +71,12 @@ class EpidemiologySimulator:
             outputs=ForecastOutputs,
             template=(HERE / "forecast.j2").read_text(encoding="utf-8"),
         )
-        self._tools = {TOOL: forecast}
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The one tool, ``forecast``."""
-        return self._tools
+        self.tools: Mapping[str, Tool] = {TOOL: forecast}
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
         prose = (HERE / "handbook.md").read_text(encoding="utf-8")
-        return render_handbook(prose, self._tools)
+        return render_handbook(prose, self.tools)
 
     def guide(self) -> str:
         """Questions worth asking, for who writes a benchmark."""
@@ -88,7 +84,7 @@ class EpidemiologySimulator:
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
         """Forecast one scenario. Deterministic in (arguments, seed). Raises ArgumentError."""
-        if tool not in self._tools:
+        if tool not in self.tools:
             raise ArgumentError(f"epidemiology has one tool, '{TOOL}', not '{tool}'")
         if not isinstance(arguments, ForecastArguments):
             raise ArgumentError(
@@ -151,12 +147,6 @@ def _conditions(arguments: ForecastArguments) -> Conditions:
         metric=arguments.metric,
         days=7 * arguments.horizon_weeks,
         measures=Measures(
-            school_closure_weeks=arguments.school_closure_weeks,
-            school_closure_start_week=arguments.school_closure_start_week,
-            community_reduction_percent=arguments.community_reduction_percent,
-            community_reduction_weeks=arguments.community_reduction_weeks,
-            community_reduction_start_week=arguments.community_reduction_start_week,
-            vaccination_coverage_percent=arguments.vaccination_coverage_percent,
-            vaccination_start_week=arguments.vaccination_start_week,
+            **{part.name: getattr(arguments, part.name) for part in fields(Measures)}
         ),
     )

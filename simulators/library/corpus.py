@@ -204,13 +204,13 @@ class Corpus:
             path = self.folder / name
             try:
                 seen[name] = _stamp(path)
-                found = file_hash(path)
+                actual = file_hash(path)
             except OSError as error:
                 raise CorpusChanged(
                     f"{path} of the corpus cannot be read any more ({error.strerror}); {_BUILD} "
                     "and start again: what was paid for is kept"
                 ) from None
-            if found != digest:
+            if actual != digest:
                 raise CorpusChanged(
                     f"{path} was changed while this job was using the corpus, or altered after it "
                     f"was built; start again, or {_BUILD}: what was paid for is kept"
@@ -233,5 +233,5 @@ def line_of(passage: Stored) -> bytes:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    found = os.stat(path)  # noqa: PTH116 called for every file at every query
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    status = os.stat(path)  # noqa: PTH116 called for every file at every query
+    return status.st_mtime_ns, status.st_size, status.st_ino

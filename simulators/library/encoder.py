@@ -53,12 +53,12 @@ class Encoder:
         """Vectors of length 1 of each text's word pieces, shape (pieces, 384), in their context."""
         import numpy as np
 
-        found = self._model.encode(
+        encoded = self._model.encode(
             list(texts), batch_size=_BATCH, output_value="token_embeddings", show_progress_bar=False
         )
         # The first and the last are the model's own marks.
-        pieces = [np.asarray(one, dtype=np.float32)[1:-1] for one in found]
-        return [one / np.linalg.norm(one, axis=1, keepdims=True) for one in pieces]
+        pieces = [np.asarray(vectors, dtype=np.float32)[1:-1] for vectors in encoded]
+        return [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in pieces]
 
     @cached_property
     def _model(self) -> Any:
@@ -72,7 +72,7 @@ class Encoder:
 
 def _weights() -> Path:
     """The folder of the weights, found without an import of the package."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None or find_spec("sentence_transformers") is None:
+    package = find_spec(PACKAGE)
+    if package is None or package.origin is None or find_spec("sentence_transformers") is None:
         raise MissingEngineError(f"vectors of texts need the weights of {NAME}: {_INSTALL}")
-    return Path(found.origin).parent / "model"
+    return Path(package.origin).parent / "model"

@@ -79,8 +79,8 @@ class LexicalRanking:
     def top(self, query: str, count: int) -> list[Ranked]:
         """At most ``count`` passages that share a word with the query."""
         known = self._index.vocab_dict
-        found = [known[word] for word in words(query) if word in known]
-        return _best(self._index.get_scores(found), count, above=0.0) if found else []
+        asked = [known[word] for word in words(query) if word in known]
+        return _best(self._index.get_scores(asked), count, above=0.0) if asked else []
 
 
 class DenseRanking:

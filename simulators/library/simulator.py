@@ -132,7 +132,7 @@ class LibrarySimulator:
         self._top_k = top_k
         self._opened: Ranking | None = None
         self._lock = threading.Lock()
-        self._tools = {
+        self.tools: Mapping[str, Tool] = {
             TOOL: Tool(
                 name=TOOL,
                 description="Passages of the library that fit a query best, word for word.",
@@ -141,11 +141,6 @@ class LibrarySimulator:
                 template=(HERE / "query_rag.j2").read_text(encoding="utf-8"),
             )
         }
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The one tool."""
-        return self._tools
 
     def handbook(self) -> str:
         """What the library holds, by its manifest."""
@@ -157,7 +152,7 @@ class LibrarySimulator:
             more=len(sources[_SHOWN_WORKS:]),
             lexical=self.ranking == "bm25",
         )
-        return render_handbook(re.sub(r"\n{3,}", "\n\n", prose), self._tools)
+        return render_handbook(re.sub(r"\n{3,}", "\n\n", prose), self.tools)
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> QueryOutputs:  # noqa: ARG002 nothing is random
         """The passages of a query. Raises ArgumentError, or CorpusChanged."""
@@ -167,8 +162,8 @@ class LibrarySimulator:
         self.corpus.check_unchanged()
         with self.corpus.reading():
             best = ranking.top(arguments.query, arguments.top_k)
-            found = [(self.corpus.passage(number), score) for number, score in best]
-        return QueryOutputs(passages=tuple(_shown(stored, score) for stored, score in found))
+            passages = [(self.corpus.passage(number), score) for number, score in best]
+        return QueryOutputs(passages=tuple(_shown(stored, score) for stored, score in passages))
 
     def fingerprint(self) -> str:
         """Hash of the texts, the code that ranks them and, with vectors, the encoder."""
@@ -210,16 +205,8 @@ class LibrarySimulator:
 def _shown(stored: Stored, score: float) -> Passage:
     """A passage as a query finds it."""
     part = "" if stored.parts == 1 else f", part {stored.part} of {stored.parts}"
-    return Passage(
-        document=stored.document,
-        locator=f"{stored.locator}{part}",
-        title=stored.title,
-        licence=stored.licence,
-        attribution=stored.attribution,
-        date=stored.date,
-        score=score,
-        text=stored.text,
-    )
+    fields = stored.model_dump(exclude={"part", "parts"})
+    return Passage(**fields | {"locator": f"{stored.locator}{part}", "score": score})
 
 
 def _known(setting: str, value: str, known: Sequence[str]) -> None:

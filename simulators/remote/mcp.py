@@ -98,23 +98,18 @@ class McpSimulator:
             "tools": schemas_of(offered),
             "salt": str(salt),
         }
-        self._tools = {one.name: make_tool(one) for one in offered}
-        self._seeded = {one.name for one in offered if one.seeded}
+        self.tools: Mapping[str, Tool] = {tool.name: make_tool(tool) for tool in offered}
+        self._seeded = {tool.name for tool in offered if tool.seeded}
         self._examples = dict(examples or {})
-        if unknown := sorted(set(self._examples) - set(self._tools)):
+        if unknown := sorted(set(self._examples) - set(self.tools)):
             raise ArgumentError(
                 f"examples: {about.name} has no tool {', '.join(unknown)}; its tools are: "
-                f"{', '.join(self._tools)}"
+                f"{', '.join(self.tools)}"
             )
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools by name, in the server's order."""
-        return self._tools
 
     def handbook(self) -> str:
         """The user's prose and the server's, then what it says of its tools."""
-        return render_handbook(f"# {self._title}\n\n{self._about}".strip(), self._tools)
+        return render_handbook(f"# {self._title}\n\n{self._about}".strip(), self.tools)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Calls to try it with, from the settings."""
@@ -130,8 +125,8 @@ class McpSimulator:
         result = self._server.call(tool, sent)
         text = _text(result)
         if result.is_error:
-            said = without_secrets(text, self._secrets) or "it does not say why"
-            raise RunError(f"{self.name}.{tool} failed: {said}")
+            words = without_secrets(text, self._secrets) or "it does not say why"
+            raise RunError(f"{self.name}.{tool} failed: {words}")
         structured = result.structured_content
         size = len(text) + len(json.dumps(structured))
         if size > self._limits.max_bytes:
@@ -163,13 +158,13 @@ def _by_command(command: Sequence[str], environment: Sequence[str], folder: str 
             "command is a list of words, such as [python, -m, my_server]; the first is a program"
         )
     passed = {variable: _secret(variable) or "" for variable in environment}
-    said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+    log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Any]:
         from mcp import StdioServerParameters, stdio_client
 
-        said.truncate(0)
+        log.truncate(0)
         program, *words = command
         parameters = StdioServerParameters(
             command=program,
@@ -178,13 +173,13 @@ def _by_command(command: Sequence[str], environment: Sequence[str], folder: str 
             cwd=folder,
             encoding_error_handler="replace",
         )
-        async with stdio_client(parameters, errlog=said) as streams:
+        async with stdio_client(parameters, errlog=log) as streams:
             yield streams
 
     def last_words() -> str:
         """The last line: the end of a traceback says most."""
-        said.seek(max(0, said.seek(0, os.SEEK_END) - _LAST_WORDS))
-        return "".join(said.read().strip().splitlines()[-1:])[:200]
+        log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_WORDS))
+        return "".join(log.read().strip().splitlines()[-1:])[:200]
 
     title = f"the MCP server '{' '.join(command)[:80]}'"
     return Address(title, opened, last_words=last_words, secrets=tuple(passed.values()))
@@ -224,14 +219,14 @@ def _by_url(url: str, token: str | None, limits: Limits) -> Address:
 
 def _chosen(offered: Sequence[Offered], wanted: Sequence[str] | None, title: str) -> list[Offered]:
     """The tools that the settings name, all without. Raises ArgumentError."""
-    names = [one.name for one in offered]
+    names = [tool.name for tool in offered]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ArgumentError(f"{title} has two tools named {', '.join(twice)}; its owner mends that")
     unknown = [name for name in wanted or [] if name not in names]
     if unknown:
         raise ArgumentError(f"{title} has no tool {', '.join(unknown)}; known: {', '.join(names)}")
-    kept = [one for one in offered if wanted is None or one.name in wanted]
+    kept = [tool for tool in offered if wanted is None or tool.name in wanted]
     if not kept:
         raise ArgumentError(f"{title} offers no tool; a simulator needs one at least")
     return kept

@@ -165,22 +165,22 @@ class Server:
             )
 
     def _kept(self, tools: Sequence[Offered]) -> list[Offered]:
-        return [one for one in tools if self._wanted is None or one.name in self._wanted]
+        return [tool for tool in tools if self._wanted is None or tool.name in self._wanted]
 
     async def _tools(self, session: Session) -> list[Offered]:
-        found: list[Offered] = []
+        offered: list[Offered] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await session.client.list_tools(cursor=cursor)
-            found += [
-                Offered(one.name, one.description or "", one.input_schema, one.output_schema)
-                for one in page.tools
+            offered += [
+                Offered(tool.name, tool.description or "", tool.input_schema, tool.output_schema)
+                for tool in page.tools
             ]
-            if len(canonical([one.arguments for one in found])) > self._limits.max_bytes:
+            if len(canonical([tool.arguments for tool in offered])) > self._limits.max_bytes:
                 raise ServiceReplyInvalid(f"the tools of {self._title} take more than the limit")
             cursor = page.next_cursor
             if cursor is None:
-                return found
+                return offered
         raise ServiceReplyInvalid(f"{self._title} lists its tools without an end")
 
     async def _within(self, work: Coroutine[Any, Any, Result]) -> Result:

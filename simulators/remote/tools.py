@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from simulators.base import (
@@ -16,7 +15,6 @@ from simulators.base import (
 )
 from simulators.json_schema import JsonShape, described, not_finite
 
-HERE = Path(__file__).parent
 SAID = "evidence_text"
 """The output that holds what the service says in words; it is the evidence that models read."""
 
@@ -77,17 +75,22 @@ class Offered:
     @property
     def seeded(self) -> bool:
         """Whether it takes a seed."""
-        told = self.arguments.get("properties", {}).get(SEED)
-        if not isinstance(told, Mapping):
+        schema = self.arguments.get("properties", {}).get(SEED)
+        if not isinstance(schema, Mapping):
             return False
-        return "integer" in (told.get("type"), *(one.get("type") for one in told.get("anyOf", ())))
+        return "integer" in (
+            schema.get("type"),
+            *(part.get("type") for part in schema.get("anyOf", ())),
+        )
 
     @property
     def unseeded(self) -> Mapping[str, Any]:
         """The schema of the arguments that a caller gives."""
         if not self.seeded:
             return self.arguments
-        given = {name: one for name, one in self.arguments["properties"].items() if name != SEED}
+        given = {
+            name: schema for name, schema in self.arguments["properties"].items() if name != SEED
+        }
         required = [name for name in self.arguments.get("required", ()) if name != SEED]
         return {**self.arguments, "properties": given, "required": required}
 
@@ -95,12 +98,12 @@ class Offered:
 def make_tool(offered: Offered) -> Tool:
     """A service's tool as one of ours. Raises ArgumentError for schemas that cannot be used."""
     outputs = dict(offered.outputs or {"type": "object", "properties": {}})
-    said = {"type": "string", "description": "the result in the service's own words"}
+    words = {"type": "string", "description": "the result in the service's own words"}
     try:
         if SAID in outputs.get("properties", {}):
             raise ValueError(f"an output is named '{SAID}', which is a name of ours")
         arguments = JsonShape(offered.unseeded)
-        outputs["properties"] = {**outputs.get("properties", {}), SAID: said}
+        outputs["properties"] = {**outputs.get("properties", {}), SAID: words}
         return Tool(
             name=offered.name,
             description=offered.description or offered.name,
@@ -150,10 +153,11 @@ def in_words(tool: Tool, structured: Mapping[str, Any]) -> str:
 
 def schemas_of(offered: Iterable[Offered]) -> list[dict[str, Any]]:
     """What a fingerprint holds of tools: all that can change a result, so no descriptions."""
-    found = [
-        {"name": one.name, "arguments": one.arguments, "outputs": one.outputs} for one in offered
+    schemas = [
+        {"name": tool.name, "arguments": tool.arguments, "outputs": tool.outputs}
+        for tool in offered
     ]
-    return sorted(found, key=lambda one: str(one["name"]))
+    return sorted(schemas, key=lambda tool: str(tool["name"]))
 
 
 def without_secrets(text: str, secrets: Iterable[str | None]) -> str:

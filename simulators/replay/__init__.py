@@ -125,7 +125,7 @@ class ReplaySimulator:
         if domain not in domains():
             known = ", ".join(domains())
             raise ArgumentError(f"replay has no handbook for '{domain}'; it has: {known}")
-        self._tools = {
+        self.tools: Mapping[str, Tool] = {
             TOOL: Tool(
                 name=TOOL,
                 description="The evidence that the benchmark holds for one of its questions.",
@@ -134,11 +134,6 @@ class ReplaySimulator:
                 template="{{ outputs.text }}",
             )
         }
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The one tool."""
-        return self._tools
 
     def handbook(self) -> str:
         """The handbook of the simulator that made the evidence (not of the lookup)."""

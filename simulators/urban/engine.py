@@ -31,10 +31,10 @@ def program(name: str) -> Path:
     packaged = _packaged(name)
     if packaged is not None:
         return packaged
-    found = shutil.which(name)
-    if found is None:
+    on_path = shutil.which(name)
+    if on_path is None:
         raise MissingEngineError(f"SUMO's program '{name}' is not on this machine: {INSTALL}")
-    return Path(found)
+    return Path(on_path)
 
 
 def _packaged(name: str) -> Path | None:

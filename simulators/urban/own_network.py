@@ -91,17 +91,17 @@ class OwnNetwork:
             root = ET.parse(self.sumocfg).getroot()  # noqa: S314 see above
         except (OSError, ET.ParseError) as error:
             raise ArgumentError(f"sumocfg {self.sumocfg} cannot be read: {error}") from None
-        found: dict[str, list[Path]] = {key: [] for key in _INPUTS}
+        files: dict[str, list[Path]] = {key: [] for key in _INPUTS}
         for key in _INPUTS:
             element = root.find(f".//{key}")
             names = element.attrib.get("value", "").split(",") if element is not None else []
-            found[key] = [self.sumocfg.parent / name.strip() for name in names if name.strip()]
-        if len(found["net-file"]) != 1:
+            files[key] = [self.sumocfg.parent / name.strip() for name in names if name.strip()]
+        if len(files["net-file"]) != 1:
             raise ArgumentError(f"sumocfg {self.sumocfg} names no net-file")
-        for path in (path for key in _INPUTS for path in found[key]):
+        for path in (path for key in _INPUTS for path in files[key]):
             if not path.is_file():
                 raise ArgumentError(f"sumocfg {self.sumocfg} names {path}, which is not there")
-        return found
+        return files
 
 
 def _network(files: dict[str, list[Path]]) -> ET.Element:

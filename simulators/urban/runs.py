@@ -132,9 +132,9 @@ def measure(tripinfo: Path, statistics: Path, *, error_text: str) -> Measures:
     if not trips:
         raise RunError("no vehicle drove: the demand is empty")
     emissions = [trip.find("emissions") for trip in trips]
-    if any(found is None for found in emissions):
+    burnt = [element for element in emissions if element is not None]
+    if len(burnt) < len(trips):
         raise RunError("SUMO wrote trips without emissions")
-    burnt = [found for found in emissions if found is not None]
     return Measures(
         travel_time_s=fmean(float(trip.attrib["duration"]) for trip in trips),
         idling_s=fmean(_idling(trip) for trip in trips),
@@ -168,15 +168,15 @@ def _check(statistics: ET.Element, error_text: str) -> None:
         problems.append(f"{unfinished} vehicles had not arrived when the simulation ended")
     if problems:
         lines = [line.strip() for line in error_text.splitlines() if line.strip()]
-        said = f"; SUMO's last line: {lines[-1]}" if lines else ""
-        raise RunError(f"the traffic broke down, so no result: {' and '.join(problems)}{said}")
+        quoted = f"; SUMO's last line: {lines[-1]}" if lines else ""
+        raise RunError(f"the traffic broke down, so no result: {' and '.join(problems)}{quoted}")
 
 
 def _count(statistics: ET.Element, element: str, attribute: str) -> int:
-    found = statistics.find(element)
-    if found is None or attribute not in found.attrib:
+    part = statistics.find(element)
+    if part is None or attribute not in part.attrib:
         raise RunError(f"SUMO's statistics lack {element}/{attribute}: is this SUMO too old?")
-    return int(found.attrib[attribute])
+    return int(part.attrib[attribute])
 
 
 def _parse(path: Path) -> ET.Element:

@@ -72,40 +72,30 @@ class UrbanSimulator:
             run_log=Path(run_log) if run_log else None,
         )
         self._own = OwnNetwork(Path(sumocfg), tuple(edges), signal) if sumocfg else None
-        self._tools = _tools()
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """``run_scenario`` and ``compare_with_baseline``."""
-        return self._tools
+        self.tools: Mapping[str, Tool] = _tools()
 
     def handbook(self) -> str:
         """Prose and parameter tables, as Markdown."""
         prose = _read("handbook.md")
         if self._own is not None:
             prose = compiled(_read("handbook_own_network.md.j2")).render(own=self._own)
-        return render_handbook(prose, self._tools)
+        return render_handbook(prose, self.tools)
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:
         """Run one tool. Deterministic in (tool, arguments, seed). Raises SimulatorError."""
-        if tool not in self._tools:
+        if tool not in self.tools:
             raise ArgumentError(
-                f"urban has no tool '{tool}'; its tools are: {', '.join(self._tools)}"
+                f"urban has no tool '{tool}'; its tools are: {', '.join(self.tools)}"
             )
         if not isinstance(arguments, Interventions):
             raise ArgumentError(f"urban.{tool} takes Interventions, not {type(arguments).__name__}")
-        setting = Setting(
-            speed_factor=arguments.speed_factor,
-            demand_factor=arguments.demand_factor,
-            lanes=arguments.lanes,
-            use_priority_junction=arguments.use_priority_junction,
-        )
+        setting = Setting(**arguments.model_dump(exclude={"seed", "replicates"}))
         first = arguments.seed if arguments.seed is not None else seed % 2**31
         seeds = [replicate_seed(first, index) for index in range(arguments.replicates)]
-        scenario = [self._measures(setting, one) for one in seeds]
+        scenario = [self._measures(setting, drawn) for drawn in seeds]
         if tool == "run_scenario":
             return scenario_outputs(scenario)
-        baseline = [self._measures(BASELINE, one) for one in seeds]
+        baseline = [self._measures(BASELINE, drawn) for drawn in seeds]
         return comparison_outputs(baseline, scenario)
 
     def fingerprint(self) -> str:
@@ -116,7 +106,7 @@ class UrbanSimulator:
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
         """Calls to try the tools with."""
         calls: list[dict[str, object]] = [{"speed_factor": 0.8}, {"demand_factor": 1.1}]
-        return {tool: [*calls, {"replicates": 2}] for tool in self._tools}
+        return {tool: [*calls, {"replicates": 2}] for tool in self.tools}
 
     def _measures(self, setting: Setting, seed: int) -> Measures:
         """One run; the baseline of a seed is simulated once a process."""

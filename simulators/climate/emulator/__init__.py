@@ -204,8 +204,8 @@ class Emulator(Projections):
                 mean = whole[:, :1] + whole[:, 1:] @ network.latent_mean[:, None]
                 spread = whole[:, 1:] @ network.latent_factor
                 parts.append(torch.cat([mean, spread, decoded.scatter[:, None]], dim=1))
-        found = torch.cat(parts).numpy().astype(np.float64)
-        return Predicted(found[:, :-1], found[:, -1])
+        predicted = torch.cat(parts).numpy().astype(np.float64)
+        return Predicted(predicted[:, :-1], predicted[:, -1])
 
     def _future(self, query: Query) -> Estimate:
         zero = np.zeros(len(query.latitude))

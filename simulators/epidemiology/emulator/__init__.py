@@ -70,7 +70,9 @@ def emulate(
     seed: int,
 ) -> list[NDArray[np.int64]]:
     """(member, day, chosen place) of each scenario's metric. Deterministic in its arguments."""
-    daily = [expected(one, places) for one, places in zip(scenarios, chosen, strict=True)]
+    daily = [
+        expected(conditions, places) for conditions, places in zip(scenarios, chosen, strict=True)
+    ]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # so small a network only pays for more
     try:
@@ -84,9 +86,9 @@ def emulate(
             tuple(places),
             members=members,
             seed=seed,
-            rho=memory(one.metric, DISEASE),
+            rho=memory(conditions.metric, DISEASE),
         )
-        for one, places, curve, course in zip(scenarios, chosen, daily, weekly, strict=True)
+        for conditions, places, curve, course in zip(scenarios, chosen, daily, weekly, strict=True)
     ]
 
 
@@ -100,11 +102,11 @@ def predict(
 
     ``daily`` are the scenarios' mean fields, (day, chosen place).
     """
-    found: list[NDArray[np.float64] | None] = [None] * len(scenarios)
+    courses: list[NDArray[np.float64] | None] = [None] * len(scenarios)
     about = scenario_features(scenarios)
     populations = load_places().populations.astype(np.float64)
-    for days in sorted({one.days for one in scenarios}):
-        rows = [k for k, one in enumerate(scenarios) if one.days == days]
+    for days in sorted({conditions.days for conditions in scenarios}):
+        rows = [k for k, conditions in enumerate(scenarios) if conditions.days == days]
         places = [list(chosen[k]) for k in rows]
         sizes = [len(at) for at in places]
         everywhere = np.concatenate(places)
@@ -119,8 +121,8 @@ def predict(
         course[2] *= slopes(curves)
         ends = np.cumsum(sizes)[:-1]
         for k, part in zip(rows, np.split(course.round(DECIMALS), ends, axis=2), strict=True):
-            found[k] = part
-    return [part for part in found if part is not None]
+            courses[k] = part
+    return [part for part in courses if part is not None]
 
 
 @lru_cache(maxsize=2)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from simulators.epidemiology.arguments import METRICS
 from simulators.epidemiology.disease import DISEASE, Disease
-from simulators.epidemiology.ensemble import Conditions, initial_means, member_inputs, travel
-from simulators.epidemiology.places import load_places
+from simulators.epidemiology.ensemble import Conditions, initial_means, member_inputs
+from simulators.epidemiology.places import load_places, time_shares
 from simulators.epidemiology.step import MemberInputs
 
 
@@ -27,7 +27,7 @@ def expected(
     """(day, chosen place) of the scenario's metric, people or people a day."""
     inputs = member_inputs(conditions, disease, load_places())
     index = list(chosen)
-    means = initial_means(conditions, disease, load_places())
+    means = initial_means(conditions.prior_immunity_percent, disease, load_places())
     states = np.empty((*means.shape[:2], len(index) + 1))
     states[:, :, :-1] = means[:, :, index]
     states[:, :, -1] = means.sum(axis=2)
@@ -40,7 +40,7 @@ def expected(
 @lru_cache(maxsize=8)
 def share_of_own(disease: Disease) -> NDArray[np.float64]:
     """By place: how much of its people's exposure is to one another."""
-    shares = travel(disease)
+    shares = time_shares(load_places(), disease.commuting_share, disease.air_share)
     people = load_places().populations.astype(np.float64)
     at_home = np.diag(shares)
     present = people @ shares

@@ -43,7 +43,7 @@ OBSERVED = 2
 
 def scenario_features(scenarios: Sequence[Conditions]) -> NDArray[np.float32]:
     """(scenario, feature), each of order one."""
-    return np.array([_scenario(one) for one in scenarios], dtype=np.float32)
+    return np.array([_scenario(conditions) for conditions in scenarios], dtype=np.float32)
 
 
 @lru_cache(maxsize=1)
@@ -86,18 +86,18 @@ def slopes(daily: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(ends / 6, dtype=np.float64)
 
 
-def _scenario(one: Conditions) -> list[float]:
-    season = 2 * np.pi * one.start.timetuple().tm_yday / 365.0
-    measures = one.measures
+def _scenario(conditions: Conditions) -> list[float]:
+    season = 2 * np.pi * conditions.start.timetuple().tm_yday / 365.0
+    measures = conditions.measures
     closed = measures.school_closure_weeks > 0
     reduced = measures.community_reduction_percent > 0 and measures.community_reduction_weeks > 0
     given = measures.vaccination_coverage_percent > 0
-    immune = one.prior_immunity_percent / 100
+    immune = conditions.prior_immunity_percent / 100
     return [
-        one.r0 - 2.5,
-        2 * one.drop - 0.5,
+        conditions.r0 - 2.5,
+        2 * conditions.drop - 0.5,
         2 * immune - 0.7,
-        one.r0 * (1 - immune) - 1.5,
+        conditions.r0 * (1 - immune) - 1.5,
         float(np.sin(season)),
         float(np.cos(season)),
         # An absent measure has no course: its other numbers must not matter.
@@ -108,7 +108,7 @@ def _scenario(one: Conditions) -> list[float]:
         reduced * measures.community_reduction_start_week / 15,
         measures.vaccination_coverage_percent / 50,
         given * measures.vaccination_start_week / 15,
-        *(float(one.metric == metric) for metric in METRICS),
+        *(float(conditions.metric == metric) for metric in METRICS),
     ]
 
 

@@ -156,17 +156,7 @@ def _build(folder: Path, pages: Iterable[Page], dense: bool) -> Built:
 def _passages(page: Page) -> Iterator[Stored]:
     pieces = chunks(page.text)
     for part, text in enumerate(pieces, start=1):
-        yield Stored(
-            document=page.document,
-            locator=page.locator,
-            title=page.title,
-            licence=page.licence,
-            attribution=page.attribution,
-            date=page.date,
-            part=part,
-            parts=len(pieces),
-            text=text,
-        )
+        yield Stored(**page._asdict() | {"text": text, "part": part, "parts": len(pieces)})
 
 
 def _note(works: dict[tuple[str, str, str], _Work], page: Page, kept: int) -> None:
@@ -180,15 +170,15 @@ def _note(works: dict[tuple[str, str, str], _Work], page: Page, kept: int) -> No
 def _licensed(pages: Iterable[Page], licence: str, attribution: str) -> Iterator[Page]:
     """Pages with what holds for them. Raises LicenceMissing."""
     for page in pages:
-        told = page._replace(
+        licensed = page._replace(
             licence=page.licence or licence, attribution=page.attribution or attribution
         )
         for name in ("licence", "attribution"):
-            if not getattr(told, name):
+            if not getattr(licensed, name):
                 raise LicenceMissing(
                     f"'{page.locator}' carries no {name}: give --{name}, or a line of JSONL with it"
                 )
-        yield told
+        yield licensed
 
 
 def _write_index(folder: Path, counted: _Counted, offsets: list[int]) -> None:
@@ -235,7 +225,7 @@ def _found(files: Sequence[Path]) -> list[_File]:
 
     A link out of a folder is not followed: whoever gave the folder may have laid it there.
     """
-    found: list[_File] = []
+    sources: list[_File] = []
     for path in files:
         if path.is_dir():
             below = [
@@ -248,12 +238,12 @@ def _found(files: Sequence[Path]) -> list[_File]:
             ]
             if not below:
                 raise EmptyCorpus(f"{path} holds no document; kinds: {', '.join(sorted(READERS))}")
-            found += below
+            sources += below
         elif path.is_file():
-            found.append(_File(path))
+            sources.append(_File(path))
         else:
             raise CorpusError(f"there is no file {path}")
-    return list({file.path: file for file in found}.values())
+    return list({file.path: file for file in sources}.values())
 
 
 def _pages(files: Iterable[_File]) -> Iterator[Page]:

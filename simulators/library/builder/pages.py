@@ -107,8 +107,8 @@ def _converted(path: Path) -> Iterator[Page]:
                 f"{path} was not turned into Markdown within {DEADLINE_S:g} s; part it"
             ) from None
         if done.returncode or not made.is_file():
-            said = line(done.stderr).rpartition("Exception: ")[2] or "it does not say why"
-            raise CorpusError(f"{path} cannot be read by markitdown: {said[:300]}")
+            why = line(done.stderr).rpartition("Exception: ")[2] or "it does not say why"
+            raise CorpusError(f"{path} cannot be read by markitdown: {why[:300]}")
         text = _read(made, path)
     if not text:
         raise NoText(
@@ -140,20 +140,22 @@ def _lines_of(file: Any, path: Path) -> Iterator[bytes]:
 def _row(row: object, where: str) -> Page:
     if not isinstance(row, Mapping):
         raise CorpusError(f"{where}: an object with 'text' is expected")
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name in Page._fields:
         value = row.get(name, "")
         if not isinstance(value, str):
             raise CorpusError(f"{where}: '{name}' is not a text")
-        told[name] = clean(value) if name == "text" else line(value)
+        values[name] = clean(value) if name == "text" else line(value)
     missing = [name for name in ("document", "locator", "text") if name not in row]
     if missing:
         raise CorpusError(f"{where}: '{missing[0]}' is missing")
     try:
-        datetime.fromisoformat(told["date"] or "2000-01-01")
+        datetime.fromisoformat(values["date"] or "2000-01-01")
     except ValueError:
-        raise CorpusError(f"{where}: '{told['date']}' is no date; write it as 2024-08-01") from None
-    return Page(**told | {"title": told["title"] or told["locator"]})
+        raise CorpusError(
+            f"{where}: '{values['date']}' is no date; write it as 2024-08-01"
+        ) from None
+    return Page(**values | {"title": values["title"] or values["locator"]})
 
 
 def _prose(path: Path, text: str) -> Page:
@@ -162,8 +164,8 @@ def _prose(path: Path, text: str) -> Page:
     title = re.search(r"^title:[ \t]*(.+)$", front[1], re.MULTILINE) if front else None
     body = _PICTURE.sub("", _COMMENT.sub("", text[front.end() :] if front else text))
     heading = title or _HEADING.search(body)
-    told = heading[1].strip(" \t\"'") if heading else path.stem
-    return Page(path.stem, path.name, line(told), clean(body))
+    name = heading[1].strip(" \t\"'") if heading else path.stem
+    return Page(path.stem, path.name, line(name), clean(body))
 
 
 def _read(path: Path, of: Path | None = None) -> str:
@@ -213,9 +215,9 @@ def chunks(text: str, size: int = CHARACTERS, overlap: int = OVERLAP) -> list[st
 
 def _end(text: str, start: int, size: int) -> int:
     for mark in _BREAKS:
-        found = text.rfind(mark, start + 2 * size // 3, start + size)
-        if found >= 0:
-            return found + len(mark.rstrip())
+        at = text.rfind(mark, start + 2 * size // 3, start + size)
+        if at >= 0:
+            return at + len(mark.rstrip())
     return start + size
 
 

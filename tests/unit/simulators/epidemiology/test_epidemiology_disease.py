@@ -20,7 +20,7 @@ from simulators.epidemiology.disease import (
     spectral_radius,
     usual_uptake,
 )
-from simulators.epidemiology.ensemble import transmission_chance
+from simulators.epidemiology.ensemble import unit_chance
 from simulators.epidemiology.places import distances_km, load_places, time_shares
 
 PLACES = load_places()
@@ -39,13 +39,13 @@ def test_in_proportionate_mixing_r0_is_contacts_times_days() -> None:
 
 @pytest.mark.parametrize("r0", [1.2, 2.0, 4.0])
 def test_r0_is_the_radius_of_the_next_generation_matrix(r0: float) -> None:
-    chance = transmission_chance(r0, DISEASE, PLACES)
+    chance = r0 * unit_chance(DISEASE, PLACES)
     matrix = chance * next_generation(PLACES.contacts, NATION, DISEASE.infectious_days)
     assert spectral_radius(matrix) == pytest.approx(r0)
 
 
 def test_power_iteration_over_generations_grows_by_r0() -> None:
-    chance = transmission_chance(1.7, DISEASE, PLACES)
+    chance = 1.7 * unit_chance(DISEASE, PLACES)
     matrix = chance * next_generation(PLACES.contacts, NATION, DISEASE.infectious_days)
     cases = np.ones(5)
     for _ in range(40):
@@ -59,7 +59,7 @@ def test_the_coupled_country_is_close_to_the_national_mean() -> None:
     shares = time_shares(PLACES, DISEASE.commuting_share, DISEASE.air_share)
     people = PLACES.people.astype(float)
     present = people @ shares
-    unit = DISEASE.infectious_days * transmission_chance(2.0, DISEASE, PLACES)
+    unit = DISEASE.infectious_days * 2.0 * unit_chance(DISEASE, PLACES)
     mixing = np.einsum("pq,bq,rq->pbr", shares, 1 / present, shares)
     whole = unit * np.einsum("ap,ab,pbr->apbr", people, PLACES.contacts, mixing)
     assert spectral_radius(whole.reshape(255, 255)) == pytest.approx(2.0, rel=0.1)
