@@ -11,15 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from flows.files import read_records, read_table
-from flows.project import Project
-from simulrag.metrics.table import read_table as read_metrics
-from simulrag.metrics.table import select
-from simulrag.records import DECIDED, Answer, Label, Question
 from tests.integration.projects import ROOT, copy_project, run, simulrag
+from tests.integration.test_own_simulator import QUESTIONS, came_through
 
 pytestmark = pytest.mark.slow
-QUESTIONS = 4
 
 
 class Example(NamedTuple):
@@ -98,19 +93,5 @@ def test_it_goes_from_questions_to_the_report(
         ours("stage", stage, "--domain", example.name)
     ours("stage", "report")
 
-    place = Project(project).results
-    questions = read_records(place.benchmark(example.name), Question)
-    assert len(questions) == QUESTIONS
-    assert len({asked.evidence[0].call.tool for asked in questions}) == 2
-    answers = read_records(place.answers(example.name), Answer)
-    assert len(answers) == QUESTIONS
-    for answer in answers:
-        assert answer.failure is None
-        assert answer.verified
-        assert {one.simulator for one in answer.evidence} == {example.name}
-        assert any(one.verdict and one.verdict.status in DECIDED for one in answer.claims)
-    assert {"true", "false"} <= {one.label for one in read_table(place.labels(example.name), Label)}
-    table = read_metrics(place.metrics_table(example.name))
-    final = select(table, family="answers", metric="factuality", undecided="excluded")
-    assert {"grounded", "simulrag", "input_rag"} <= set(final["method"])
-    assert example.name in place.report.read_text()
+    asked = came_through(project, example.name)
+    assert len({question.evidence[0].call.tool for question in asked}) == 2

@@ -133,14 +133,6 @@ def test_a_server_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     simulator.close()
 
 
-def test_a_number_that_is_none_is_not_taken_and_odd_lines_are_no_messages() -> None:
-    simulator = McpSimulator(**by_command("mcp_raw"))
-    with pytest.raises(ServiceReplyInvalid, match="level_m: nan is not a finite number"):
-        ask(simulator, level="NaN")
-    assert ask(simulator)["level_m"] == 1.5
-    simulator.close()
-
-
 def test_what_was_run_before_a_failure_is_kept(gauge: McpSimulator, tmp_path: Path) -> None:
     async def runs() -> list[Any]:
         with CallCache(tmp_path, stage="test") as cache:

@@ -25,6 +25,26 @@ from tests.unit.simulators import reservoir
 QUESTIONS = 4
 
 
+def came_through(project: Path, domain: str) -> list[Question]:
+    """The questions of a domain, each answered, judged, measured and shown in the report."""
+    place = Project(project).results
+    questions = read_records(place.benchmark(domain), Question)
+    assert len(questions) == QUESTIONS
+    answers = read_records(place.answers(domain), Answer)
+    assert len(answers) == QUESTIONS
+    for answer in answers:
+        assert answer.failure is None
+        assert answer.verified
+        assert {evidence.simulator for evidence in answer.evidence} == {domain}
+        assert any(claim.verdict and claim.verdict.status in DECIDED for claim in answer.claims)
+    assert {"true", "false"} <= {row.label for row in read_table(place.labels(domain), Label)}
+    table = read_metrics(place.metrics_table(domain))
+    final = select(table, family="answers", metric="factuality", undecided="excluded")
+    assert {"grounded", "simulrag", "input_rag"} <= set(final["method"])
+    assert domain in place.report.read_text()
+    return questions
+
+
 def test_an_installed_simulator_runs_before_it_is_a_domain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,32 +120,7 @@ def test_a_package_with_an_entry_point_goes_from_questions_to_the_report(
         there = json.loads(Project(project).results.simulator("reservoir").read_text())
         assert there["domain"] == "reservoir"
 
-    place = Project(project).results
-    questions = read_records(place.benchmark("reservoir"), Question)
-    assert len(questions) == QUESTIONS
-    for question in questions:
+    for question in came_through(project, "reservoir"):
         (run,) = question.evidence
         assert isinstance(run.call.arguments["inflow_m3_per_day"], float)
         assert set(run.outputs) == {"days_until_empty"}
-    answers = read_records(place.answers("reservoir"), Answer)
-    assert len(answers) == len(questions)
-    for answer in answers:
-        assert answer.failure is None
-        assert answer.verified
-        assert {one.simulator for one in answer.evidence} == {"reservoir"}
-        assert {one.standing for one in answer.final.statements} <= {
-            "checked",
-            "corrected",
-            "beyond",
-            "not_run",
-        }
-        assert any(one.verdict and one.verdict.status in DECIDED for one in answer.claims)
-    labels = read_table(place.labels("reservoir"), Label)
-    assert {"true", "false"} <= {one.label for one in labels}
-    table = read_metrics(place.metrics_table("reservoir"))
-    final = select(table, family="answers", metric="factuality", undecided="excluded")
-    methods = set(final["method"])
-    assert {"grounded", "input_rag", "closed_book"} <= methods
-    report = place.report.read_text()
-    assert "benchmark of reservoir" in report
-    assert "SimulRAG grounded" in report

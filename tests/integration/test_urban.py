@@ -105,16 +105,18 @@ def test_a_run_that_takes_too_long_is_an_error(cache: Path, log: Path) -> None:
         ask(UrbanSimulator(cache_dir=cache, timeout_s=0.001), "run_scenario", seed=1)
 
 
-def test_cars_left_on_the_road_are_an_error(cache: Path) -> None:
-    short = replace(CORRIDOR, horizon_s=300.0)
-    with pytest.raises(RunError, match=r"\d+ vehicles had not arrived"):
-        run_corridor(BASELINE, 0, Workplace(cache, 60, None), short)
-
-
-def test_gridlock_is_an_error(cache: Path) -> None:
-    shut = replace(CORRIDOR, green_s=5.0, red_s=900.0)
-    with pytest.raises(RunError, match="gridlock"):
-        run_corridor(BASELINE, 0, Workplace(cache, 60, None), shut)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"horizon_s": 300.0}, r"\d+ vehicles had not arrived"),
+        ({"green_s": 5.0, "red_s": 900.0}, "gridlock"),
+    ],
+)
+def test_traffic_that_does_not_flow_is_an_error(
+    cache: Path, changes: dict[str, float], words: str
+) -> None:
+    with pytest.raises(RunError, match=words):
+        run_corridor(BASELINE, 0, Workplace(cache, 60, None), replace(CORRIDOR, **changes))  # type: ignore[arg-type]
 
 
 def test_a_failed_baseline_is_not_remembered(cache: Path, log: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulators.base import ArgumentError, MissingEngineError, ToolModel, validate_call
+from simulators.base import MissingEngineError, ToolModel, validate_call
 from simulators.climate import ClimateSimulator
 from simulators.climate.emulator import Emulator
 from simulators.climate.fields import fields
@@ -115,11 +115,6 @@ def test_only_the_emulator_puts_its_files_into_the_fingerprint(
     (copied / "validate.py").write_text("")
     (copied / "new_physics.py").unlink()
     assert fingerprints() == weighed
-
-
-def test_an_unknown_backend_is_told() -> None:
-    with pytest.raises(ArgumentError, match=r"'magic'.*physics, emulator"):
-        ClimateSimulator(backend="magic")  # type: ignore[arg-type]
 
 
 def test_missing_and_foreign_weights_are_told(tmp_path: Path) -> None:

@@ -128,16 +128,6 @@ def test_arrays_and_single_queries_agree() -> None:
         assert one.change.low[0] == pytest.approx(whole.change.low[k], abs=1e-5)
 
 
-def test_a_hundred_thousand_queries_in_one_call() -> None:
-    rng = np.random.default_rng(0)
-    n = 100_000
-    lat, lon = rng.uniform(-90, 90, n), rng.uniform(-180, 180, n)
-    year, which = rng.integers(2015, 2101, n), rng.integers(0, 4, n)
-    co2, ch4 = rng.uniform(-50, 50, (2, n))
-    found = PHYSICS.diy_greenhouse(lat, lon, year, which, delta_co2=co2, delta_ch4=ch4)
-    assert np.isfinite(found.temperature.mean).all()
-
-
 def test_assets_are_small_and_as_their_provenance_says() -> None:
     files = [path for path in ASSETS.iterdir() if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 6_000_000

@@ -1,4 +1,4 @@
-"""Next-generation matrix, immunity, seasons and mobility."""
+"""The disease, its season and its places: next generations, immunity, courses, travel, names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import pytest
 
+from simulators.base import ArgumentError
 from simulators.epidemiology.disease import (
     DISEASE,
     Measures,
@@ -21,7 +22,7 @@ from simulators.epidemiology.disease import (
     usual_uptake,
 )
 from simulators.epidemiology.ensemble import unit_chance
-from simulators.epidemiology.places import distances_km, load_places, time_shares
+from simulators.epidemiology.places import distances_km, find_states, load_places, time_shares
 
 PLACES = load_places()
 NATION = PLACES.people.sum(axis=1).astype(float)
@@ -42,16 +43,6 @@ def test_r0_is_the_radius_of_the_next_generation_matrix(r0: float) -> None:
     chance = r0 * unit_chance(DISEASE, PLACES)
     matrix = chance * next_generation(PLACES.contacts, NATION, DISEASE.infectious_days)
     assert spectral_radius(matrix) == pytest.approx(r0)
-
-
-def test_power_iteration_over_generations_grows_by_r0() -> None:
-    chance = 1.7 * unit_chance(DISEASE, PLACES)
-    matrix = chance * next_generation(PLACES.contacts, NATION, DISEASE.infectious_days)
-    cases = np.ones(5)
-    for _ in range(40):
-        cases = matrix @ cases
-        before, cases = cases.sum(), cases / cases.sum()
-    assert before == pytest.approx(1.7, rel=1e-6)
 
 
 def test_the_coupled_country_is_close_to_the_national_mean() -> None:
@@ -150,3 +141,44 @@ def test_a_known_distance() -> None:
     km = distances_km(np.array([40.7128, 34.0522]), np.array([-74.0060, -118.2437]))
     assert km[0, 1] == pytest.approx(3936, abs=5)
     assert km[0, 0] == 0
+
+
+def test_the_census_is_kept_to_the_person() -> None:
+    places = load_places()
+    assert len(places.names) == len(set(places.codes)) == 51
+    assert list(places.names) == sorted(places.names)
+    assert int(places.people.sum()) == 331_449_281
+    assert (places.people > 0).all()
+
+
+def test_florida_is_old_and_utah_is_young() -> None:
+    places = load_places()
+    share = places.people / places.populations
+    assert places.names[int(share[4].argmin())] == "Utah"
+    assert places.names[int(share[1].argmax())] == "Utah"
+    assert share[4, places.names.index("Florida")] > 0.2
+
+
+def test_names_abbreviations_case_and_spaces() -> None:
+    named = ["new  york", "TX", " ca ", "Washington DC", "WY"]
+    assert find_states(named) == (
+        "New York",
+        "Texas",
+        "California",
+        "District of Columbia",
+        "Wyoming",
+    )
+
+
+def test_an_unknown_state_gets_the_nearest_names() -> None:
+    with pytest.raises(ArgumentError, match=r"'Virgina'.*Virginia"):
+        find_states(["Ohio", "Virgina"])
+    with pytest.raises(ArgumentError, match="nearest names"):
+        find_states(["Bavaria"])
+
+
+def test_an_empty_list_and_a_repeat_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="states is empty"):
+        find_states([])
+    with pytest.raises(ArgumentError, match="Texas twice"):
+        find_states(["TX", "Texas"])

@@ -1,4 +1,4 @@
-"""The emulator from its committed weights, against the model it stands for."""
+"""The mean field and the emulator from its committed weights, against the model they stand for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import pytest
 
 from simulators.base import ArgumentError, MissingEngineError
 from simulators.epidemiology import EpidemiologySimulator
-from simulators.epidemiology.arguments import ForecastArguments
+from simulators.epidemiology.arguments import METRICS, ForecastArguments, Metric
 from simulators.epidemiology.emulator import WEIGHTS, draw, emulate, load_emulator
+from simulators.epidemiology.emulator.mean_field import expected
 from simulators.epidemiology.emulator.network import Context
-from simulators.epidemiology.ensemble import Conditions
+from simulators.epidemiology.ensemble import Conditions, run_ensemble
+from simulators.epidemiology.places import load_places
 from studies.epidemiology.courses import weekly_noise
 from studies.epidemiology.evaluation import compare
+from tests.unit.simulators.epidemiology.scenarios import SEASON
 
 ONE = Conditions(start=date(2022, 10, 5), r0=2.4, prior_immunity_percent=30)
 CALL = ForecastArguments.model_validate(
@@ -93,3 +96,23 @@ def test_weights_that_are_absent_or_spoilt_are_named(tmp_path: Path) -> None:
     spoilt.write_bytes(b"nothing")
     with pytest.raises(MissingEngineError, match=r"spoilt.npz"):
         load_emulator(spoilt)
+
+
+CODES = load_places().codes
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_members_scatter_around_the_mean_field(metric: Metric) -> None:
+    conditions = replace(SEASON, metric=metric)
+    chosen = [CODES.index(code) for code in ("CA", "OH", "UT")]
+    members = run_ensemble(conditions, range(6), 3)[:, :, chosen].mean(axis=0)
+    curve = expected(conditions, chosen)
+    assert curve.shape == (conditions.days, 3)
+    assert np.abs(curve.argmax(axis=0) - members.argmax(axis=0)).max() <= 4
+    assert curve.max(axis=0) == pytest.approx(members.max(axis=0), rel=0.06)
+    assert curve.sum(axis=0) == pytest.approx(members.sum(axis=0), rel=0.03)
+
+
+def test_the_places_beside_it_do_not_change_a_places_course() -> None:
+    alone = expected(SEASON, [5])
+    assert (expected(SEASON, [3, 5])[:, 1] == alone[:, 0]).all()

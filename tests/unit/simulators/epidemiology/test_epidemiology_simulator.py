@@ -1,16 +1,17 @@
-"""The tool: arguments, bad input, outputs, text and fingerprint."""
+"""The tool: arguments, bad input, outputs, summaries, text and fingerprint."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simulators.base import ArgumentError, validate_call
 from simulators.epidemiology import EpidemiologySimulator
 from simulators.epidemiology.arguments import ForecastArguments
-from simulators.epidemiology.summary import ForecastOutputs
+from simulators.epidemiology.summary import ForecastOutputs, by_member, growth_percent, trend_of
 
 CALL: dict[str, Any] = {
     "states": ["New Hampshire", "NJ"],
@@ -120,28 +121,6 @@ def test_seasonality_delays_and_a_number_stands_for_a_name() -> None:
     assert forecast(seasonality=0) == forecast(seasonality="none")
 
 
-def test_the_text_says_what_came_out() -> None:
-    arguments = ForecastArguments.model_validate(
-        {**CALL, "per_state": True, "community_reduction_percent": 20}
-    )
-    outputs = SIMULATOR.run("forecast", arguments, 0)
-    text = SIMULATOR.tools["forecast"].describe(arguments, outputs)
-    lines = text.splitlines()
-    assert lines[0] == (
-        "Influenza season in New Hampshire, New Jersey (together), starting on 2022-10-05, with "
-        "R0 2.4, no seasonality and 30 percent prior immunity."
-    )
-    assert lines[1].startswith("Contacts in the community are cut by 20 percent for 8 weeks")
-    assert lines[2] == "Initial trend: rapid growth."
-    assert lines[3].startswith("Over the first four weeks hospital prevalence changes by +")
-    assert lines[4].startswith(f"Peak hospital prevalence: {outputs.peak_median:g} people")
-    assert lines[5] == (
-        f"The peak time is {outputs.weeks_to_peak} weeks after the start, on {outputs.peak_date}."
-    )
-    assert lines[6].startswith("Cumulative total over 45 weeks: ")
-    assert lines[7].startswith("New Hampshire alone: peak ")
-
-
 def test_a_season_that_only_declines_is_said_to() -> None:
     changes = {**CALL, "r0": 1.2, "prior_immunity_percent": 80, "metric": "hospital incidence"}
     arguments = ForecastArguments.model_validate({**changes, "states": ["CA", "TX", "NY", "FL"]})
@@ -153,3 +132,39 @@ def test_a_season_that_only_declines_is_said_to() -> None:
 def test_the_fingerprint_knows_the_setting() -> None:
     assert SIMULATOR.fingerprint() == EpidemiologySimulator(members=10).fingerprint()
     assert SIMULATOR.fingerprint() != EpidemiologySimulator().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("growth", "trend"),
+    [
+        (-5.1, "declining"),
+        (-5.0, "stable"),
+        (5.0, "stable"),
+        (5.1, "slow growth"),
+        (50.0, "slow growth"),
+        (50.1, "rapid growth"),
+    ],
+)
+def test_the_limits_of_the_trends(growth: float, trend: str) -> None:
+    assert trend_of(growth) == trend
+
+
+def test_growth_compares_the_28th_day_with_the_first() -> None:
+    curve = np.full(60, 9.0)
+    curve[0], curve[27] = 4.0, 6.0
+    assert growth_percent(curve) == pytest.approx(50)
+    assert growth_percent(np.zeros(40)) == 0
+    curve[0] = 0
+    assert growth_percent(curve) == 600
+
+
+def test_peaks_are_the_members_own() -> None:
+    """Two members who peak on different days: the median of the curves would hide their peaks."""
+    series = np.zeros((2, 40), dtype=np.int64)
+    series[0, 10], series[1, 20] = 100, 300
+    summary = by_member(series)
+    assert summary.peak_median == 200
+    assert summary.peak_day == 15
+    assert summary.cumulative_median == 200
+    assert summary.peak_lower_90 == pytest.approx(110)
+    assert summary.peak_upper_90 == pytest.approx(290)

@@ -1,4 +1,4 @@
-"""`simulrag simulators new` writes a package that passes its own check and its own test."""
+"""The starter: `simulrag simulators new` writes it, and calls of it are checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import pytest
 
 from flows.cli.errors import ended
 from flows.cli.simulators import simulators_app
+from simulators.base import ArgumentError, Simulator, handbook_with_guide, validate_call
+from simulators.registry import load
 from tests.integration.projects import ROOT, run, simulrag
+from tests.unit.simulators.reservoir import install, source
 
 
 def _new(name: str) -> int:
@@ -62,3 +65,35 @@ def test_a_name_that_does_not_fit_is_refused_in_words(
     assert _new(name) == 2
     assert words in capsys.readouterr().err
     assert [path.name for path in tmp_path.rglob("*")] == ["lake"]
+
+
+@pytest.fixture
+def reservoir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulator:
+    install(tmp_path, monkeypatch, source())
+    return load("reservoir", {"volume_m3": 3e6})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("drain", {}, "no tool 'drain'"),
+        ("draw_down", {}, "inflow_m3_per_day"),
+        ("draw_down", {"inflow_m3_per_day": -1}, "greater than or equal to 0"),
+        ("draw_down", {"inflow_m3_per_day": float("nan")}, "finite"),
+        ("draw_down", {"inflow_m3_per_day": 1, "colour": "red"}, "colour"),
+    ],
+)
+def test_bad_calls_are_refused(
+    reservoir: Simulator, tool: str, arguments: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        validate_call(reservoir, tool, arguments)
+
+
+def test_a_guide_stands_before_the_tools(
+    reservoir: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert handbook_with_guide(reservoir) == reservoir.handbook()  # it has none
+    monkeypatch.setattr(type(reservoir), "guide", lambda _: "## Ask\n\nFor days.\n", raising=False)
+    prose, tools = reservoir.handbook().split("\n\n## Tools\n")
+    assert handbook_with_guide(reservoir) == f"{prose}\n\n## Ask\n\nFor days.\n\n## Tools\n{tools}"
