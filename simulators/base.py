@@ -67,14 +67,14 @@ class Tool:
     template: str
 
     def describe(self, arguments: Values, outputs: Values) -> str:
-        """The run as text, in words and numbers with units."""
+        """Put the run into words and numbers with units."""
         text = compiled(self.template).render(arguments=arguments, outputs=outputs)
         return re.sub(r"[ \t]*\n[ \t]*", "\n", text).strip()
 
 
 @lru_cache(maxsize=64)
 def compiled(template: str) -> Template:
-    """A text template, compiled once: that takes longer than many a run."""
+    """Compile a text template, once: that takes longer than many a run."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 plain text
@@ -105,7 +105,7 @@ class Simulator(Protocol):
         ...
 
     def handbook(self) -> str:
-        """Prose and the generated parameter tables, as Markdown."""
+        """Return the prose and the generated parameter tables, as Markdown."""
         ...
 
     def run(self, tool: str, arguments: Any, seed: int) -> Any:
@@ -116,7 +116,7 @@ class Simulator(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """Hash of everything but the arguments that can change a result (code, engine, assets)."""
+        """Hash everything but the arguments that can change a result (code, engine, assets)."""
         ...
 
 
@@ -128,7 +128,7 @@ class Guided(Protocol):
     """
 
     def guide(self) -> str:
-        """Situations, values and classes worth asking about, as Markdown."""
+        """Name situations, values and classes worth asking about, as Markdown."""
         ...
 
 
@@ -137,7 +137,7 @@ class Exampled(Protocol):
     """A simulator that names calls to try it with (``simulrag simulators check``). Optional."""
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """By tool: arguments that the tool accepts."""
+        """Return, by tool, arguments that the tool accepts."""
         ...
 
 
@@ -151,7 +151,7 @@ class Consulted(Protocol):
         ...
 
     def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Tool and arguments of the calls that a text makes; none where a model makes all."""
+        """Return tool and arguments of a text's calls; none where a model makes all."""
         ...
 
 
@@ -163,7 +163,7 @@ class Joined(Protocol):
     """
 
     def source_of(self, tool: str) -> Simulator:
-        """The simulator that has a tool."""
+        """Return the simulator that has a tool."""
         ...
 
 
@@ -181,18 +181,18 @@ class Remote(Protocol):
 
 
 def owner_of(simulator: Simulator, tool: str) -> Simulator:
-    """The simulator that runs a tool: a source where several are joined. Raises ArgumentError."""
+    """Return the simulator that runs a tool: of joined ones a source. Raises ArgumentError."""
     return simulator.source_of(tool) if isinstance(simulator, Joined) else simulator
 
 
 def is_remote(simulator: Simulator, tool: str) -> bool:
-    """Whether another party's service runs a tool. Raises ArgumentError."""
+    """Tell whether another party's service runs a tool. Raises ArgumentError."""
     owner = owner_of(simulator, tool)
     return isinstance(owner, Remote) and owner.remote
 
 
 def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any]) -> Any:
-    """The validated arguments of a call, or an ArgumentError that says what to do.
+    """Validate the arguments of a call. Raises an ArgumentError that says what to do.
 
     A ToolModel, or a dict where the tool's shape is a JSON schema.
     """
@@ -211,7 +211,7 @@ def validate_call(simulator: Simulator, tool: str, arguments: Mapping[str, Any])
 
 
 def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
-    """The handbook: the prose, then per tool a table of arguments and a table of outputs."""
+    """Write the handbook: the prose, then per tool a table of arguments and one of outputs."""
     parts = [prose.strip(), "", _TOOLS]
     for tool in tools.values():
         parts += ["", f"### {tool.name}", "", tool.description.strip(), "", "Arguments:", ""]
@@ -237,7 +237,7 @@ def render_handbook(prose: str, tools: Mapping[str, Tool]) -> str:
 
 
 def handbook_with_guide(simulator: Simulator) -> str:
-    """The handbook with the guide before the tools, for the one who writes a benchmark."""
+    """Put the guide before the tools of the handbook, for whoever writes a benchmark."""
     handbook = simulator.handbook()
     if not isinstance(simulator, Guided):
         return handbook
@@ -246,7 +246,7 @@ def handbook_with_guide(simulator: Simulator) -> str:
 
 
 def set_up_facts(simulator: Simulator) -> str:
-    """What an expert has to know of the simulator's world and its handbook does not say; or "".
+    """Return what an expert must know of the simulator's world beyond its handbook; or "".
 
     A file ``set_up.md`` beside the simulator's module and its ``handbook.md``, for who writes
     questions that state their set-up. A simulator with another handbook (of a user's own network)
@@ -263,7 +263,7 @@ def set_up_facts(simulator: Simulator) -> str:
 
 
 def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:
-    """Every Python file of a package's folder and below, sorted; ``without`` are names left out.
+    """List every Python file in a package's folder and below, sorted, but for names in ``without``.
 
     For fingerprints: a new file is included without being listed anywhere.
     """
@@ -272,7 +272,7 @@ def code_files(folder: Path, *, without: Sequence[str] = NOT_RUN) -> list[Path]:
 
 
 def files_fingerprint(paths: Sequence[Path], *extra: str) -> str:
-    """sha256 over the bytes of the files (in the order given) and the extra words.
+    """Hash the bytes of the files (in the order given) and the extra words by sha256.
 
     Raises MissingEngineError for a file that cannot be read.
     """
@@ -292,7 +292,7 @@ def files_fingerprint(paths: Sequence[Path], *extra: str) -> str:
 
 
 def engine_version(package: str) -> str:
-    """Name and version of an installed package, without importing it. Raises MissingEngineError."""
+    """Return name and version of a package without importing it. Raises MissingEngineError."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -304,7 +304,7 @@ def engine_version(package: str) -> str:
 
 
 def engine(module: str, install: str = "") -> Any:
-    """An engine's module, imported where it is first needed: what needs none goes without it.
+    """Import an engine's module where it is first needed: what needs none goes without it.
 
     ``install``: what pip takes for it, such as ``our-package[engine]``; by default the module's own
     name. Raises MissingEngineError.

@@ -51,25 +51,25 @@ class JoinedSimulator:
         return {name: source.tools[name] for name, source in self._by_tool.items()}
 
     def source_of(self, tool: str) -> Simulator:
-        """The source that has a tool. Raises ArgumentError."""
+        """Return the source that has a tool. Raises ArgumentError."""
         if tool not in self._by_tool:
             raise ArgumentError(f"joined has no tool '{tool}': {', '.join(self._by_tool)}")
         return self._by_tool[tool]
 
     def handbook(self) -> str:
-        """The handbooks, one after the other."""
+        """Join the handbooks, one after the other."""
         return "\n".join(source.handbook() for source in self.sources)
 
     def guide(self) -> str:
-        """What the sources say is worth asking."""
+        """Join what the sources say is worth asking."""
         return "\n\n".join(s.guide().strip() for s in self.sources if isinstance(s, Guided))
 
     def run(self, tool: str, arguments: Any, seed: int) -> Any:
-        """A run by the source that has the tool. Raises SimulatorError."""
+        """Run a tool by the source that has it. Raises SimulatorError."""
         return self.source_of(tool).run(tool, arguments, seed)
 
     def fingerprint(self) -> str:
-        """Hash of all sources' fingerprints; a run goes by its own source's."""
+        """Hash all sources' fingerprints; a run goes by its own source's."""
         parts = [f"{source.name} {source.fingerprint()}" for source in self.sources]
         return files_fingerprint([Path(__file__)], *parts)
 
@@ -79,7 +79,7 @@ class JoinedSimulator:
         return any(isinstance(source, Consulted) and source.by_queries for source in self.sources)
 
     def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """The calls of those sources that are asked by a text."""
+        """Return the calls of those sources that are asked by a text."""
         return [
             call
             for source in self.sources
@@ -88,7 +88,7 @@ class JoinedSimulator:
         ]
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """The sources' own."""
+        """Collect the sources' own."""
         return {
             tool: calls
             for source in self.sources

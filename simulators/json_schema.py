@@ -28,7 +28,7 @@ class ToolModel(BaseModel):
 
 
 def measured(unit: str, meaning: str, **more: Any) -> Any:
-    """A field with its unit and meaning for the handbook; ``more`` goes to pydantic's Field."""
+    """Declare a field with unit and meaning; ``more`` goes to pydantic's Field."""
     return Field(description=meaning, json_schema_extra={"unit": unit}, **more)
 
 
@@ -80,7 +80,7 @@ class JsonShape:
         return {name: self._resolved(schema) for name, schema in properties.items()}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The values, with defaults. Raises ValueError: one line for each thing that is wrong."""
+        """Check values and fill in defaults. Raises ValueError: a line for each fault."""
         from jsonschema.exceptions import best_match
         from referencing.exceptions import Unresolvable
 
@@ -120,7 +120,7 @@ class JsonShape:
         return kind(self.schema, registry=Registry())
 
     def _defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The defaults that fit their own schema; a service may name others, and applies them."""
+        """Take defaults that fit their own schema; a service may name others, and applies them."""
         return {
             name: schema["default"]
             for name, schema in self.properties.items()
@@ -154,7 +154,7 @@ Shape = type[ToolModel] | JsonShape
 
 
 def described(shape: Shape) -> list[Described]:
-    """The arguments or outputs of a shape, in its own order."""
+    """List the arguments or outputs of a shape, in its own order."""
     if isinstance(shape, JsonShape):
         required = shape.schema.get("required", ())
         return [
@@ -188,17 +188,17 @@ def _described(shape: type[ToolModel]) -> tuple[Described, ...]:
 
 
 def schema_of(shape: Shape) -> Mapping[str, Any]:
-    """The JSON schema of all of them."""
+    """Return the JSON schema of all of them."""
     return shape.schema if isinstance(shape, JsonShape) else shape.model_json_schema()
 
 
 def names_of(shape: Shape) -> list[str]:
-    """The names of the arguments or outputs."""
+    """List the names of the arguments or outputs."""
     return list(shape.properties if isinstance(shape, JsonShape) else shape.model_fields)
 
 
 def read_values(shape: Shape, given: object) -> Values:
-    """Validated values. Raises ValueError (pydantic's, or one of words)."""
+    """Validate values. Raises ValueError (pydantic's, or one of words)."""
     if not isinstance(given, Mapping):
         raise ValueError(f"this is a {type(given).__name__}, not an object")
     if isinstance(shape, JsonShape):
@@ -207,21 +207,21 @@ def read_values(shape: Shape, given: object) -> Values:
 
 
 def plain_values(values: Values) -> dict[str, Any]:
-    """Values as what JSON holds, for keys and records."""
+    """Turn values into what JSON holds, for keys and records."""
     if isinstance(values, BaseModel):
         return values.model_dump(mode="json")
     return dict(values)
 
 
 def text_of(values: Values) -> str:
-    """Values as JSON text, to compare two runs by."""
+    """Turn values into JSON text, to compare two runs by."""
     if isinstance(values, BaseModel):
         return values.model_dump_json()
     return json.dumps(values, ensure_ascii=False)
 
 
 def not_finite(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Where in a JSON value a NaN or an infinity stands, and what it is."""
+    """Find where in a JSON value a NaN or an infinity stands, and what it is."""
     if isinstance(value, float) and not math.isfinite(value):
         yield where or "value", f"{value} is not a finite number"
     elif isinstance(value, Mapping):

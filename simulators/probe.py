@@ -52,13 +52,13 @@ class Opened:
             self.paths.add(arguments[0] if isinstance(arguments[0], str) else arguments[0].decode())
 
     def take(self) -> set[Path]:
-        """Those since the last time, as real paths."""
+        """Take those since the last time, as real paths."""
         taken, self.paths = self.paths, set()
         return {Path(path).resolve() for path in taken}
 
 
 def probe(task: ProbeTask) -> Probed:
-    """What was seen. Raises SimulatorError."""
+    """Try the task and tell what was seen. Raises SimulatorError."""
     opened = Opened()
     simulator = load(task.name, task.settings)
     opened.take()
@@ -77,7 +77,7 @@ def probe(task: ProbeTask) -> Probed:
 
 
 def package_root(module: str) -> Path:
-    """The folder of the package that a simulator's class belongs to, or its one file.
+    """Find the folder of the package that a simulator's class belongs to, or its one file.
 
     Raises MissingEngineError for a folder without an ``__init__.py``.
     """
@@ -105,7 +105,7 @@ def _short(path: Path, root: Path) -> str:
 
 
 def main() -> int:
-    """Command line; 1 where the simulator refuses or fails."""
+    """Run the command line; 1 where the simulator refuses or fails."""
     try:
         print(json.dumps(asdict(probe(ProbeTask(**json.load(sys.stdin))))))
     except SimulatorError as error:

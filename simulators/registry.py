@@ -29,7 +29,7 @@ GROUP = "simulrag.simulators"
 
 
 def missing(error: BaseException) -> str:
-    """Words on how to install what an import did not find; "" where no extra brings it."""
+    """Say how to install what an import did not find; "" where no extra brings it."""
     package = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     if package not in _EXTRAS:
         return ""
@@ -38,12 +38,12 @@ def missing(error: BaseException) -> str:
 
 
 def names() -> list[str]:
-    """The registered names, sorted."""
+    """List the registered names, sorted."""
     return sorted(entry.name for entry in entry_points(group=GROUP))
 
 
 def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
-    """The simulator of a registered name, or of a class ``module:Class``, with ``settings``."""
+    """Make the simulator of a registered name, or of a class ``module:Class``."""
     factory = _factory(name)
     try:
         simulator = factory(**(settings or {}))
@@ -55,7 +55,7 @@ def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
 
 
 def sources_of(name: str, settings: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Name and settings of each source of a joined simulator; of another, its own."""
+    """Return name and settings of each source of a joined simulator; of another, its own."""
     sources = settings.get("sources")
     if name != "joined" or not isinstance(sources, list | tuple):
         return [(name, settings)]
@@ -66,7 +66,7 @@ def sources_of(name: str, settings: Mapping[str, Any]) -> list[tuple[str, Mappin
 
 
 def reaches_out(name: str) -> bool:
-    """Whether making this simulator starts or contacts a service of somebody else's.
+    """Tell whether making this simulator starts or contacts a third-party service.
 
     The class says so, by a true ``remote``.
     """
@@ -74,7 +74,7 @@ def reaches_out(name: str) -> bool:
 
 
 def no_package(module: str) -> str:
-    """Why the package of a module that was looked for is none; "" where it is one, or not there.
+    """Say why a module's folder is no package; "" where it is one, or not there.
 
     Python takes any folder for a package (a namespace), and its files could lie anywhere.
     """

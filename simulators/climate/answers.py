@@ -49,7 +49,7 @@ class Located:
 
 
 def locate(arguments: Place) -> Located:
-    """The place asked for. Longitudes come back as -180 to 180."""
+    """Find the place asked for. Longitudes come back as -180 to 180."""
     if arguments.city_name is not None:
         city = find_city(arguments.city_name)
         return Located(city.latitude, city.longitude, city.label)
@@ -60,7 +60,7 @@ def locate(arguments: Place) -> Located:
 
 
 def city(arguments: CityQuery, _: Physics) -> CityFound:
-    """``query_lat_and_lon``."""
+    """Answer ``query_lat_and_lon``."""
     place = find_city(arguments.city_name)
     return CityFound(
         latitude=place.latitude,
@@ -71,21 +71,21 @@ def city(arguments: CityQuery, _: Physics) -> CityFound:
 
 
 def surface(arguments: Place, _: Physics) -> Surface:
-    """``is_land_or_sea``."""
+    """Answer ``is_land_or_sea``."""
     at = locate(arguments)
     land = at.land or bool(many.is_land(at.latitude, at.longitude)[0])
     return Surface.model_validate({**_place(at), "surface": "land" if land else "sea"})
 
 
 def history(arguments: History, physics: Physics) -> Temperature:
-    """``history_temperature``."""
+    """Answer ``history_temperature``."""
     at = locate(arguments)
     estimate = physics.history_temperature(at.latitude, at.longitude, arguments.year, at.land)
     return _temperature(at, estimate)
 
 
 def future(arguments: Future, projections: Projections) -> Temperature:
-    """``future_temperature``."""
+    """Answer ``future_temperature``."""
     at = locate(arguments)
     estimate = projections.future_temperature(
         at.latitude, at.longitude, arguments.year, arguments.scenario, at.land
@@ -94,7 +94,7 @@ def future(arguments: Future, projections: Projections) -> Temperature:
 
 
 def greenhouse(arguments: Greenhouse, projections: Projections) -> ChangedTemperature:
-    """``diy_greenhouse``."""
+    """Answer ``diy_greenhouse``."""
     at = locate(arguments)
     changed = projections.diy_greenhouse(
         at.latitude,
@@ -109,7 +109,7 @@ def greenhouse(arguments: Greenhouse, projections: Projections) -> ChangedTemper
 
 
 def aerosol(arguments: Aerosol, projections: Projections) -> AerosolTemperature:
-    """``diy_aerosol``."""
+    """Answer ``diy_aerosol``."""
     at = locate(arguments)
     changed = _aerosol(at, arguments, projections)
     whole = _round(changed.global_change.mean[0], GLOBAL_AEROSOL_DECIMALS)
@@ -118,7 +118,7 @@ def aerosol(arguments: Aerosol, projections: Projections) -> AerosolTemperature:
 
 
 def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolDifference:
-    """``diff_diy_aerosol_mean``."""
+    """Answer ``diff_diy_aerosol_mean``."""
     at = locate(arguments)
     changed = _aerosol(at, arguments, projections)
     shown = _changed(at, changed, AEROSOL_DECIMALS)
@@ -128,7 +128,7 @@ def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolD
 
 
 def global_warming(arguments: Global, physics: Physics) -> GlobalWarming:
-    """``global_temperature``."""
+    """Answer ``global_temperature``."""
     changed = many.global_temperature(
         arguments.year,
         arguments.scenario or SCENARIOS[0],
@@ -166,7 +166,7 @@ KNOWN: Mapping[str, Callable[[Any, Physics], ToolModel]] = {
 def answer(
     tool: str, arguments: ToolModel, *, by_emulator: bool = False, published_like: bool = False
 ) -> ToolModel:
-    """The outputs of a tool for its validated arguments."""
+    """Run a tool with its validated arguments."""
     physics = many.PUBLISHED_LIKE if published_like else many.PHYSICS
     if tool in KNOWN:
         return KNOWN[tool](arguments, physics)
@@ -197,7 +197,7 @@ def _temperature(at: Located, estimate: many.Estimate) -> Temperature:
 
 
 def _changed(at: Located, changed: many.Changed, digits: int) -> dict[str, float | str | None]:
-    """Fields of a changed temperature; the change is that of the rounded temperatures shown."""
+    """Write a changed temperature's fields; the change is that of the rounded values shown."""
     shown = _range("temperature", changed.temperature, digits) | _range(
         "change", changed.change, digits
     )
@@ -211,7 +211,7 @@ def _place(at: Located) -> dict[str, float | str | None]:
 
 
 def _range(name: str, estimate: many.Estimate, digits: int) -> dict[str, float]:
-    """Fields of a mean and its range."""
+    """Write the fields of a mean and its range."""
     ends = {
         f"{name}_degc": estimate.mean,
         f"{name}_low_degc": estimate.low,
@@ -221,5 +221,5 @@ def _range(name: str, estimate: many.Estimate, digits: int) -> dict[str, float]:
 
 
 def _round(value: float, digits: int) -> float:
-    """Rounded; never minus zero."""
+    """Round, and never to minus zero."""
     return round(float(value), digits) + 0.0

@@ -42,7 +42,7 @@ SHOWN = 5
 
 
 def fold(name: str) -> str:
-    """The key of a name: 'São José' and 'sao jose' have the same."""
+    """Fold a name to its key: 'São José' and 'sao jose' have the same."""
     letters = name.translate(_LETTERS)
     if not letters.isascii():
         plain = unicodedata.normalize("NFKD", letters)
@@ -69,7 +69,7 @@ class City:
         return f"{self.name}, {within}"
 
     def described(self) -> str:
-        """For lists of candidates."""
+        """Describe the city in a list of candidates."""
         ns, ew = "N" if self.latitude >= 0 else "S", "E" if self.longitude >= 0 else "W"
         return (
             f"{self.label} ({abs(self.latitude):.2f} {ns}, {abs(self.longitude):.2f} {ew}, "
@@ -114,7 +114,7 @@ def find_city(city_name: str) -> City:
 
 
 def _parts(city_name: str) -> tuple[str, list[str]]:
-    """Name and regions of 'Name, Country', 'Name (Country)' or 'Name, State, Country'."""
+    """Part 'Name, Country', 'Name (Country)' or 'Name, State, Country' into name and regions."""
     match = re.fullmatch(
         r"\s*([^,(]+?)\s*(?:,\s*([^,()]+)(?:,\s*([^,()]+))?|\(([^()]+)\))\s*", city_name
     )
@@ -124,7 +124,7 @@ def _parts(city_name: str) -> tuple[str, list[str]]:
 
 
 def _namesakes(name: str, wanted: str) -> tuple[City, ...]:
-    """Cities of this name; those spelled just so where the accents tell, then by variants."""
+    """Find cities of this name: those spelled just so where the accents tell, then by variants."""
     named, variants = _lines_with(f"\n{wanted}\t"), _lines_with(f"|{wanted}|")
     if not named:
         return variants
@@ -136,7 +136,7 @@ def _namesakes(name: str, wanted: str) -> tuple[City, ...]:
 
 
 def _largest(cities: Sequence[City], city_name: str) -> City:
-    """The one city, or the clearly largest of several places."""
+    """Take the one city, or the clearly largest of several places."""
     ordered = _by_size(cities)
     first = ordered[0]
     others = [
@@ -154,7 +154,7 @@ def _largest(cities: Sequence[City], city_name: str) -> City:
 
 
 def _close(wanted: str, city_name: str) -> tuple[City, ...]:
-    """The large city of which this is a misspelling.
+    """Find the large city of which this is a misspelling.
 
     Refused where the base name changes: a word more or less, another first letter, two letters or
     a short word that differ ('North' for 'South'), other digits.
@@ -205,7 +205,7 @@ def _listed(cities: Sequence[City]) -> str:
 
 @lru_cache(maxsize=1)
 def _table() -> bytes:
-    """The asset's lines, a newline before and after each."""
+    """Read the asset's lines, a newline before and after each."""
     return gzip.decompress((ASSETS / "cities.tsv.gz").read_bytes())
 
 
@@ -224,7 +224,7 @@ def _lines_with(key: str) -> tuple[City, ...]:
 
 @lru_cache(maxsize=1)
 def _names() -> list[str]:
-    """The folded names, each once, sorted by the first name that is spelled so."""
+    """List the folded names, each once, sorted by the first name that is spelled so."""
     cells = (line.split("\t", 2) for line in _table().decode().split("\n")[1:-1])
     return list(dict.fromkeys(key for _, key in sorted((n or k.title(), k) for k, n, _ in cells)))
 
@@ -237,7 +237,7 @@ def _city(line: str) -> City:
 
 @lru_cache(maxsize=1)
 def _countries() -> dict[str, str]:
-    """ISO codes by folded name, ISO code of two or of three letters."""
+    """Read ISO codes by folded name, and by ISO code of two or of three letters."""
     codes = {}
     for line in (ASSETS / "countries.tsv").read_text(encoding="utf-8").splitlines():
         iso, *names = line.split("\t")
@@ -248,7 +248,7 @@ def _countries() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _states() -> dict[str, str]:
-    """Codes of the states of the US by folded name and by code."""
+    """Read the codes of the states of the US by folded name and by code."""
     codes = {}
     for line in (ASSETS / "states.tsv").read_text(encoding="utf-8").splitlines():
         code, name = line.split("\t")

@@ -37,7 +37,7 @@ ZONAL_KM = 12000.0
 
 
 def bilinear(grid: NDArray[Any], latitude: Array, longitude: Array) -> Array:
-    """Values of ``grid`` at the places, in the grid's units.
+    """Read values of ``grid`` at the places, in the grid's units.
 
     Rows run from -90 to 90 with both poles, columns from -180 on without the repeated 180.
     Longitudes from -180 to 360 are understood.
@@ -55,23 +55,23 @@ def bilinear(grid: NDArray[Any], latitude: Array, longitude: Array) -> Array:
 
 
 def node_latitudes(rows: int) -> Array:
-    """Latitudes of a grid's rows."""
+    """Return the latitudes of a grid's rows."""
     return np.linspace(-90.0, 90.0, rows)
 
 
 def node_longitudes(columns: int) -> Array:
-    """Longitudes of a grid's columns."""
+    """Return the longitudes of a grid's columns."""
     return np.asarray(-180.0 + 360.0 / columns * np.arange(columns), dtype=np.float64)
 
 
 def unit_vectors(latitude: Array, longitude: Array) -> Array:
-    """Points on the unit sphere, shape (n, 3)."""
+    """Place points on the unit sphere, shape (n, 3)."""
     phi, theta = np.radians(latitude), np.radians(longitude)
     return np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)], -1)
 
 
 def distance_km(one: Array, other: Array) -> Array:
-    """Great-circle distances between unit vectors, shape (len(one), len(other))."""
+    """Compute great-circle distances between unit vectors, shape (len(one), len(other))."""
     return np.asarray(EARTH_RADIUS_KM * np.arccos(np.clip(one @ other.T, -1.0, 1.0)))
 
 
@@ -84,7 +84,7 @@ class EmissionMap:
 
 
 def emission_map(shares: NDArray[np.float32]) -> EmissionMap:
-    """Cells of a regular grid of cell centres, from -90, -180."""
+    """Map the cells of a regular grid of cell centres, from -90, -180."""
     rows, columns = shares.shape
     latitude = -90 + 180 / rows * (np.arange(rows) + 0.5)
     longitude = -180 + 360 / columns * (np.arange(columns) + 0.5)
@@ -94,7 +94,7 @@ def emission_map(shares: NDArray[np.float32]) -> EmissionMap:
 
 
 def point_shares(points: Array, emissions: EmissionMap) -> Array:
-    """Share of the world's emissions that each (longitude, latitude) stands for.
+    """Compute the share of the world's emissions that each (longitude, latitude) stands for.
 
     Where points are close together a cell counts for the nearest one only, so that no emission
     changes twice.
@@ -107,7 +107,7 @@ def point_shares(points: Array, emissions: EmissionMap) -> Array:
 
 
 def kernel(points: Array, latitude: Array, longitude: Array) -> Array:
-    """Fall-off of the response from each (longitude, latitude): shape (places, points), 1 at it."""
+    """Let the response fall off from each (longitude, latitude): (places, points), 1 at it."""
     between = np.radians(latitude[:, None] + points[None, :, 1]) / 2
     north = np.radians(latitude[:, None] - points[None, :, 1])
     turn = np.mod(longitude[:, None] - points[None, :, 0] + 180.0, 360.0) - 180.0
@@ -119,9 +119,14 @@ def kernel(points: Array, latitude: Array, longitude: Array) -> Array:
 def regional_factor(
     points: Array, shares: Array, norms: NDArray[np.float32], latitude: Array, longitude: Array
 ) -> Array:
-    """Local over global response at the places, before the pattern of warming.
+    """Compute local over global response at the places, before the pattern of warming.
 
-    ``norms`` is a grid: the global mean of kernel times pattern for a point at each node.
+    Args:
+        points: (longitude, latitude) in degrees, shape (points, 2).
+        shares: of the world's emissions that each point stands for.
+        norms: a grid, the global mean of kernel times pattern for a point at each node.
+        latitude: of the places, in degrees.
+        longitude: of the places, in degrees.
     """
     at_points = bilinear(norms, points[:, 1], points[:, 0])
     weights = shares / shares.sum() / at_points
@@ -144,7 +149,7 @@ class Fields:
     emissions: EmissionMap
 
     def is_land(self, latitude: Array, longitude: Array) -> NDArray[np.bool_]:
-        """True where at least half of the cell of 0.05 degrees around the place is land."""
+        """Tell where at least half of the cell of 0.05 degrees around the place is land."""
         rows, columns = self.land.shape[0], self.land.shape[1] * 8
         row = np.minimum(((latitude + 90) / 180 * rows).astype(np.intp), rows - 1)
         column = (np.mod(longitude + 180, 360) / 360 * columns).astype(np.intp) % columns
@@ -152,26 +157,26 @@ class Fields:
         return np.asarray(bits & 1, dtype=np.bool_)
 
     def observed(self, latitude: Array, longitude: Array) -> Array:
-        """Mean temperature of 1979-2014, degC, brought from the coarse to the finer relief."""
+        """Read the mean of 1979-2014, degC, brought from the coarse to the finer relief."""
         coarse = bilinear(self.coarse_relief_m, latitude, longitude)
         fine = bilinear(self.relief_m, latitude, longitude)
         level = bilinear(self.climatology_degc, latitude, longitude)
         return np.asarray(level + LAPSE_DEGC_PER_M * (coarse - fine))
 
     def pattern(self, latitude: Array, longitude: Array, land: NDArray[np.bool_]) -> Array:
-        """Local per global warming."""
+        """Read local per global warming."""
         on_land = bilinear(self.pattern_land, latitude, longitude)
         at_sea = bilinear(self.pattern_sea, latitude, longitude)
         return np.asarray(np.where(land, on_land, at_sea))
 
     def pattern_spread(self, latitude: Array, longitude: Array) -> Array:
-        """Standard deviation of the pattern."""
+        """Read the standard deviation of the pattern."""
         return bilinear(self.pattern_sd, latitude, longitude)
 
 
 @lru_cache(maxsize=1)
 def fields() -> Fields:
-    """The grids."""
+    """Load the grids, once a process."""
     file = open_asset("fields.npz")
     return Fields(
         climatology_degc=np.asarray(file["climatology_centidegc"] / 100, dtype=np.float32),
@@ -187,7 +192,7 @@ def fields() -> Fields:
 
 
 def open_asset(name: str) -> Any:
-    """An asset's arrays by name. Raises MissingEngineError."""
+    """Open an asset: its arrays by name. Raises MissingEngineError."""
     path = ASSETS / name
     if not path.is_file():
         raise MissingEngineError(

@@ -56,14 +56,14 @@ class ClimateSimulator:
         self.tools: Mapping[str, Tool] = climate_tools()
 
     def handbook(self) -> str:
-        """Prose and parameter tables, as Markdown."""
+        """Return prose and parameter tables, as Markdown."""
         prose = _read("handbook.md")
         if self._version == "published-like":
             prose += _read("handbook_published_like.md")
         return render_handbook(prose, self.tools)
 
     def guide(self) -> str:
-        """Questions worth asking, for who writes a benchmark."""
+        """Return questions worth asking, for whoever writes a benchmark."""
         return _read("guide.md")
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:  # noqa: ARG002
@@ -88,7 +88,7 @@ class ClimateSimulator:
         )
 
     def fingerprint(self) -> str:
-        """Hash of the code that decides results and of the assets; of the emulator where used."""
+        """Hash the code that decides results and the assets; the emulator's where it is used."""
         files = [
             *code_files(_HERE, without=(*NOT_RUN, "emulator")),
             *(_HERE / "assets" / name for name in _ASSETS),
@@ -100,7 +100,7 @@ class ClimateSimulator:
         return files_fingerprint(files, engine_version("torch"))
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
-        """Calls to try the tools with."""
+        """Return calls to try the tools with."""
         place: dict[str, object] = {"latitude": 48.9, "longitude": 2.4}
         later = {"year": 2060, "scenario": "ssp245"}
         gases = {"delta_CO2": -20.0, "delta_CH4": 10.0}

@@ -73,7 +73,7 @@ class Projections(ABC):
         scenario: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Estimate:
-        """Temperature of years 2015-2100 without changes."""
+        """Project years 2015-2100 without changes."""
         return self._future(_query(latitude, longitude, year, scenario, land)[0])
 
     def diy_greenhouse(
@@ -87,7 +87,7 @@ class Projections(ABC):
         delta_ch4: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Changed:
-        """Temperature with changed CO2 and CH4 emissions."""
+        """Project with changed CO2 and CH4 emissions."""
         query, (co2, ch4) = _query(latitude, longitude, year, scenario, land, delta_co2, delta_ch4)
         return self._greenhouse(query, co2, ch4)
 
@@ -103,7 +103,7 @@ class Projections(ABC):
         modify_points: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Changed:
-        """Temperature with SO2 and BC emissions changed around [[longitude, latitude], ...]."""
+        """Project with SO2 and BC emissions changed around [[longitude, latitude], ...]."""
         query, (so2, bc) = _query(latitude, longitude, year, scenario, land, delta_so2, delta_bc)
         points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
         return self._aerosol(query, so2, bc, points)
@@ -135,7 +135,7 @@ class Physics(Projections):
         year: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Estimate:
-        """Temperature of years 1850-2014."""
+        """Compute the temperature of years 1850-2014."""
         return self.future_temperature(latitude, longitude, year, SCENARIOS[0], land)
 
     def _place(self, query: Query) -> _Place:
@@ -181,7 +181,7 @@ def global_temperature(
     delta_bc: ArrayLike = 0.0,
     sensitivity: float = 1.0,
 ) -> Changed:
-    """Global mean warming above 1850-1900; changes are of the whole world's emissions.
+    """Compute global mean warming above 1850-1900; changes are of the world's emissions.
 
     The effects of greenhouse gases and of aerosols add. Before 2015 changes have no effect.
     """
@@ -206,7 +206,7 @@ def global_aerosol_change(
     delta_bc: ArrayLike,
     modify_points: ArrayLike,
 ) -> Estimate:
-    """What SO2 and BC emissions changed around the points do to the global mean."""
+    """Compute what SO2 and BC emissions changed around the points do to the global mean."""
     years, which, so2, bc = aligned(year, scenario_index(scenario), delta_so2, delta_bc)
     points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
     world = point_shares(points, fields().emissions).sum()
@@ -214,7 +214,7 @@ def global_aerosol_change(
 
 
 def is_land(latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.bool_]:
-    """True on land."""
+    """Tell which places are on land."""
     lat, lon = aligned(latitude, longitude)
     return fields().is_land(lat, lon)
 
@@ -245,7 +245,7 @@ def _query(
 
 
 def _local(place: _Place, warmer: Array) -> Estimate:
-    """Members' spread and the pattern's uncertainty, taken as independent."""
+    """Combine members' spread and the pattern's uncertainty, taken as independent."""
     spread = _spread(warmer)
     mean = place.observed + place.pattern * spread.mean
     by_pattern = Z90 * place.pattern_sd * spread.mean
@@ -255,7 +255,7 @@ def _local(place: _Place, warmer: Array) -> Estimate:
 
 
 def _changed(place: _Place, above: Array, change: Array, factor: Array) -> Changed:
-    """``factor`` is the local change per global change."""
+    """Compute a local change; ``factor`` is the local per the global one."""
     whole = _spread(change)
     baseline = _local(place, above)
     local = Estimate(factor * whole.mean, factor * whole.low, factor * whole.high)
@@ -272,7 +272,7 @@ def _spread(values: Array) -> Estimate:
 
 
 def scenario_index(scenario: ArrayLike) -> NDArray[np.intp]:
-    """Scenario names, or their numbers, as numbers."""
+    """Turn scenario names, or their numbers, into numbers."""
     given = np.asarray(scenario)
     if given.dtype.kind == "i":
         return given.astype(np.intp)
@@ -282,6 +282,6 @@ def scenario_index(scenario: ArrayLike) -> NDArray[np.intp]:
 
 
 def aligned(*values: ArrayLike) -> tuple[NDArray[Any], ...]:
-    """One-dimensional arrays of one length; whole numbers stay whole."""
+    """Broadcast to one-dimensional arrays of one length; whole numbers stay whole."""
     arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in values))
     return tuple(a.astype(np.intp if a.dtype.kind in "iu" else np.float64) for a in arrays)

@@ -20,7 +20,7 @@ _PERCENT = (
 
 
 def _change(what: str, default: Any = ...) -> Any:
-    """A change of emissions, from none left to twice as much."""
+    """Declare a change of emissions, from none left to twice as much."""
     return measured("percent", f"Change of {what} {_PERCENT}", default=default, ge=-100, le=100)
 
 
@@ -224,7 +224,7 @@ class GlobalWarming(ToolModel):
 
 
 def climate_tools() -> dict[str, Tool]:
-    """The tools by name, in the order of the handbook."""
+    """Make the tools by name, in the order of the handbook."""
     listed = (
         (
             "query_lat_and_lon",

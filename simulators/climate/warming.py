@@ -42,14 +42,14 @@ class Responses:
     aerosol: NDArray[np.float32]
 
     def climatology_level(self) -> NDArray[np.float32]:
-        """Each member's warming in the years of the observed climatology."""
+        """Return each member's warming in the years of the observed climatology."""
         first, last = (year - FIRST_YEAR for year in CLIMATOLOGY_YEARS)
         return np.asarray(self.baseline[0, first : last + 1].mean(axis=0))
 
 
 @lru_cache(maxsize=1)
 def responses() -> Responses:
-    """FaIR's results, read once a process."""
+    """Read FaIR's results, once a process."""
     file = open_asset("responses.npz")
 
     def surface(name: str) -> NDArray[np.float32]:
@@ -61,7 +61,7 @@ def responses() -> Responses:
 
 
 def baseline(scenario: NDArray[np.intp], year: NDArray[np.intp]) -> Array:
-    """Warming above 1850-1900 without changes: (queries, members), degC."""
+    """Read warming above 1850-1900 without changes: (queries, members), degC."""
     return np.asarray(responses().baseline[scenario, year - FIRST_YEAR], dtype=np.float64)
 
 
@@ -71,7 +71,17 @@ def greenhouse_change(
     co2_percent: Array,
     ch4_percent: Array,
 ) -> Array:
-    """Global change by CO2 and CH4 emissions changed from 2015 on: (queries, members), degC."""
+    """Compute the global change by emissions changed from 2015 on.
+
+    Args:
+        scenario: index in ``SCENARIOS``, a query each.
+        year: calendar year from 2015 on, a query each.
+        co2_percent: change of CO2 emissions, percent of the scenario's.
+        ch4_percent: change of CH4 emissions, percent of the scenario's.
+
+    Returns:
+        degC by (queries, members).
+    """
     return _surface(responses().greenhouse, scenario, year, co2_percent, ch4_percent)
 
 
@@ -81,17 +91,14 @@ def aerosol_change(
     so2_percent: Array,
     bc_percent: Array,
 ) -> Array:
-    """Global change by the world's SO2 and BC emissions changed from 2015 on, degC.
-
-    Black carbon's part counts with its efficacy. Shape (queries, members).
-    """
+    """Compute the same for the world's SO2 and BC; black carbon counts with its efficacy."""
     sulphate = _surface(responses().aerosol, scenario, year, so2_percent, np.zeros_like(bc_percent))
     both = _surface(responses().aerosol, scenario, year, so2_percent, bc_percent)
     return np.asarray(sulphate + BLACK_CARBON_EFFICACY * (both - sulphate))
 
 
 def lagrange(percent: Array) -> Array:
-    """Weights of the nodes at these changes, (queries, nodes): the polynomial through them.
+    """Weigh the nodes at these changes, (queries, nodes): the polynomial through them.
 
     At a node the weights are exactly 0 and 1, so no change gives exactly the baseline.
     """
@@ -127,7 +134,7 @@ def _surface(
 
 
 def percentile(values: Array, percent: float) -> Array:
-    """Percentile over members, the last axis, which must be sorted (linear interpolation)."""
+    """Interpolate a percentile over members, the last axis, which must be sorted."""
     position = percent / 100 * (values.shape[-1] - 1)
     low = min(int(position), values.shape[-1] - 2)
     part = position - low

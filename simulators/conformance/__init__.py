@@ -48,7 +48,7 @@ UNIT_WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def check(name: str, settings: Mapping[str, Any] | None = None) -> list[Finding]:
-    """Everything that was looked at. Raises SimulatorError where there is no such simulator."""
+    """Look at everything. Raises SimulatorError where there is no such simulator."""
     simulator = load(name, settings)
     starts = Finding("calls to start from")
     calls = starting_calls(simulator, starts)
@@ -179,7 +179,7 @@ def _times(runs: Sequence[TriedRun]) -> Finding:
 
 
 def _probe(task: ProbeTask) -> Probed:
-    """What a fresh process sees, with another hash seed: the order of a set decides no result."""
+    """Look from a fresh process with another hash seed: the order of a set decides no result."""
     done = subprocess.run(
         [sys.executable, "-m", "simulators.probe"],
         input=json.dumps(asdict(task)),
@@ -195,7 +195,7 @@ def _probe(task: ProbeTask) -> Probed:
 
 
 def texts(runs: Sequence[TriedRun]) -> Finding:
-    """Each output that is a number or a word must change the text, near its unit."""
+    """Check that each output that is a number or a word changes the text, near its unit."""
     finding = Finding("outputs in the text")
     stated: dict[tuple[str, str], bool] = {}
     foreign: set[str] = set()
@@ -224,7 +224,7 @@ def texts(runs: Sequence[TriedRun]) -> Finding:
 
 
 def _changed_lines(run: TriedRun, text: str, name: str, schema: Mapping[str, Any]) -> list[str]:
-    """Lines of the text that come out otherwise where one output is another."""
+    """Return lines of the text that come out otherwise where one output is another."""
     for other in _others(getattr(run.outputs, name), schema):
         try:
             new = run.tool.describe(run.arguments, run.outputs.model_copy(update={name: other}))
@@ -237,7 +237,7 @@ def _changed_lines(run: TriedRun, text: str, name: str, schema: Mapping[str, Any
 
 
 def _others(value: Any, schema: Mapping[str, Any]) -> list[Any]:
-    """Other values of the same kind."""
+    """Return other values of the same kind."""
     words = [w for part in parts(schema) for w in part.get("enum", []) if w != value]
     match value:
         case bool():

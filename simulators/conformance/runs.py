@@ -26,7 +26,7 @@ _CALL = re.compile(r"\{.*?\}(?=: )")
 
 
 def parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schema itself, or the alternatives that it names."""
+    """Return the schema itself, or the alternatives that it names."""
     for word in ("anyOf", "oneOf"):
         if word in schema:
             return [part for other in schema[word] for part in parts(other)]
@@ -37,13 +37,13 @@ def parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def is_scalar(schema: Mapping[str, Any]) -> bool:
-    """Numbers and words must be said; a series or a table may be left to other readers."""
+    """Tell numbers and words, which a text must say, from a series or a table."""
     kinds = {part.get("type", "object") for part in parts(schema)} - {"null"}
     return bool(kinds) and kinds <= {"number", "integer", "string", "boolean"}
 
 
 def _limits(part: Mapping[str, Any]) -> tuple[float | None, float | None, float]:
-    """Lowest and highest value, and the step beyond them."""
+    """Return lowest and highest value, and the step beyond them."""
     whole = part.get("type") == "integer"
     low, high = part.get("minimum"), part.get("maximum")
     step = 1.0 if whole else 1e-6
@@ -55,7 +55,7 @@ def _limits(part: Mapping[str, Any]) -> tuple[float | None, float | None, float]
 
 
 def values_within(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """The ends and the middle of a range, every word of an enumeration."""
+    """Yield the ends and the middle of a range, every word of an enumeration."""
     for part in parts(schema):
         if "enum" in part or "const" in part:
             yield from part.get("enum", [part.get("const")])
@@ -70,7 +70,7 @@ def values_within(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def values_outside(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """Numbers just beyond a range, and one that is not a number."""
+    """Yield numbers just beyond a range, and one that is not a number."""
     numbers = [part for part in parts(schema) if part.get("type") in ("number", "integer")]
     if len(numbers) != 1:
         return
@@ -120,7 +120,7 @@ class TriedRun:
 
 
 def starting_calls(simulator: Simulator, finding: Finding) -> dict[str, list[Call]]:
-    """By tool, calls that it accepts: the simulator's own, else one out of the ranges."""
+    """Collect by tool calls that it accepts: the simulator's own, else one out of the ranges."""
     given: Mapping[str, Sequence[Mapping[str, Any]]] = {}
     finding.seen = "made from the ranges"
     if isinstance(simulator, Exampled):
@@ -143,7 +143,7 @@ def starting_calls(simulator: Simulator, finding: Finding) -> dict[str, list[Cal
 
 
 def _made(tool: Tool, finding: Finding) -> Call:
-    """A call with a value from inside its range for each argument that must be given."""
+    """Make a call with a value from inside its range for each argument that must be given."""
     call = {}
     for taken in described(tool.arguments):
         if taken.required:
@@ -160,7 +160,7 @@ def _made(tool: Tool, finding: Finding) -> Call:
 def runs_at_ranges(
     simulator: Simulator, tool: str, calls: Sequence[Call], finding: Finding
 ) -> Iterator[TriedRun]:
-    """Runs of the calls as they are, then with one argument after another at its limits."""
+    """Run the calls as they are, then with one argument after another at its limits."""
     wanted = list(calls)
     for taken in described(simulator.tools[tool].arguments):
         for value in values_within(taken.schema) if calls else ():
@@ -179,7 +179,7 @@ def runs_at_ranges(
 def run_once(
     simulator: Simulator, tool: str, call: Call, finding: Finding, *, may_refuse: bool = False
 ) -> TriedRun | None:
-    """One run with seed 0; what goes wrong is a problem.
+    """Run once with seed 0; what goes wrong is a problem.
 
     With ``may_refuse`` an ArgumentError is none: a run may refuse what no range can say.
     """
@@ -206,7 +206,7 @@ def run_once(
 
 
 def _misfit(kind: Tool, outputs: Values) -> str:
-    """Why outputs are not of the tool's shape; empty where they are."""
+    """Say why outputs are not of the tool's shape; empty where they are."""
     if not isinstance(kind.outputs, JsonShape):
         fits = isinstance(outputs, kind.outputs)
         return "" if fits else f"gave {type(outputs).__name__}, not {kind.outputs.__name__}"
@@ -218,7 +218,7 @@ def _misfit(kind: Tool, outputs: Values) -> str:
 
 
 def refusal(simulator: Simulator, tool: str, call: Call) -> str | None:
-    """Why a call is refused; none where it is not."""
+    """Say why a call is refused; none where it is not."""
     try:
         validate_call(simulator, tool, call)
     except ArgumentError as error:
@@ -227,5 +227,5 @@ def refusal(simulator: Simulator, tool: str, call: Call) -> str | None:
 
 
 def named(error: Exception) -> str:
-    """An error with its class."""
+    """Name an error with its class."""
     return f"{type(error).__name__}: {error}"

@@ -40,7 +40,7 @@ class Repeats:
 
 
 def some_of(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
-    """``RUNS_A_DOMAIN`` of them, of as many tools as there are; always the same ones."""
+    """Choose ``RUNS_A_DOMAIN`` of them, of as many tools as there are; always the same ones."""
     ordered = sorted(runs, key=lambda run: (run.tool, json.dumps(run.arguments, sort_keys=True)))
     tools: dict[str, list[RecordedRun]] = {}
     for run in ordered:
@@ -71,7 +71,7 @@ def verify(simulator: Simulator, runs: Sequence[RecordedRun]) -> Repeats:
 
 
 def differences(recorded: Any, ours: Any, where: str = "") -> list[str]:
-    """Fields that differ by more than the tolerance: name, what was recorded, what came now."""
+    """List fields that differ by more than the tolerance: name, recorded value, value now."""
     if isinstance(recorded, Mapping) and isinstance(ours, Mapping):
         names = sorted({*recorded, *ours})
         pairs = [(f"{where}.{n}" if where else n, recorded.get(n), ours.get(n)) for n in names]
@@ -93,6 +93,6 @@ def _close(one: Any, other: Any) -> bool:
 
 
 def _decimals(value: float) -> int:
-    """Decimals that are shown; none of a whole number."""
+    """Count the decimals that are shown; none of a whole number."""
     text = repr(float(value))
     return 0 if "e" in text or text.endswith(".0") else len(text.partition(".")[2])

@@ -123,7 +123,7 @@ class ForecastArguments(ToolModel):
 
 
 def check_memory(members: int, days: int) -> None:
-    """Raises ArgumentError where daily trajectories by place would exceed the stated limit.
+    """Raise ArgumentError where daily trajectories by place would exceed the stated limit.
 
     Meant to be called before anything is allocated.
     """

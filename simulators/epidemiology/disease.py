@@ -88,7 +88,7 @@ DISEASE = Disease()
 
 
 def hospital_risk(disease: Disease) -> NDArray[np.float64]:
-    """Chance of admission an infection, by age group."""
+    """Compute the chance of admission an infection, by age group."""
     risk = np.array(HOSPITAL_RISK_OF_ILL) * SYMPTOMATIC_SHARE * disease.severity
     return np.asarray(np.minimum(risk, 1.0), dtype=np.float64)
 
@@ -96,7 +96,7 @@ def hospital_risk(disease: Disease) -> NDArray[np.float64]:
 def next_generation(
     contacts: NDArray[np.float64], people: NDArray[np.float64], infectious_days: float
 ) -> NDArray[np.float64]:
-    """(infected age, infecting age) infections by one case among susceptibles, a unit chance.
+    """Compute infections by one case among susceptibles, a unit chance: (infected, infecting age).
 
     ``contacts[a, b]`` are contacts a day of one person of age a with people of age b; ``people``
     is the size of each group.
@@ -106,14 +106,14 @@ def next_generation(
 
 
 def spectral_radius(matrix: NDArray[np.float64]) -> float:
-    """The largest modulus of the eigenvalues."""
+    """Return the largest modulus of the eigenvalues."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
 def immune_share(
     disease: Disease, percent: float, people: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Immune share by age, none above 0.98; its mean over the people is ``percent`` less overlap.
+    """Share immunity by age, none above 0.98; the people's mean is ``percent`` less overlap.
 
     Of the immunity beyond ``OVERLAP_FROM_PERCENT``, ``immunity_overlap`` meets people who are
     protected already.
@@ -147,7 +147,7 @@ class Measures:
 
 @lru_cache(maxsize=64)
 def seasonal(start: date, days: int, drop: float, peak_day_of_year: float) -> NDArray[np.float64]:
-    """Multiplier a day: 1 at the winter peak, 1 - ``drop`` half a year from it, a cosine between.
+    """Vary by the season: 1 at the winter peak, 1 - ``drop`` half a year from it, a cosine between.
 
     The same course as the seasonal forcing of Balcan et al. 2009 for the northern hemisphere.
     """
@@ -159,7 +159,7 @@ def seasonal(start: date, days: int, drop: float, peak_day_of_year: float) -> ND
 
 @lru_cache(maxsize=64)
 def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float64]:
-    """Share of the season's usual vaccinations that is given by each day.
+    """Compute the share of the season's usual vaccinations that is given by each day.
 
     Linear from 0 on 1 August to ``by_october`` on 6 October and to 1 on 28 December, then flat: the
     course of the CDC's weekly coverage estimates. A new season begins each 1 August.
@@ -176,7 +176,7 @@ def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float6
 
 @lru_cache(maxsize=64)
 def community(measures: Measures, days: int) -> NDArray[np.float64]:
-    """Multiplier a day of community reduction and vaccination together."""
+    """Multiply community reduction and vaccination, day by day."""
     factor = np.ones(days)
     first = 7 * measures.community_reduction_start_week
     last = first + 7 * measures.community_reduction_weeks
@@ -190,7 +190,7 @@ def community(measures: Measures, days: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def matrix_of_day(measures: Measures, days: int) -> NDArray[np.int64]:
-    """1 on days with closed schools, else 0."""
+    """Mark days with closed schools by 1, others by 0."""
     matrix = np.zeros(days, dtype=np.int64)
     first = 7 * measures.school_closure_start_week
     matrix[first : first + 7 * measures.school_closure_weeks] = 1
@@ -198,7 +198,7 @@ def matrix_of_day(measures: Measures, days: int) -> NDArray[np.int64]:
 
 
 def contact_matrices(contacts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(2, age, age): schools open, schools closed."""
+    """Stack contacts with schools open and with schools closed: (2, age, age)."""
     closed = contacts.copy()
     closed[SCHOOL_AGE, SCHOOL_AGE] *= SCHOOL_CONTACTS_LEFT
     return np.stack([contacts, closed])

@@ -51,7 +51,7 @@ def run_ensemble(
     disease: Disease = DISEASE,
     places: Places | None = None,
 ) -> NDArray[np.int64]:
-    """(member, day, place) of the metric. Member k of a seed is the same in every ensemble."""
+    """Run the metric: (member, day, place). Member k of a seed is the same in every ensemble."""
     index = list(members)
     places = places or load_places()
     check_memory(len(index), conditions.days)
@@ -124,7 +124,7 @@ def unit_chance(disease: Disease, places: Places) -> float:
 
 
 def member_inputs(conditions: Conditions, disease: Disease, places: Places) -> MemberInputs:
-    """What all members of a scenario share."""
+    """Prepare what all members of a scenario share."""
     days = conditions.days
     course = seasonal(conditions.start, days, conditions.drop, disease.peak_day_of_year)
     uptake = usual_uptake(conditions.start, days, disease.uptake_by_october)

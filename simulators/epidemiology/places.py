@@ -54,7 +54,7 @@ class Places:
 
 @lru_cache(maxsize=1)
 def load_places() -> Places:
-    """The places in alphabetical order of their names."""
+    """Load the places in alphabetical order of their names."""
     rows = _rows("places.csv")
     rows.sort(key=lambda row: row["name"])
     totals = np.array([int(row["population"]) for row in rows], dtype=np.int64)
@@ -75,7 +75,7 @@ def load_places() -> Places:
 
 
 def find_states(named: Sequence[str]) -> tuple[str, ...]:
-    """Full names for names or postal abbreviations, in the order given.
+    """Find full names for names or postal abbreviations, in the order given.
 
     Raises ArgumentError for an empty list, a repeated state or an unknown one (with the nearest).
     """
@@ -136,7 +136,7 @@ def time_shares(places: Places, commuting_share: float, air_share: float) -> NDA
 def distances_km(
     latitude_deg: NDArray[np.float64], longitude_deg: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Great-circle distances between all pairs (haversine)."""
+    """Compute great-circle distances between all pairs (haversine)."""
     lat, lon = np.radians(latitude_deg), np.radians(longitude_deg)
     half = (
         np.sin((lat[:, None] - lat[None, :]) / 2) ** 2

@@ -74,12 +74,12 @@ class EpidemiologySimulator:
         self.tools: Mapping[str, Tool] = {TOOL: forecast}
 
     def handbook(self) -> str:
-        """Prose and parameter tables, as Markdown."""
+        """Return prose and parameter tables, as Markdown."""
         prose = (HERE / "handbook.md").read_text(encoding="utf-8")
         return render_handbook(prose, self.tools)
 
     def guide(self) -> str:
-        """Questions worth asking, for who writes a benchmark."""
+        """Return questions worth asking, for whoever writes a benchmark."""
         return (HERE / "guide.md").read_text(encoding="utf-8")
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> ToolModel:

@@ -37,7 +37,7 @@ class Summary:
 
 
 def trend_of(growth_percent: float) -> Trend:
-    """Below -5 declining, to 5 stable, to 50 slow growth, above rapid growth."""
+    """Classify growth: below -5 declining, to 5 stable, to 50 slow, above rapid growth."""
     if growth_percent < -5:
         return "declining"
     if growth_percent <= 5:
@@ -46,7 +46,7 @@ def trend_of(growth_percent: float) -> Trend:
 
 
 def by_member(series: NDArray[np.int64]) -> Summary:
-    """Of (member, day): quantiles over the members' own peaks, peak days and totals."""
+    """Summarise (member, day) by quantiles over the members' own peaks, peak days and totals."""
     peaks = np.quantile(series.max(axis=1), QUANTILES)
     curve = np.median(series, axis=0)
     return Summary(
@@ -60,7 +60,7 @@ def by_member(series: NDArray[np.int64]) -> Summary:
 
 
 def growth_percent(curve: NDArray[np.float64]) -> float:
-    """Change from the first day to the last of the first four weeks.
+    """Compute the change from the first day to the last of the first four weeks.
 
     From a first day of 0 the growth is against one person: there is no other finite number.
     """

@@ -161,7 +161,7 @@ class Corpus:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What files whose hashes are right hold after all: CorpusChanged where it is no corpus."""
+        """Raise CorpusChanged where files whose hashes are right hold no corpus after all."""
         try:
             yield
         except (
@@ -179,7 +179,7 @@ class Corpus:
             ) from None
 
     def check_unchanged(self) -> None:
-        """Raises CorpusChanged where files are others than those that ``open`` saw.
+        """Raise CorpusChanged where files are others than those that ``open`` saw.
 
         Sizes and times are looked at; where they differ, the hashes decide.
         """
@@ -191,7 +191,7 @@ class Corpus:
         self._check()
 
     def passage(self, number: int) -> Stored:
-        """One passage by its number, from 0."""
+        """Read one passage by its number, from 0."""
         assert self._lines is not None
         assert self._offsets is not None
         start, end = int(self._offsets[number]), int(self._offsets[number + 1])
@@ -219,7 +219,7 @@ class Corpus:
 
 
 def file_hash(path: Path) -> str:
-    """sha256 of a file, read in blocks."""
+    """Hash a file by sha256, read in blocks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -228,7 +228,7 @@ def file_hash(path: Path) -> str:
 
 
 def line_of(passage: Stored) -> bytes:
-    """A passage as a line of ``passages.jsonl``."""
+    """Write a passage as a line of ``passages.jsonl``."""
     return (json.dumps(passage.model_dump(), ensure_ascii=False) + "\n").encode()
 
 

@@ -41,7 +41,7 @@ class Encoder:
             )
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors of length 1, shape (texts, 384)."""
+        """Encode texts as vectors of length 1, shape (texts, 384)."""
         import numpy as np
 
         vectors = self._model.encode(
@@ -50,7 +50,7 @@ class Encoder:
         return np.asarray(vectors, dtype=np.float32)
 
     def encode_pieces(self, texts: Sequence[str]) -> list[npt.NDArray[np.float32]]:
-        """Vectors of length 1 of each text's word pieces, shape (pieces, 384), in their context."""
+        """Encode each text's word pieces in context: vectors of length 1, shape (pieces, 384)."""
         import numpy as np
 
         encoded = self._model.encode(
@@ -71,7 +71,7 @@ class Encoder:
 
 
 def _weights() -> Path:
-    """The folder of the weights, found without an import of the package."""
+    """Find the folder of the weights without an import of the package."""
     package = find_spec(PACKAGE)
     if package is None or package.origin is None or find_spec("sentence_transformers") is None:
         raise MissingEngineError(f"vectors of texts need the weights of {NAME}: {_INSTALL}")

@@ -37,13 +37,13 @@ _FUSED_RANK = 60
 
 
 def words(text: str) -> list[str]:
-    """The words in order: case and compatibility forms folded, English plurals as singulars."""
+    """List the words in order: case and compatibility forms folded, plurals as singulars."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return [_singular(word) for word in _WORD.findall(folded) if word not in STOPWORDS]
 
 
 def _singular(word: str) -> str:
-    """The S-stemmer of Harman (1991): 'emissions' and 'emission' are one word."""
+    """Stem by the S-stemmer of Harman (1991): 'emissions' and 'emission' are one word."""
     if len(word) < _SHORTEST_PLURAL or not word.endswith("s"):
         return word
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
@@ -64,7 +64,7 @@ class Ranking(Protocol):
     """Passages for a query, the best first."""
 
     def top(self, query: str, count: int) -> list[Ranked]:
-        """At most ``count`` passages; ties go by their number."""
+        """Return at most ``count`` passages; ties go by their number."""
         ...
 
 
@@ -77,7 +77,7 @@ class LexicalRanking:
         self._index = BM25.load(folder / LEXICAL, mmap=True, show_progress=False)
 
     def top(self, query: str, count: int) -> list[Ranked]:
-        """At most ``count`` passages that share a word with the query."""
+        """Return at most ``count`` passages that share a word with the query."""
         known = self._index.vocab_dict
         asked = [known[word] for word in words(query) if word in known]
         return _best(self._index.get_scores(asked), count, above=0.0) if asked else []
@@ -93,7 +93,7 @@ class DenseRanking:
         self._encoder = encoder
 
     def top(self, query: str, count: int) -> list[Ranked]:
-        """The nearest passages."""
+        """Return the nearest passages."""
         return _best(self._vectors @ self._encoder.encode([query])[0], count)
 
 
@@ -104,7 +104,7 @@ class FusedRanking:
         self._rankings = rankings
 
     def top(self, query: str, count: int) -> list[Ranked]:
-        """At most ``count`` of what either ranking has among its first hundred."""
+        """Return at most ``count`` of what either ranking has among its first hundred."""
         scores: dict[int, float] = {}
         for ranking in self._rankings:
             for rank, item in enumerate(ranking.top(query, _FUSED_DEPTH), start=1):
@@ -114,7 +114,7 @@ class FusedRanking:
 
 
 def open_ranking(folder: Path, name: RankingName, encoder: EncoderName | None) -> Ranking:
-    """The ranking of a corpus whose files were checked. Raises MissingEngineError."""
+    """Open the ranking of a corpus whose files were checked. Raises MissingEngineError."""
     if name == "bm25":
         return LexicalRanking(folder)
     from simulators.library.encoder import Encoder
@@ -124,7 +124,7 @@ def open_ranking(folder: Path, name: RankingName, encoder: EncoderName | None) -
 
 
 def _best(scores: npt.NDArray[np.float32], count: int, above: float | None = None) -> list[Ranked]:
-    """The highest scores; what is equal when rounded is a tie, so that a last bit decides none."""
+    """Take the highest scores; what is equal when rounded is a tie: a last bit decides none."""
     import numpy as np
 
     rounded = np.round(scores.astype(np.float64), _DECIMALS)

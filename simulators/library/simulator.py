@@ -87,12 +87,12 @@ class QueryOutputs(ToolModel):
     )
 
     def quoted(self, text: str) -> str:
-        """A text of somebody else's, for the template."""
+        """Quote a third party's text, for the template."""
         return quoted(text)
 
 
 def quoted(text: str) -> str:
-    """The text with its passage tags, if it has any, made plain words."""
+    """Make a text's passage tags, if it has any, plain words."""
     return _TAG.sub(r"<\\", text)
 
 
@@ -143,7 +143,7 @@ class LibrarySimulator:
         }
 
     def handbook(self) -> str:
-        """What the library holds, by its manifest."""
+        """Describe what the library holds, by its manifest."""
         sources = self.manifest.sources
         prose = compiled((HERE / "handbook.md.j2").read_text(encoding="utf-8")).render(
             passages=self.manifest.passages,
@@ -155,7 +155,7 @@ class LibrarySimulator:
         return render_handbook(re.sub(r"\n{3,}", "\n\n", prose), self.tools)
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> QueryOutputs:  # noqa: ARG002 nothing is random
-        """The passages of a query. Raises ArgumentError, or CorpusChanged."""
+        """Find the passages of a query. Raises ArgumentError, or CorpusChanged."""
         if tool != TOOL or not isinstance(arguments, QueryArguments):
             raise ArgumentError(f"library has one tool, '{TOOL}', not '{tool}'")
         ranking = self._open()
@@ -166,7 +166,7 @@ class LibrarySimulator:
         return QueryOutputs(passages=tuple(_shown(stored, score) for stored, score in passages))
 
     def fingerprint(self) -> str:
-        """Hash of the texts, the code that ranks them and, with vectors, the encoder."""
+        """Hash the texts, the code that ranks them and, with vectors, the encoder."""
         used = [self.manifest.sha256, self.ranking]
         if self.ranking != "dense":
             used += [self.manifest.lexical, engine_version("bm25s")]
@@ -180,18 +180,18 @@ class LibrarySimulator:
         return self._retrieves_by == "queries"
 
     def consult(self, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """The text as a query, where the settings say so."""
+        """Take the text as a query, where the settings say so."""
         if self._retrieves_by == "tools":
             return ()
         return ((TOOL, {"query": text[:MAX_QUERY], "top_k": self._top_k}),)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
-        """Queries for works that are there."""
+        """Return queries for works that are there."""
         titles = [title for source in self.manifest.sources for title in source.titles]
         return {TOOL: [{"query": title} for title in titles[:2]]}
 
     def _open(self) -> Ranking:
-        """The ranking, opened once, after the corpus's files were checked."""
+        """Open the ranking once, after the corpus's files were checked."""
         with self._lock:
             if self._opened is None:
                 self.corpus.open()
@@ -203,7 +203,7 @@ class LibrarySimulator:
 
 
 def _shown(stored: Stored, score: float) -> Passage:
-    """A passage as a query finds it."""
+    """Turn a stored passage into what a query finds."""
     part = "" if stored.parts == 1 else f", part {stored.part} of {stored.parts}"
     fields = stored.model_dump(exclude={"part", "parts"})
     return Passage(**fields | {"locator": f"{stored.locator}{part}", "score": score})

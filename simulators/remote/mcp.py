@@ -108,19 +108,19 @@ class McpSimulator:
             )
 
     def handbook(self) -> str:
-        """The user's prose and the server's, then what it says of its tools."""
+        """Return the user's prose and the server's, then what it says of its tools."""
         return render_handbook(f"# {self._title}\n\n{self._about}".strip(), self.tools)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Calls to try it with, from the settings."""
+        """Return calls to try it with, from the settings."""
         return self._examples
 
     def fingerprint(self) -> str:
-        """Hash of the server's name, version and schemas, of the salt and of this code."""
+        """Hash the server's name, version and schemas, the salt and this code."""
         return files_fingerprint(code_files(HERE), canonical(self._identity))
 
     def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """One call of a tool, with the seed where the tool takes one. Raises RunError."""
+        """Call a tool, with the seed where the tool takes one. Raises RunError."""
         sent = {**arguments, SEED: seed} if tool in self._seeded else dict(arguments)
         result = self._server.call(tool, sent)
         text = _text(result)
@@ -143,7 +143,7 @@ class McpSimulator:
 
 
 def _text(result: CallToolResult) -> str:
-    """The words of a result; what is not text is named."""
+    """Read the words of a result; what is not text is named."""
     parts = []
     for block in result.content:
         resource = getattr(block, "resource", None)
@@ -177,7 +177,7 @@ def _by_command(command: Sequence[str], environment: Sequence[str], folder: str 
             yield streams
 
     def last_words() -> str:
-        """The last line: the end of a traceback says most."""
+        """Read the last line: the end of a traceback says most."""
         log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_WORDS))
         return "".join(log.read().strip().splitlines()[-1:])[:200]
 
@@ -218,7 +218,7 @@ def _by_url(url: str, token: str | None, limits: Limits) -> Address:
 
 
 def _chosen(offered: Sequence[Offered], wanted: Sequence[str] | None, title: str) -> list[Offered]:
-    """The tools that the settings name, all without. Raises ArgumentError."""
+    """Choose the tools that the settings name, or all. Raises ArgumentError."""
     names = [tool.name for tool in offered]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -233,7 +233,7 @@ def _chosen(offered: Sequence[Offered], wanted: Sequence[str] | None, title: str
 
 
 def _prose(handbook: str | None, prose: str, service: str) -> str:
-    """The user's prose (a file and a text) and the service's own. Raises ArgumentError."""
+    """Join the user's prose (a file and a text) and the service's own. Raises ArgumentError."""
     parts = [prose.strip(), service.strip()]
     if handbook is not None:
         try:
@@ -244,7 +244,7 @@ def _prose(handbook: str | None, prose: str, service: str) -> str:
 
 
 def _secret(variable: str | None) -> str | None:
-    """A key from the environment, by the name of its variable. Raises ArgumentError."""
+    """Read a key from the environment, by the name of its variable. Raises ArgumentError."""
     if variable is None:
         return None
     value = os.environ.get(variable, "").strip()
@@ -258,7 +258,7 @@ def _secret(variable: str | None) -> str | None:
 
 
 def _checked(url: str) -> str:
-    """An http(s) address without a key in it. Raises ArgumentError."""
+    """Require an http(s) address without a key in it. Raises ArgumentError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         shown = parts._replace(netloc="...").geturl()

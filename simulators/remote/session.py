@@ -96,7 +96,7 @@ class Server:
         return _on_loop(self._greet())
 
     def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """One call. Raises RunError: the server died, hung, said too much, changed its tools."""
+        """Call a tool. Raises RunError: the server died, hung, said too much, changed its tools."""
         return _on_loop(self._call(tool, arguments))
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Server:
         _on_loop(self._end())
 
     def forget(self) -> None:
-        """The same without waiting: a finaliser may run in the loop's own thread."""
+        """Do the same without waiting: a finaliser may run in the loop's own thread."""
         _loop().call_soon_threadsafe(self._leave)
 
     async def _end(self) -> None:
@@ -184,7 +184,7 @@ class Server:
         raise ServiceReplyInvalid(f"{self._title} lists its tools without an end")
 
     async def _within(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """The work's result, in time. Raises MCPError where the server itself refuses."""
+        """Wait for the work within the limit. Raises MCPError where the server itself refuses."""
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
 
@@ -212,7 +212,7 @@ class Server:
             ) from None
 
     def _died(self, error: BaseException) -> RunError:
-        """A failed transport as an error for the user."""
+        """Turn a failed transport into an error for the user."""
         for problem in self._address.problems[:1]:
             if not isinstance(problem, ServiceDied):
                 return type(problem)(f"{self._title}: {self._safe(str(problem))}")
@@ -226,7 +226,7 @@ class Server:
         return without_secrets(text, self._address.secrets)
 
     async def _opened(self) -> Session:
-        """The open session, or another where it is gone."""
+        """Return the open session, or open another where it is gone."""
         async with self._opening:
             session = self._session
             if session is None or session.left or session not in _KEEPERS:
@@ -244,7 +244,7 @@ class Server:
             return session
 
     async def _keep(self, ready: asyncio.Future[Session]) -> None:
-        """One task opens and closes a session, as its task groups want it."""
+        """Open and close a session in one task, as its task groups want it."""
         from mcp import Client
 
         logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what a server says is told by us
@@ -276,7 +276,7 @@ async def _unchecked(name: str, result: CallToolResult) -> None:
 
 
 def _words(error: BaseException) -> str:
-    """What an error says; of a group its first."""
+    """Say what an error says; of a group its first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -288,20 +288,20 @@ _KEEPERS: dict[Session, asyncio.Task[None]] = {}
 
 @lru_cache(maxsize=1)
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop of all servers, in a thread of its own to the end of the process."""
+    """Start the event loop of all servers, in a thread of its own to the end of the process."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="mcp-servers", daemon=True).start()
     return loop
 
 
 def _on_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    """What the work gives, waited for in the caller's thread."""
+    """Wait for the work's result in the caller's thread."""
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
 @atexit.register
 def _end_all() -> None:
-    """No server of ours outlives us."""
+    """End every server that we started: none outlives us."""
 
     async def end() -> None:
         for session in _KEEPERS:

@@ -96,7 +96,7 @@ class Offered:
 
 
 def make_tool(offered: Offered) -> Tool:
-    """A service's tool as one of ours. Raises ArgumentError for schemas that cannot be used."""
+    """Make a service's tool one of ours. Raises ArgumentError for schemas that cannot be used."""
     outputs = dict(offered.outputs or {"type": "object", "properties": {}})
     words = {"type": "string", "description": "the result in the service's own words"}
     try:
@@ -119,7 +119,7 @@ def make_tool(offered: Offered) -> Tool:
 
 
 def outputs_of(tool: Tool, structured: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The outputs of a run. Raises ServiceReplyInvalid where they do not fit, or say nothing."""
+    """Check a run's outputs. Raises ServiceReplyInvalid where they do not fit, or say nothing."""
     bad = list(not_finite(structured))
     if bad:
         where, what = bad[0]
@@ -139,7 +139,7 @@ def outputs_of(tool: Tool, structured: Mapping[str, Any], text: str) -> dict[str
 
 
 def in_words(tool: Tool, structured: Mapping[str, Any]) -> str:
-    """Outputs as lines of name, meaning, value and unit, for a service that says none itself."""
+    """Write lines of name, meaning, value and unit, for a service that says none itself."""
     known = {field.name: field for field in described(tool.outputs)}
     lines = []
     for name, value in structured.items():
@@ -152,7 +152,7 @@ def in_words(tool: Tool, structured: Mapping[str, Any]) -> str:
 
 
 def schemas_of(offered: Iterable[Offered]) -> list[dict[str, Any]]:
-    """What a fingerprint holds of tools: all that can change a result, so no descriptions."""
+    """Return what a fingerprint holds of tools: all that can change a result, no descriptions."""
     schemas = [
         {"name": tool.name, "arguments": tool.arguments, "outputs": tool.outputs}
         for tool in offered
@@ -161,7 +161,7 @@ def schemas_of(offered: Iterable[Offered]) -> list[dict[str, Any]]:
 
 
 def without_secrets(text: str, secrets: Iterable[str | None]) -> str:
-    """A text that may be shown: keys replaced, and no longer than people read."""
+    """Make a text fit to be shown: keys replaced, and no longer than people read."""
     for value in secrets:
         if value:
             text = text.replace(value, "***")
@@ -170,12 +170,12 @@ def without_secrets(text: str, secrets: Iterable[str | None]) -> str:
 
 
 def canonical(value: Any) -> str:
-    """JSON text that is equal for equal values."""
+    """Write JSON text that is equal for equal values."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(value: Any) -> str:
-    """sha256 of a JSON value."""
+    """Hash a JSON value by sha256."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 

@@ -18,12 +18,12 @@ URBAN = "urban"
 
 
 def question_key(question: str) -> str:
-    """The question as it is looked up: runs of white space folded."""
+    """Fold runs of white space: so a question is looked up."""
     return " ".join(question.split())
 
 
 def evidence_file(benchmark: Path) -> Path:
-    """The file that holds the evidence: the JSONL itself, or the evidence file of a folder."""
+    """Find the file that holds the evidence: the JSONL itself, or that of a folder."""
     path = benchmark / PUBLISHED_EVIDENCE if benchmark.is_dir() else benchmark
     if not path.is_file():
         raise ArgumentError(
@@ -34,7 +34,7 @@ def evidence_file(benchmark: Path) -> Path:
 
 
 def read_evidence(path: Path) -> dict[str, str]:
-    """Evidence text by question key. Repeated questions get each distinct text once, in order."""
+    """Read evidence by question key. Repeated questions get each distinct text once, in order."""
     texts: dict[str, list[str]] = {}
     entries = _published(path) if path.name == PUBLISHED_EVIDENCE else _imported(path)
     for question, text in entries:
@@ -136,7 +136,7 @@ class ReplaySimulator:
         }
 
     def handbook(self) -> str:
-        """The handbook of the simulator that made the evidence (not of the lookup)."""
+        """Return the handbook of the simulator that made the evidence (not of the lookup)."""
         if self.domain == URBAN:
             # Late: only this domain needs that package, and only where a model reads the handbook.
             from simulators.urban import UrbanSimulator
@@ -145,7 +145,7 @@ class ReplaySimulator:
         return (HANDBOOKS / f"{self.domain}.md").read_text(encoding="utf-8")
 
     def run(self, tool: str, arguments: ToolModel, seed: int) -> PublishedEvidenceOutputs:  # noqa: ARG002 nothing is random
-        """The evidence of a question. Raises ArgumentError for one that the benchmark has not."""
+        """Look a question up. Raises ArgumentError for one that the benchmark has not."""
         if tool != TOOL or not isinstance(arguments, PublishedEvidenceArguments):
             raise ArgumentError(f"replay has one tool, '{TOOL}', not '{tool}'")
         text = self._evidence.get(question_key(arguments.question))
@@ -158,10 +158,10 @@ class ReplaySimulator:
         return PublishedEvidenceOutputs(text=text)
 
     def fingerprint(self) -> str:
-        """Hash of the evidence file and of this code, which reads it."""
+        """Hash the evidence file and this code, which reads it."""
         return files_fingerprint([self._file, Path(__file__)])
 
 
 def domains() -> list[str]:
-    """The domains that have a handbook, sorted."""
+    """List the domains that have a handbook, sorted."""
     return sorted([URBAN, *(path.stem for path in HANDBOOKS.glob("*.md"))])

@@ -92,11 +92,11 @@ class Starter:
         self.demand_m3_per_day = demand_m3_per_day
 
     def handbook(self) -> str:
-        """All that a model is told before it asks."""
+        """Return all that a model is told before it asks."""
         return render_handbook(HANDBOOK, self.tools)
 
     def run(self, tool: str, arguments: Supply, seed: int) -> ToolModel:  # noqa: ARG002 no chance
-        """One run; the same for the same arguments and seed."""
+        """Run a tool; the same for the same arguments and seed."""
         draw = self.demand_m3_per_day * arguments.demand_factor - arguments.inflow_m3_per_day
         if not isinstance(arguments, SupplyFor):
             days = MAX_DAYS if draw <= 0 else min(MAX_DAYS, self.volume_m3 / draw)
@@ -106,6 +106,6 @@ class Starter:
         return Storage(stored_m3=round(stored), filled_percent=round(filled, 1))
 
     def fingerprint(self) -> str:
-        """Hash of all that can change a result: the code, and the settings."""
+        """Hash all that can change a result: the code, and the settings."""
         settings = f"{self.volume_m3} {self.demand_m3_per_day}"
         return files_fingerprint(code_files(Path(__file__).parent), settings)

@@ -83,7 +83,7 @@ def corridor_network(
     cache_dir: Path,
     timeout_s: float,
 ) -> Path:
-    """The network file of one variant of the corridor, built once per geometry."""
+    """Build the network file of one variant of the corridor, once per geometry."""
     plain = {
         "plain.nod.xml": _nodes(corridor, signalised),
         "plain.edg.xml": _edges(corridor, speed_factor, lanes),
@@ -123,7 +123,7 @@ def _edges(corridor: Corridor, speed_factor: float, lanes: int) -> str:
 
 
 def _connections(lanes: int) -> str:
-    """Every lane goes on straight ahead."""
+    """Connect every lane straight ahead."""
     rows = [
         f'  <connection from="{a}" to="{b}" fromLane="{lane}" toLane="{lane}"/>'
         for route in (EASTBOUND, WESTBOUND)
@@ -134,7 +134,7 @@ def _connections(lanes: int) -> str:
 
 
 def _signal(corridor: Corridor, lanes: int) -> str:
-    """A fixed-time program: one light for all lanes of both directions, so no index order."""
+    """Write a fixed-time program: one light for all lanes of both directions, so no index order."""
     links = [(*route, lane) for route in (EASTBOUND, WESTBOUND) for lane in range(lanes)]
     phases = [
         ("G", corridor.green_s),
@@ -155,7 +155,7 @@ def _signal(corridor: Corridor, lanes: int) -> str:
 
 
 def routes(corridor: Corridor, demand_factor: float) -> str:
-    """The route file, as XML."""
+    """Write the route file, as XML."""
     car = {
         "emissionClass": corridor.emission_class,
         "accel": f"{corridor.accel_mps2:g}",
@@ -181,7 +181,7 @@ def routes(corridor: Corridor, demand_factor: float) -> str:
 
 
 def _entering(hourly: float, duration_s: float) -> int:
-    """Vehicles of an even flow in [0, duration): one at 0, then one a headway.
+    """Count vehicles of an even flow in [0, duration): one at 0, then one a headway.
 
     The rounding keeps 1.11 x 600 / 6 = 111.00000000000001 from becoming 112.
     """

@@ -21,7 +21,7 @@ RUN_LOG_VARIABLE = "SIMULRAG_URBAN_RUN_LOG"
 
 
 def program(name: str) -> Path:
-    """Path of ``sumo`` or ``netconvert``: from SUMO_HOME, else the Python package, else PATH."""
+    """Find ``sumo`` or ``netconvert``: from SUMO_HOME, else the Python package, else PATH."""
     home = os.environ.get("SUMO_HOME")
     if home:
         path = Path(home) / "bin" / name
@@ -38,7 +38,7 @@ def program(name: str) -> Path:
 
 
 def _packaged(name: str) -> Path | None:
-    """Where the Python package has this program, if it is installed."""
+    """Find where the Python package has this program, if it is installed."""
     spec = find_spec("sumo")
     if spec is None or spec.origin is None:
         return None
@@ -62,7 +62,7 @@ def _hash(sumo: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 a new fi
 
 
 def version() -> str:
-    """First line of ``sumo --version``."""
+    """Return the first line of ``sumo --version``."""
     return _version(program("sumo"))
 
 
@@ -102,7 +102,7 @@ def call(
 
 
 def last_error(text: str) -> str:
-    """The last line that starts with Error, else the last line."""
+    """Return the last line that starts with Error, else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("Error")]
     return (errors or lines or ["it said nothing"])[-1]
@@ -128,7 +128,7 @@ def log_run(run_log: Path | None, entry: Mapping[str, object]) -> None:
 def converted(
     plain: dict[str, str], options: list[str], *, cache_dir: Path, timeout_s: float
 ) -> Path:
-    """netconvert's network for these files and options, from the cache where it is there.
+    """Run netconvert on these files and options, or take its network from the cache.
 
     The folder is named by the content and moved into place whole, so two processes that build the
     same network at once both end with a complete one.

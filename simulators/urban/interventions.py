@@ -131,7 +131,7 @@ class ComparisonOutputs(ToolModel):
 
 
 def replicate_seed(seed: int, index: int) -> int:
-    """The seed itself for the first replicate, then numbers drawn from it by hash."""
+    """Return the seed itself for the first replicate, then numbers drawn from it by hash."""
     if index == 0:
         return seed
     digest = hashlib.sha256(f"{seed}:{index}".encode()).digest()
@@ -139,7 +139,7 @@ def replicate_seed(seed: int, index: int) -> int:
 
 
 def scenario_outputs(runs: Sequence[Measures]) -> ScenarioOutputs:
-    """Means (rounded) and standard deviations over the replicates."""
+    """Compute means (rounded) and standard deviations over the replicates."""
     return ScenarioOutputs(
         **{name: _mean(runs, name) for name in (*MEANS, "last_arrival_s")},
         vehicles=_vehicles(runs),
@@ -152,7 +152,7 @@ def scenario_outputs(runs: Sequence[Measures]) -> ScenarioOutputs:
 def comparison_outputs(
     baseline: Sequence[Measures], scenario: Sequence[Measures]
 ) -> ComparisonOutputs:
-    """Both means and their changes; changes follow from the rounded means that are shown.
+    """Compute both means and their changes; changes follow from the rounded means shown.
 
     Replicates of both are paired by seed for the spread of the changes.
     """
@@ -188,12 +188,12 @@ def _vehicles(runs: Sequence[Measures]) -> int:
 
 
 def _quantity(name: str) -> str:
-    """The name without its unit."""
+    """Drop the unit from a name."""
     return name.rpartition("_")[0]
 
 
 def _change(before: float, after: float) -> float | None:
-    """In percent; none where there was nothing before."""
+    """Compute a change in percent; none where there was nothing before."""
     return round((after - before) / before * 100, DECIMALS) + 0.0 if before else None  # no -0.0
 
 

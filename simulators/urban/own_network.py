@@ -40,13 +40,13 @@ class OwnNetwork:
             raise ArgumentError(f"{self.sumocfg}: its network has no signal {self.signal}")
 
     def fingerprint(self) -> str:
-        """Hash of the configuration, the files it names, the edges and the signal."""
+        """Hash the configuration, the files it names, the edges and the signal."""
         files = [self.sumocfg, *(path for key in _INPUTS for path in self._files()[key])]
         stamps = tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
         return _content_hash(stamps, self.edges, self.signal or "")
 
     def run(self, setting: Setting, seed: int, workplace: Workplace) -> Measures:
-        """One SUMO run of the configuration under ``setting``."""
+        """Run SUMO on the configuration under ``setting``."""
         self._check(setting)
         inputs = [f"--configuration-file={self.sumocfg.resolve()}"]
         inputs.append(f"--scale={setting.demand_factor:.6f}")
@@ -115,7 +115,7 @@ def _network(files: dict[str, list[Path]]) -> ET.Element:
 
 
 def _signal_junctions(network: ET.Element, signal: str) -> list[str]:
-    """The junctions that the signal controls, sorted."""
+    """List the junctions that the signal controls, sorted."""
     ends = {edge.attrib["id"]: edge.attrib.get("to", "") for edge in network.findall("edge")}
     controlled = [c for c in network.findall("connection") if c.attrib.get("tl") == signal]
     return sorted({ends[c.attrib["from"]] for c in controlled})

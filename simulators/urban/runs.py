@@ -50,7 +50,7 @@ class Workplace:
 def run_corridor(
     setting: Setting, seed: int, workplace: Workplace, corridor: Corridor = CORRIDOR
 ) -> Measures:
-    """One run of the built-in corridor. Deterministic in (setting, seed).
+    """Run the built-in corridor once. Deterministic in (setting, seed).
 
     A changed number of lanes rebuilds the junction without its signal (see docs/simulators).
     """
@@ -83,7 +83,15 @@ def simulate(
     workplace: Workplace,
     entry: dict[str, object],
 ) -> Measures:
-    """One SUMO process over ``inputs`` with our outputs in ``folder``, logged and measured."""
+    """Run one SUMO process, log it and measure what it did.
+
+    Args:
+        inputs: SUMO's options that name network, traffic and times.
+        seed: of the drivers' randomness.
+        folder: takes the outputs.
+        workplace: limits and the run log.
+        entry: what the log says of the run, beside simulator and seed.
+    """
     tripinfo, statistics = folder / "tripinfo.xml", folder / "statistics.xml"
     command = [
         str(engine.program("sumo")),
@@ -148,7 +156,7 @@ def measure(tripinfo: Path, statistics: Path, *, error_text: str) -> Measures:
 
 
 def _idling(trip: ET.Element) -> float:
-    """Waiting, and the second of the insertion where the car enters at a standstill."""
+    """Add to the waiting the second of the insertion where the car enters at a standstill."""
     stands = float(trip.attrib["departSpeed"]) < STANDSTILL_MPS
     return float(trip.attrib["waitingTime"]) + (INSERTION_S if stands else 0.0)
 

@@ -75,7 +75,7 @@ class UrbanSimulator:
         self.tools: Mapping[str, Tool] = _tools()
 
     def handbook(self) -> str:
-        """Prose and parameter tables, as Markdown."""
+        """Return prose and parameter tables, as Markdown."""
         prose = _read("handbook.md")
         if self._own is not None:
             prose = compiled(_read("handbook_own_network.md.j2")).render(own=self._own)
@@ -99,17 +99,17 @@ class UrbanSimulator:
         return comparison_outputs(baseline, scenario)
 
     def fingerprint(self) -> str:
-        """Hash of the code that decides results, the engine's version and the user's files."""
+        """Hash the code that decides results, the engine's version and the user's files."""
         own = self._own.fingerprint() if self._own else "corridor"
         return files_fingerprint([], _code_hash(), engine.identity(), own)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
-        """Calls to try the tools with."""
+        """Return calls to try the tools with."""
         calls: list[dict[str, object]] = [{"speed_factor": 0.8}, {"demand_factor": 1.1}]
         return {tool: [*calls, {"replicates": 2}] for tool in self.tools}
 
     def _measures(self, setting: Setting, seed: int) -> Measures:
-        """One run; the baseline of a seed is simulated once a process."""
+        """Run once; the baseline of a seed is simulated once a process."""
         if setting != BASELINE:
             return self._simulate(setting, seed)
         key = (self.fingerprint(), seed)
@@ -161,7 +161,7 @@ def _read(name: str) -> str:
 
 
 def _template(name: str) -> str:
-    """A tool's template, with the sentence on the interventions that both begin with."""
+    """Read a tool's template, with the sentence on the interventions that both begin with."""
     return _read("conditions.j2") + _read(name)
 
 

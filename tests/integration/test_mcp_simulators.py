@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -39,20 +40,32 @@ def by_command(server: str, **settings: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def listening(server: str, port: int = 0) -> Iterator[str]:
-    """A server of ours over HTTP: its address. ``port`` 0: any free one."""
-    with socket.create_server(("127.0.0.1", port)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", f"tests.servers.{server}", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+def started(port: int, *command: str, folder: Path = ROOT) -> Iterator[None]:
+    """A Python program that listens at the port."""
+    program = [sys.executable, *command]
+    with subprocess.Popen(program, cwd=folder, stderr=subprocess.DEVNULL) as process:
         try:
             for _ in range(600):
                 with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                     break
                 time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/mcp"
+            yield
         finally:
             process.kill()
+
+
+def free_port(wanted: int = 0) -> int:
+    with socket.create_server(("127.0.0.1", wanted)) as free:
+        port: int = free.getsockname()[1]
+    return port
+
+
+@contextlib.contextmanager
+def listening(server: str, port: int = 0) -> Iterator[str]:
+    """A server of ours over HTTP: its address. ``port`` 0: any free one."""
+    port = free_port(port)
+    with started(port, "-m", f"tests.servers.{server}", str(port)):
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 def ask(simulator: McpSimulator, **arguments: Any) -> Any:
@@ -125,7 +138,7 @@ def test_a_server_that_misbehaves_is_a_typed_error_and_the_next_call_goes_on(
     assert ask(gauge)["level_m"] == 1.5
 
 
-def test_a_server_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_hangs_is_left() -> None:
     simulator = McpSimulator(**by_command("mcp_faults", timeout_s=2))
     with pytest.raises(ServiceTimeout, match="within 2 s"):
         ask(simulator, way="hang")
@@ -146,11 +159,9 @@ def test_what_was_run_before_a_failure_is_kept(gauge: McpSimulator, tmp_path: Pa
     assert asyncio.run(runs()) == [1, "The river stands at 1.5 m."]
 
 
-def test_an_address_that_is_refused_or_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_an_address_that_is_dead() -> None:
     with pytest.raises(ServiceDied, match="cannot be reached"):
-        McpSimulator(url=f"http://127.0.0.1:{port}/mcp")
+        McpSimulator(url=f"http://127.0.0.1:{free_port()}/mcp")
 
 
 @pytest.mark.parametrize(
@@ -191,4 +202,35 @@ def test_a_reply_over_http_is_bounded_and_a_server_that_was_started_again_is_fou
         with contextlib.suppress(ServiceDied):  # of a session that it does not know
             ask(simulator)
         assert ask(simulator)["level_m"] == 1.5
+        simulator.close()
+
+
+SERVICE = '''
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+app = FastAPI(title="Rivers", version="1")
+
+class Level(BaseModel):
+    level_m: float
+
+@app.get("/level/{river}", operation_id="level")
+def level(river: str, rain_mm: float = 0.0) -> Level:
+    """The level of a river after rain."""
+    return Level(level_m=1.5 + rain_mm / 100)
+'''
+
+
+def test_a_web_service_is_one_by_the_bridge_of_the_documentation(tmp_path: Path) -> None:
+    pytest.importorskip("fastmcp", reason="the bridge is not installed: pip install fastmcp")
+    port = free_port()
+    (tmp_path / "rivers.py").write_text(SERVICE)
+    page = (ROOT / "docs/simulators-over-mcp.md").read_text()
+    (bridge,) = re.findall(r"```python\n(import httpx2\n.*?)```", page, re.S)
+    (tmp_path / "bridge.py").write_text(bridge.replace("8801", str(port)))
+    with started(port, "-m", "uvicorn", "rivers:app", "--port", str(port), folder=tmp_path):
+        simulator = McpSimulator([sys.executable, "bridge.py"], folder=str(tmp_path))
+        assert "The level of a river after rain." in simulator.handbook()
+        outputs = simulator.run("level", {"river": "Elbe", "rain_mm": 20.0}, 0)
+        assert outputs["level_m"] == 1.7
         simulator.close()

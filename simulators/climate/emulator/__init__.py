@@ -101,7 +101,7 @@ class ResidualNeuralProcess(nn.Module):
         self.register_buffer("latent_factor", torch.eye(LOW + HIGH))
 
     def decode(self, rows: Rows) -> Decoded:
-        """Coefficients at each row."""
+        """Compute the coefficients at each row."""
         history, place = self.scaled(rows)
         pattern, coarse, spread = (rows.place[..., k, None] for k in range(3))
         low = coarse * self.low(history)
@@ -114,14 +114,14 @@ class ResidualNeuralProcess(nn.Module):
         )
 
     def felt_at(self, rows: Rows) -> Tensor:
-        """Coefficients of the response to aerosol changes, per unit of the pattern."""
+        """Compute coefficients of the response to aerosol changes, per unit of the pattern."""
         history, _ = self.scaled(rows)
         felt, whole = rows.aerosol[..., :2], rows.aerosol[..., 2:]
         per_part: Tensor = self.felt(torch.cat([history, whole], dim=-1)).unflatten(-1, (2, -1))
         return (felt[..., None] * per_part).sum(dim=-2)
 
     def scaled(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """History and place of each row, each of order one."""
+        """Scale history and place of each row to order one."""
         history = (rows.history - self.history_mean) / self.history_sd
         return history, (rows.place - self.place_mean) / self.place_sd
 
@@ -175,11 +175,11 @@ class Predicted:
         return np.asarray(np.sqrt(between + np.square(self.scatter)))
 
     def __sub__(self, other: Predicted) -> Predicted:
-        """A change of one member: the scatter, the same in both, drops out."""
+        """Compute the change of one member: the scatter, the same in both, drops out."""
         return Predicted(self.coefficients - other.coefficients, np.zeros_like(self.scatter))
 
     def estimate(self, level: Array | float = 0.0) -> Estimate:
-        """Mean and range of 5-95 % above ``level``."""
+        """Return mean and range of 5-95 % above ``level``."""
         mean = np.asarray(level + self.mean)
         return Estimate(mean, mean - Z90 * self.sd, mean + Z90 * self.sd)
 
@@ -191,7 +191,7 @@ class Emulator(Projections):
         self._network = _load(weights)
 
     def predict(self, given: Inputs) -> Predicted:
-        """The distribution at each row."""
+        """Compute the distribution at each row."""
         network = self._network
         parts = []
         with torch.inference_mode():
@@ -232,7 +232,7 @@ class Emulator(Projections):
 
 @lru_cache(maxsize=1)
 def emulator() -> Emulator:
-    """The committed emulator, loaded once a process."""
+    """Load the committed emulator, once a process."""
     return Emulator()
 
 
@@ -253,7 +253,7 @@ def _load(path: Path) -> ResidualNeuralProcess:
 
 
 def _inputs(query: Query, co2: Array, ch4: Array) -> Inputs:
-    """Inputs with CO2 and CH4 emissions changed by so many percent, aerosols unchanged."""
+    """Make inputs with CO2 and CH4 emissions changed by so many percent, aerosols unchanged."""
     return Inputs(
         inputs.history(query.scenario, query.year, co2, ch4),
         inputs.place(query.latitude, query.longitude, query.land),

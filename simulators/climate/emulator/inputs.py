@@ -69,7 +69,7 @@ class Inputs:
 def history(
     scenario: NDArray[np.intp], year: NDArray[np.intp], co2_percent: Array, ch4_percent: Array
 ) -> Single:
-    """Lagged forcings of years 2015-2100 with CO2 and CH4 emissions changed from 2015 on."""
+    """Compute lagged forcings of 2015-2100 with CO2 and CH4 emissions changed from 2015 on."""
     base, future = _burdens()
     columns = []
     for lag in LAGS["co2"]:
@@ -87,7 +87,7 @@ def history(
 
 
 def place(latitude: Array, longitude: Array, land: NDArray[np.bool_]) -> Single:
-    """The static fields at the places."""
+    """Read the static fields at the places."""
     grids = fields()
     return np.stack(
         [
@@ -106,7 +106,7 @@ def place(latitude: Array, longitude: Array, land: NDArray[np.bool_]) -> Single:
 def aerosol(
     latitude: Array, longitude: Array, so2_percent: Array, bc_percent: Array, points: Array
 ) -> Single:
-    """Emission changes around the points [[longitude, latitude], ...], gridded, as parts of 1."""
+    """Grid emission changes around the points [[longitude, latitude], ...], as parts of 1."""
     grids = fields()
     shares = point_shares(points, grids.emissions)
     felt = regional_factor(points, shares, grids.response_norms, latitude, longitude)
@@ -115,13 +115,13 @@ def aerosol(
 
 
 def no_aerosol(count: int) -> Single:
-    """Unchanged aerosol emissions."""
+    """Return rows of unchanged aerosol emissions."""
     return np.zeros((count, 4), dtype=np.float32)
 
 
 @lru_cache(maxsize=1)
 def _burdens() -> tuple[dict[str, Array], dict[str, Array]]:
-    """Per gas (scenarios, years): with all emissions, and what emissions from 2015 on add."""
+    """Compute per gas (scenarios, years): with all emissions, and what those from 2015 on add."""
     emitted = _emissions()
     later = np.arange(FIRST_YEAR, LAST_YEAR + 1) >= CHANGE_FROM
     age = np.arange(emitted["co2"].shape[1], dtype=np.float64)
@@ -148,7 +148,7 @@ def _convolved(emitted: Array, kernel: Array) -> Array:
 
 
 def _emissions() -> dict[str, Array]:
-    """Per gas the world's emissions, (scenarios, years 1850-2100)."""
+    """Read per gas the world's emissions, (scenarios, years 1850-2100)."""
     path = ASSETS / "emissions.csv"
     if not path.is_file():
         raise MissingEngineError(f"{path} is missing: it belongs to the source tree")
@@ -164,7 +164,7 @@ def _emissions() -> dict[str, Array]:
 
 @lru_cache(maxsize=1)
 def _coarse_pattern() -> Array:
-    """The pattern of warming in squares of 10 degrees, with both poles, from 180 W."""
+    """Average the pattern of warming in squares of 10 degrees, with both poles, from 180 W."""
     step = _COARSE_DEGREES
     rows, columns = node_latitudes(180 // step + 1), node_longitudes(360 // step)
     inside = np.arange(-step / 2 + 1, step / 2, 2)

@@ -69,7 +69,18 @@ def emulate(
     members: int,
     seed: int,
 ) -> list[NDArray[np.int64]]:
-    """(member, day, chosen place) of each scenario's metric. Deterministic in its arguments."""
+    """Draw each scenario's metric. Deterministic in its arguments.
+
+    Args:
+        emulator: the network and its context.
+        scenarios: what each is run under.
+        chosen: by scenario the indices of its places.
+        members: how many are drawn.
+        seed: a member of a seed and place has the same luck in every scenario.
+
+    Returns:
+        By scenario (member, day, chosen place).
+    """
     daily = [
         expected(conditions, places) for conditions, places in zip(scenarios, chosen, strict=True)
     ]
@@ -98,7 +109,7 @@ def predict(
     chosen: Sequence[Sequence[int]],
     daily: Sequence[NDArray[np.float64]],
 ) -> list[NDArray[np.float64]]:
-    """(3, week, chosen place) of each scenario: bias, amplitude, shift times slope.
+    """Predict each scenario's bias, amplitude, shift times slope: (3, week, chosen place).
 
     ``daily`` are the scenarios' mean fields, (day, chosen place).
     """
@@ -127,7 +138,7 @@ def predict(
 
 @lru_cache(maxsize=2)
 def load_emulator(path: Path = WEIGHTS) -> Emulator:
-    """The trained emulator, on the CPU. Raises MissingEngineError."""
+    """Load the trained emulator, on the CPU. Raises MissingEngineError."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: torch.from_numpy(file[name]) for name in file.files}
@@ -152,7 +163,7 @@ class Chance(NamedTuple):
 
 
 def memory(metric: Metric, disease: Disease) -> float:
-    """Correlation of a count's noise from one day to the next.
+    """Compute the correlation of a count's noise from one day to the next.
 
     Flows are drawn anew each day; of the people in a state all but 1 / duration stay in it.
     """
@@ -173,9 +184,18 @@ def draw(
     seed: int,
     rho: float,
 ) -> NDArray[np.int64]:
-    """(member, day, place). ``daily`` is the mean field (day, place), ``weekly`` (3, week, place):
-    bias, amplitude and shift times slope. Member k of a seed and place has the same chance in every
-    scenario and ensemble, as seasons are compared under the same luck.
+    """Draw counts by (member, day, place).
+
+    Member k of a seed and place has the same chance in every scenario and ensemble, as seasons are
+    compared under the same luck.
+
+    Args:
+        daily: the mean field, (day, place).
+        weekly: bias, amplitude and shift times slope, (3, week, place).
+        places: their indices.
+        members: how many are drawn.
+        seed: of their luck.
+        rho: correlation of a count's noise from one day to the next.
     """
     days = daily.shape[0]
     out = np.empty((len(places), members, days), dtype=np.int64)

@@ -24,7 +24,7 @@ from simulators.epidemiology.step import MemberInputs
 def expected(
     conditions: Conditions, chosen: Sequence[int], disease: Disease = DISEASE
 ) -> NDArray[np.float64]:
-    """(day, chosen place) of the scenario's metric, people or people a day."""
+    """Run the scenario's metric, people or people a day: (day, chosen place)."""
     inputs = member_inputs(conditions, disease, load_places())
     index = list(chosen)
     means = initial_means(conditions.prior_immunity_percent, disease, load_places())
@@ -39,7 +39,7 @@ def expected(
 
 @lru_cache(maxsize=8)
 def share_of_own(disease: Disease) -> NDArray[np.float64]:
-    """By place: how much of its people's exposure is to one another."""
+    """Compute by place how much of its people's exposure is to one another."""
     shares = time_shares(load_places(), disease.commuting_share, disease.air_share)
     people = load_places().populations.astype(np.float64)
     at_home = np.diag(shares)

@@ -42,7 +42,7 @@ OBSERVED = 2
 
 
 def scenario_features(scenarios: Sequence[Conditions]) -> NDArray[np.float32]:
-    """(scenario, feature), each of order one."""
+    """Describe scenarios by features of order one: (scenario, feature)."""
     return np.array([_scenario(conditions) for conditions in scenarios], dtype=np.float32)
 
 

@@ -168,7 +168,7 @@ def _note(works: dict[tuple[str, str, str], _Work], page: Page, kept: int) -> No
 
 
 def _licensed(pages: Iterable[Page], licence: str, attribution: str) -> Iterator[Page]:
-    """Pages with what holds for them. Raises LicenceMissing."""
+    """Give pages what holds for them. Raises LicenceMissing."""
     for page in pages:
         licensed = page._replace(
             licence=page.licence or licence, attribution=page.attribution or attribution
@@ -221,7 +221,7 @@ class _File(NamedTuple):
 
 
 def _found(files: Sequence[Path]) -> list[_File]:
-    """The files, and those of known kinds below folders, sorted. Raises CorpusError.
+    """Find the files, and those of known kinds below folders, sorted. Raises CorpusError.
 
     A link out of a folder is not followed: whoever gave the folder may have laid it there.
     """
@@ -259,7 +259,7 @@ def _pages(files: Iterable[_File]) -> Iterator[Page]:
 
 
 def _check(out: Path, sources: Sequence[_File]) -> None:
-    """Raises CorpusError before anything is read."""
+    """Raise CorpusError before anything is read."""
     if out.exists() and not (out / MANIFEST).is_file() and (out.is_file() or any(out.iterdir())):
         raise CorpusError(f"{out} is there and is not a corpus: name another folder")
     total = sum(file.path.stat().st_size for file in sources)

@@ -54,7 +54,7 @@ class Page(NamedTuple):
 
 
 def read_pages(path: Path) -> Iterator[Page]:
-    """The pages of a file, by its suffix. Raises CorpusError, or MissingEngineError."""
+    """Read the pages of a file, by its suffix. Raises CorpusError, or MissingEngineError."""
     read = READERS.get(path.suffix.lower())
     if read is None:
         known = ", ".join(sorted(READERS))
@@ -63,14 +63,14 @@ def read_pages(path: Path) -> Iterator[Page]:
 
 
 def clean(text: str) -> str:
-    """Equal line ends, no control characters, no lone surrogates, no spaces before a line's end."""
+    """Equalise line ends; drop control characters, lone surrogates, spaces before a line's end."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _CONTROL.sub("", text).replace("\u00a0", " ")
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
 
 
 def line(text: str) -> str:
-    """A text on one line."""
+    """Put a text on one line."""
     return " ".join(clean(text).split())
 
 
@@ -83,7 +83,7 @@ def _markdown(path: Path) -> Iterator[Page]:
 
 
 def _converted(path: Path) -> Iterator[Page]:
-    """Any other kind by markitdown, in a process of its own: such files are not to be trusted."""
+    """Convert any other kind by markitdown, in a process of its own: such files are not trusted."""
     if find_spec("markitdown") is None:
         raise MissingEngineError(
             f"{path}: a {path.suffix} file is turned into Markdown by the package markitdown: "
@@ -159,7 +159,7 @@ def _row(row: object, where: str) -> Page:
 
 
 def _prose(path: Path, text: str) -> Page:
-    """Markdown without front matter, comments and pictures; its title from what it says."""
+    """Read Markdown without front matter, comments and pictures; its title from what it says."""
     front = _FRONT_MATTER.match(text)
     title = re.search(r"^title:[ \t]*(.+)$", front[1], re.MULTILINE) if front else None
     body = _PICTURE.sub("", _COMMENT.sub("", text[front.end() :] if front else text))
@@ -169,7 +169,7 @@ def _prose(path: Path, text: str) -> Page:
 
 
 def _read(path: Path, of: Path | None = None) -> str:
-    """A text; ``of``: the file that it was made of."""
+    """Read a text; ``of``: the file that it was made of."""
     _check_size(path, of)
     try:
         return clean(path.read_bytes().decode("utf-8-sig"))
@@ -198,7 +198,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Page]]] = {
 
 
 def chunks(text: str, size: int = CHARACTERS, overlap: int = OVERLAP) -> list[str]:
-    """Pieces of at most ``size`` characters; the next begins ``overlap`` before the last one's end.
+    """Cut pieces of at most ``size`` characters; the next begins ``overlap`` before the last's end.
 
     A piece ends at a paragraph, line, sentence or word, if there is one in its last third.
     """
@@ -222,7 +222,7 @@ def _end(text: str, start: int, size: int) -> int:
 
 
 def _start(text: str, end: int, overlap: int) -> int:
-    """The first word of the overlap; a text without spaces is cut in the middle of it all."""
+    """Find the first word of the overlap; a text without spaces is cut in the middle of it all."""
     for place in range(end - overlap, end):
         if text[place - 1].isspace():
             return place
