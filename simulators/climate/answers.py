@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulators.base import MissingEngineError, ToolModel
-from simulators.climate import temperature as many
+from simulators.climate import temperature
 from simulators.climate.cities import find_city
 from simulators.climate.temperature import Physics, Projections
 from simulators.climate.tools import (
@@ -73,7 +73,7 @@ def city(arguments: CityQuery, _: Physics) -> CityFound:
 def surface(arguments: Place, _: Physics) -> Surface:
     """Answer ``is_land_or_sea``."""
     at = locate(arguments)
-    land = at.land or bool(many.is_land(at.latitude, at.longitude)[0])
+    land = at.land or bool(temperature.is_land(at.latitude, at.longitude)[0])
     return Surface.model_validate({**_place(at), "surface": "land" if land else "sea"})
 
 
@@ -129,7 +129,7 @@ def aerosol_difference(arguments: Aerosol, projections: Projections) -> AerosolD
 
 def global_warming(arguments: Global, physics: Physics) -> GlobalWarming:
     """Answer ``global_temperature``."""
-    changed = many.global_temperature(
+    changed = temperature.global_temperature(
         arguments.year,
         arguments.scenario or SCENARIOS[0],
         delta_co2=arguments.delta_CO2,
@@ -167,7 +167,7 @@ def answer(
     tool: str, arguments: ToolModel, *, by_emulator: bool = False, published_like: bool = False
 ) -> ToolModel:
     """Run a tool with its validated arguments."""
-    physics = many.PUBLISHED_LIKE if published_like else many.PHYSICS
+    physics = temperature.PUBLISHED_LIKE if published_like else temperature.PHYSICS
     if tool in KNOWN:
         return KNOWN[tool](arguments, physics)
     if not by_emulator:
@@ -179,7 +179,7 @@ def answer(
     return PROJECTED[tool](arguments, emulator())
 
 
-def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.Changed:
+def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> temperature.Changed:
     return projections.diy_aerosol(
         at.latitude,
         at.longitude,
@@ -192,11 +192,13 @@ def _aerosol(at: Located, arguments: Aerosol, projections: Projections) -> many.
     )
 
 
-def _temperature(at: Located, estimate: many.Estimate) -> Temperature:
+def _temperature(at: Located, estimate: temperature.Estimate) -> Temperature:
     return Temperature.model_validate(_place(at) | _range("temperature", estimate, DECIMALS))
 
 
-def _changed(at: Located, changed: many.Changed, digits: int) -> dict[str, float | str | None]:
+def _changed(
+    at: Located, changed: temperature.Changed, digits: int
+) -> dict[str, float | str | None]:
     """Write a changed temperature's fields; the change is that of the rounded values shown."""
     shown = _range("temperature", changed.temperature, digits) | _range(
         "change", changed.change, digits
@@ -210,7 +212,7 @@ def _place(at: Located) -> dict[str, float | str | None]:
     return {"latitude": at.latitude, "longitude": at.longitude, "place": at.place}
 
 
-def _range(name: str, estimate: many.Estimate, digits: int) -> dict[str, float]:
+def _range(name: str, estimate: temperature.Estimate, digits: int) -> dict[str, float]:
     """Write the fields of a mean and its range."""
     ends = {
         f"{name}_degc": estimate.mean,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulators.climate import temperature as many
+from simulators.climate import temperature
 from simulators.climate.emulator import emulator
 from simulators.climate.temperature import PHYSICS
 from simulators.climate.warming import SCENARIOS
@@ -24,12 +24,12 @@ def warming_curves(path: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
     past = np.arange(1850, 2015)
-    found = many.global_temperature(past, SCENARIOS[0]).baseline
+    found = temperature.global_temperature(past, SCENARIOS[0]).baseline
     axes.fill_between(past, found.low, found.high, color="#888888", alpha=0.3, lw=0)
     axes.plot(past, found.mean, color="#333333", label="past")
     years = np.arange(2015, 2101)
     for scenario, colour in _COLOURS.items():
-        found = many.global_temperature(years, scenario).baseline
+        found = temperature.global_temperature(years, scenario).baseline
         axes.fill_between(years, found.low, found.high, color=colour, alpha=0.2, lw=0)
         axes.plot(years, found.mean, color=colour, label=scenario)
     axes.set(xlabel="year", ylabel="warming above 1850-1900 (degC)", xlim=(1850, 2100))
@@ -51,7 +51,7 @@ def warming_map(path: Path) -> None:
     figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
     change = (after - before).reshape(len(lat), len(lon))
     drawn = axes.pcolormesh(lon, lat, change, cmap="YlOrRd", vmin=0, vmax=6, rasterized=True)
-    land = many.is_land(rows, columns).reshape(change.shape)
+    land = temperature.is_land(rows, columns).reshape(change.shape)
     axes.contour(lon, lat, land, levels=[0.5], colors="#333333", linewidths=0.4)
     figure.colorbar(drawn, ax=axes, label="warming 2005 to 2090, ssp245 (degC)", extend="max")
     axes.set(xlabel="longitude", ylabel="latitude", aspect="equal")
@@ -74,7 +74,7 @@ def emulator_against_physics(path: Path) -> None:
     drawn = left.pcolormesh(
         lon, lat, difference.reshape(len(lat), -1), cmap="RdBu_r", vmin=-0.3, vmax=0.3
     )
-    land = many.is_land(rows, columns).reshape(len(lat), -1)
+    land = temperature.is_land(rows, columns).reshape(len(lat), -1)
     left.contour(lon, lat, land, levels=[0.5], colors="#333333", linewidths=0.4)
     for south, north, west, east in HELD_OUT_REGIONS.values():
         corners = [west, east, east, west, west], [south, south, north, north, south]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulators.climate import temperature as many
-from simulators.climate import warming
+from simulators.climate import temperature, warming
 from simulators.climate.fields import ASSETS, Array, fields
 from simulators.climate.temperature import PHYSICS
 from simulators.climate.warming import SCENARIOS
@@ -82,7 +81,7 @@ def test_a_share_of_the_emissions_warms_by_its_part(
     scenario: str, emitted: float, percent: float
 ) -> None:
     """The same against the tabulated emissions of 2015-2100 (GtCO2, RCMIP 5.1.0)."""
-    found = many.global_temperature(2100, scenario, delta_co2=percent).change.mean[0]
+    found = temperature.global_temperature(2100, scenario, delta_co2=percent).change.mean[0]
     assert 0.27 <= found / (emitted * percent / 100) * 1000 <= 0.63
 
 
@@ -90,13 +89,13 @@ def test_a_share_of_the_emissions_warms_by_its_part(
 def test_warming_all_but_stops_without_co2(scenario: str) -> None:
     """AR6 section 4.7.1.1: within 0.3 degC without further CO2; here without CH4 either."""
     stopped = {"delta_co2": -100.0, "delta_ch4": -100.0}
-    found = many.global_temperature([2030, 2100], scenario, **stopped).temperature.mean
+    found = temperature.global_temperature([2030, 2100], scenario, **stopped).temperature.mean
     assert found[1] - found[0] < 0.3
 
 
 def test_cooling_by_aerosols_masks_warming() -> None:
     """AR6 figure SPM.2: sulphur dioxide cooled 2010-2019 by 0.1 to 0.9 degC."""
-    found = many.global_temperature(2025, "ssp245", delta_so2=-100.0).change.mean[0]
+    found = temperature.global_temperature(2025, "ssp245", delta_so2=-100.0).change.mean[0]
     assert 0.1 <= found <= 0.9
 
 
@@ -113,7 +112,7 @@ def test_land_warms_more_than_the_sea() -> None:
 def test_local_warming_averages_to_global_warming() -> None:
     before = PHYSICS.history_temperature(LAT, LON, 1990)
     after = PHYSICS.future_temperature(LAT, LON, 2090, "ssp370")
-    whole = many.global_temperature([1990, 2090], ["ssp370", "ssp370"]).baseline.mean
+    whole = temperature.global_temperature([1990, 2090], ["ssp370", "ssp370"]).baseline.mean
     assert mean(after.mean - before.mean) == pytest.approx(whole[1] - whole[0], rel=0.03)
 
 
@@ -124,7 +123,7 @@ def test_observed_global_mean_temperature() -> None:
 
 def test_large_eruptions_cool() -> None:
     """Krakatau 1883 and Pinatubo 1991."""
-    found = many.global_temperature([1882, 1884, 1990, 1992], "ssp126").baseline.mean
+    found = temperature.global_temperature([1882, 1884, 1990, 1992], "ssp126").baseline.mean
     assert found[1] < found[0] - 0.1
     assert found[3] < found[2] - 0.05
 
@@ -134,7 +133,7 @@ def test_large_eruptions_cool() -> None:
 def test_more_emissions_warm_more(scenario: str, gas: str) -> None:
     steps = np.linspace(-100, 100, 81)
     for year in (2030, 2060, 2100):
-        found = many.global_temperature(year, scenario, **{gas: steps}).temperature.mean
+        found = temperature.global_temperature(year, scenario, **{gas: steps}).temperature.mean
         assert (np.diff(found) > 0).all()
 
 
@@ -169,8 +168,8 @@ def test_taking_away_asian_sulphur_warms() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_small_changes_are_symmetric_to_first_order(scenario: str) -> None:
     for gases in ({"delta_co2": 5.0}, {"delta_ch4": 5.0}, {"delta_so2": 5.0}):
-        up = many.global_temperature(2070, scenario, **gases).change.mean[0]
+        up = temperature.global_temperature(2070, scenario, **gases).change.mean[0]
         less = {gas: -value for gas, value in gases.items()}
-        down = many.global_temperature(2070, scenario, **less).change.mean[0]
+        down = temperature.global_temperature(2070, scenario, **less).change.mean[0]
         assert up != 0
         assert up == pytest.approx(-down, rel=0.1)

@@ -8,8 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from simulators.climate import temperature as many
-from simulators.climate import warming
+from simulators.climate import temperature, warming
 from simulators.climate.fields import (
     ASSETS,
     bilinear,
@@ -104,7 +103,7 @@ def test_land_and_sea() -> None:
     }
     for kind, given in places.items():
         lat, lon = np.array(given).T
-        assert many.is_land(lat, lon).tolist() == [kind == "land"] * len(given)
+        assert temperature.is_land(lat, lon).tolist() == [kind == "land"] * len(given)
 
 
 def test_height_cools() -> None:
