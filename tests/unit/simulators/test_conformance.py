@@ -12,7 +12,7 @@ from flows.cli.simulators import simulators_app
 from simulators.base import ArgumentError
 from simulators.conformance import check
 from tests.unit.simulators import reservoir
-from tests.unit.simulators.recorded import SETTINGS
+from tests.unit.simulators.test_recorded import SETTINGS
 
 DRAW = "        draw = self.demand_m3_per_day"
 PATHLIB = "from pathlib import Path\n"

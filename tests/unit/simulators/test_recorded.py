@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from simulators.base import Guided, handbook_with_guide, set_up_facts, validate_call
 from simulators.registry import load
-from tests.unit.simulators.recorded import SETTINGS, requests
 
+FOLDER = Path(__file__).resolve().parents[3] / "data" / "recorded"
+SETTINGS: dict[str, dict[str, Any]] = {"urban": {}, "climate": {}, "epidemiology": {"members": 20}}
 DOMAINS = list(SETTINGS)
+
+
+@lru_cache(maxsize=8)
+def requests(stage: str, domain: str, kind: str) -> list[tuple[dict[str, Any], Any]]:
+    """Request and response of each recorded call. Skips where the recording is not there."""
+    path = FOLDER / f"{stage}-{domain}.parquet"
+    if not path.is_file():
+        pytest.skip(f"{path} is not here: the recorded run is compared with where it is")
+    rows = pl.read_parquet(path).filter(pl.col("kind") == kind)
+    pairs = zip(rows["request"], rows["response"], strict=True)
+    return [(json.loads(request), json.loads(response)) for request, response in pairs]
 
 
 def _shown(stage: str, domain: str) -> list[str]:
