@@ -68,5 +68,6 @@ def measure_metrics(folder: Path) -> None:
 def _report(folder: Path) -> None:
     from flows.stages.report import write
 
-    project, place = Project(ROOT), Results(folder)
-    write(project, load_params(project.params), place, {DOMAIN: place.benchmark(DOMAIN)})
+    project = Project(ROOT)
+    params = load_params(project.params).model_copy(update={"domains": [DOMAIN]})
+    write(project, params, Results(folder))

@@ -19,9 +19,10 @@ from flows.params import load_params
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.method.asking import together
-from simulrag.method.recipes import Backends, choose, conclude, draft
+from simulrag.method.recipes import recipe_of
 from simulrag.method.settings import ClaimsPerCall, MethodSettings
 from simulrag.method.simulation import Simulations
+from simulrag.method.steps import Backends
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
@@ -117,14 +118,16 @@ async def write_answers(
 async def _answers(
     questions: Sequence[Question], use: Backends, params: MethodSettings
 ) -> list[Answer]:
-    drafts: list[Answer] = []
+    recipe, drafts = recipe_of(params.method), list[Answer]()
     for start in range(0, len(questions), CHUNK):
-        drafts += await together(draft(q, use, params) for q in questions[start : start + CHUNK])
-    rows = list(zip(questions, drafts, choose(drafts, params), strict=True))
+        drafts += await together(
+            recipe.draft(q, use, params) for q in questions[start : start + CHUNK]
+        )
+    rows = list(zip(questions, drafts, recipe.choose(drafts, params), strict=True))
     answers: list[Answer] = []
     for start in range(0, len(rows), CHUNK):
         answers += await together(
-            conclude(question, drafted, chosen, use, params)
+            recipe.conclude(question, drafted, chosen, use, params)
             for question, drafted, chosen in rows[start : start + CHUNK]
         )
     for answer in answers:

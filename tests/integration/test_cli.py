@@ -298,7 +298,7 @@ def test_a_model_answers_any_question(terminal: Terminal) -> None:
         (("--samples", "2", "--method", "paper"), "name its model by --model"),
         (("--samples", "2", "--model", "openai:x"), "add --method paper"),
         (("--budget", "25", "--model", "openai:x"), "add --method paper"),
-        (("--method", "reconciled"), "'--method'"),
+        (("--method", "reconciled"), "no such method; give grounded or paper"),
     ],
 )
 def test_samples_and_budgets_are_the_published_methods(
