@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flows.params import Params
 from flows.project import Project, Results
-from flows.report.labels import LabelTable
+from flows.report.run import LabelTable
 from simulrag.records import Question
 
 Labels = Mapping[str, LabelTable]

@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from flows.project import Project
-    from simulrag.judging.people.offering import OfferedClaim
+    from simulrag.judging.people import OfferedClaim
     from simulrag.records import HumanLabel
 
 app = typer.Typer(no_args_is_help=True, help="Labels by people, which override the judge's.")
@@ -33,7 +33,7 @@ def export(
     """Write the claims as Label Studio tasks, and the labelling interface they belong to."""
     from flows.files import write_text
     from flows.project import find_project
-    from simulrag.judging.people import label_studio
+    from simulrag.judging import label_studio
 
     project = find_project()
     offered = _offers(project, sample, domain)
@@ -56,7 +56,7 @@ def import_labels(
     from flows.files import write_records
     from flows.project import find_project
     from simulrag.errors import InputError
-    from simulrag.judging.people.labels import in_order, majority_label
+    from simulrag.judging.people import in_order, majority_label
 
     project = find_project()
     given = read_exports(files)
@@ -80,7 +80,7 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
     from flows.files import read_records, read_table
     from flows.params import load_params, unknown
     from simulrag.errors import InputError
-    from simulrag.judging.people.offering import offers
+    from simulrag.judging.people import offers
     from simulrag.questions.published import read_questions
     from simulrag.records import Answer, Label
 
@@ -101,7 +101,7 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
 
 def read_exports(files: list[Path]) -> list[HumanLabel]:
     """The labels of several exports of Label Studio. Raises InputError."""
-    from simulrag.judging.people.label_studio import read_export
+    from simulrag.judging.label_studio import read_export
 
     return [label for file in files for label in read_export(content(file), str(file))]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from simulrag.errors import InputError
-from simulrag.metrics.drift import Change
+from simulrag.metrics.headline import Change
 from simulrag.records import Record
 
 Status = Literal["completed", "regressed", "coverage_failed", "out_of_budget", "failed"]

@@ -35,7 +35,7 @@ from flows.stages.metrics import read_domain
 from flows.watch.tracking import PERIOD
 from simulrag.errors import CallsPending, InputError
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.drift import Change, Sample, compare, resamples_for, sample
+from simulrag.metrics.headline import Change, Sample, compare, resamples_for, sample
 
 _OF_ERRORS: dict[str, Status] = {
     "BudgetSpent": "out_of_budget",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from flows.report.recipes import VariantSummary, recipes_of
-from simulrag.metrics.settings import MetricSettings, Undecided
+from simulrag.judging.people import Key, Settled
+from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, read_table
 from simulrag.stage import little_checked
 
@@ -107,10 +107,6 @@ class DomainTable:
         completed = self.count("completed")
         return completed > 0 and self.count("replayed") == completed
 
-    def recipes(self, undecided: Undecided) -> list[VariantSummary]:
-        """The ways to write an answer, with price and quality."""
-        return recipes_of((*self.rows("answers"), *self.rows("method_cost")), undecided)
-
     def covered(self, share: float | None) -> float | None:
         """A share of questions, at most that of the questions answered with evidence."""
         questions = self.count("questions")
@@ -182,3 +178,56 @@ class ReportedRun:
     def leading(self) -> dict[str, str]:
         """Where a table has variants: the ones that sentences and figures speak of."""
         return {"centrality": self.settings.centrality, "undecided": self.settings.undecided}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said of a claim text: its label ("missing" where nobody gave one), and why."""
+
+    label: str
+    reason: str
+
+
+class LabelTable:
+    """A domain's labels question by question: the judge's, and what people settled on.
+
+    ``judge``: the table of labels; ``people``: by question and claim.
+    """
+
+    def __init__(self, judge: pl.DataFrame, people: Mapping[Key, Settled]) -> None:
+        rows = judge.select("question_id", "claim_hash", "label", "reason", "failure")
+        self._judged = rows.rows_by_key("question_id")
+        self._people: dict[str, dict[str, Settled]] = {}
+        for (question, claim), settled in people.items():
+            self._people.setdefault(question, {})[claim] = settled
+
+    def of(self, question_id: str) -> dict[str, Judged]:
+        """The labels of a question's claim texts, by claim hash."""
+        found = self._by_judge(question_id)
+        for claim, settled in self._people.get(question_id, {}).items():
+            label = settled.as_label()
+            found[claim] = Judged(str(label.label), f"by people: {label.reason}")
+        return found
+
+    def by_people(self, question_id: str) -> list[LabelledByPeople]:
+        """The question's claims that people labelled, with the judge's word on them."""
+        judged = self._by_judge(question_id)
+        return [
+            LabelledByPeople(
+                question_id=question_id,
+                text=settled.first.text,
+                human=settled.label,
+                how=settled.how,
+                judge=judged[claim].label if claim in judged else "",
+                said=settled.as_label().reason,
+            )
+            for claim, settled in self._people.get(question_id, {}).items()
+        ]
+
+    def _by_judge(self, question_id: str) -> dict[str, Judged]:
+        return {
+            claim: Judged("missing", failure or "the judge failed")
+            if label is None
+            else Judged(label, reason or "")
+            for claim, label, reason, failure in self._judged.get(question_id, ())
+        }

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flows.report.blocks import DASH, interval, number
-from flows.report.recipes import QUALITY, pooled, to_choose_from
+from flows.report.recipes import QUALITY, measured_recipes, pooled, to_choose_from
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.recipes import evidence_words, reliable_words, samples_words
-from simulrag.metrics.methods import NO_RAG, OURS
+from simulrag.metrics.settings import NO_RAG, OURS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -66,7 +66,7 @@ def _warning(run: ReportedRun, domain: DomainTable, before: str = "") -> list[Te
 
 def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
     table = _table()
-    recipes = domain.recipes(run.settings.undecided)
+    recipes = measured_recipes(run, domain)
     for recipe in recipes if every else to_choose_from(recipes):
         cells = (
             number(recipe.value("calls"), 0),
@@ -82,7 +82,7 @@ def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
 
 def _of_published(run: ReportedRun, published: Sequence[DomainTable], every: bool) -> Table:
     table = _table()
-    recipes = [domain.recipes(run.settings.undecided) for domain in published]
+    recipes = [measured_recipes(run, domain) for domain in published]
     shown = {one.name for own in recipes for one in (own if every else to_choose_from(own))}
     for one in pooled(recipes):
         if one.name in shown:
@@ -118,14 +118,14 @@ def _below(run: ReportedRun, domain: DomainTable) -> Iterator[str]:
             f"confidence before verification: AUROC of {run.settings.centrality} "
             f"{interval(auroc, places=2)}"
         )
-    recipes = domain.recipes(run.settings.undecided)
+    recipes = measured_recipes(run, domain)
     rows = (one.found[name] for one in recipes for name in QUALITY if name in one.found)
     reasons = {row.reason for row in rows if row.value is None}
     yield from (f"{DASH}: {reason}" for reason in sorted(reasons - {""}))
 
 
 def _caption(run: ReportedRun, published: Sequence[DomainTable]) -> Iterator[str]:
-    recipes = [one for domain in run.domains for one in domain.recipes(run.settings.undecided)]
+    recipes = [one for domain in run.domains for one in measured_recipes(run, domain)]
     if words := samples_words(recipes):
         yield words
     yield "calls, true claims, undecided (by the reference), words: a question."

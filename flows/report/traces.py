@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from flows.report.run import Judged
 from flows.report.words import method_name
 from simulrag.records import (
     Answer,
@@ -21,14 +22,6 @@ from simulrag.records import (
     claim_hash,
 )
 from simulrag.shown import LEFT_OUT, NO_PLACE, STANDINGS, is_marked, left_out, legend, pieces
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What was said of a claim text: its label ("missing" where nobody gave one), and why."""
-
-    label: str
-    reason: str
 
 
 @dataclass(frozen=True)

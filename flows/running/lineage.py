@@ -32,7 +32,7 @@ NO_RESULT = frozenset(
 """Modules that change no result."""
 COUNTED = ("flows.report", "flows.stages")
 """What of flows/ changes results."""
-REGISTRY, FAMILIES = "simulrag.metrics.registry", "simulrag.metrics.families"
+REGISTRY, FAMILIES = "simulrag.metrics.families", "simulrag.metrics.families"
 """The registry imports the families that are there."""
 FEW = 2
 """So many modules of a package are named one by one."""

@@ -17,14 +17,13 @@ from flows.files import (
 from flows.project import Results, out
 from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
-from simulrag.judging.people.labels import majority_label
+from simulrag.judging.people import majority_label
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
-from simulrag.metrics.exports import read_export
+from simulrag.metrics.exports import Pricing, no_prices, pricing, read_export
+from simulrag.metrics.families import measure
 from simulrag.metrics.frames import LabelsOfQuestion
 from simulrag.metrics.headline import Headline, headline
-from simulrag.metrics.money import Pricing, no_prices, pricing
-from simulrag.metrics.registry import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
 from simulrag.questions.records import read_templates

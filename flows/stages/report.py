@@ -15,28 +15,27 @@ from flows.outs import Labels, RunOutputs
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.report.blocks import Table
-from flows.report.labels import LabelTable
-from flows.report.page import write_report
+from flows.report.page import markdown, write_report
 from flows.report.run import (
     Credits,
     LabelledByPeople,
+    LabelTable,
     ReportedRun,
     RunSummary,
     read_domains,
 )
-from flows.report.sections.documents import credited
-from flows.report.sections.recipes import recipe_table
-from flows.report.table_files import markdown
-from flows.report.traces import Traced
-from flows.running.runner import StageContext
-from flows.watch.tracking import PERIOD
-from simulrag.judging.people.labels import Key, Settled, majority_label
-from simulrag.metrics.published import (
+from flows.report.sections.benchmark import credited
+from flows.report.sections.published import (
     PAPER_METRICS,
     PAPER_STATISTICS,
     read_published,
     read_published_benchmark,
 )
+from flows.report.sections.recipes import recipe_table
+from flows.report.traces import Traced
+from flows.running.runner import StageContext
+from flows.watch.tracking import PERIOD
+from simulrag.judging.people import Key, Settled, majority_label
 from simulrag.questions.published import answered_questions, read_questions
 from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
 from simulrag.stage import Role, Stage

@@ -11,8 +11,7 @@ from typing import get_args
 from flows.files import record_lines
 from flows.outs import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
-from flows.report.labels import LabelTable
-from flows.report.run import DomainTable, ReportedRun
+from flows.report.run import DomainTable, LabelTable, ReportedRun
 from rooms.attribution.measures import planted_table, table_of
 from rooms.attribution.records import Attribution, file_of
 from rooms.attribution.settings import AttributionParams

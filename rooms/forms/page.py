@@ -9,8 +9,18 @@ from pathlib import Path
 
 from flows.files import record_lines
 from flows.outs import RunOutputs
-from flows.report.blocks import DASH, Block, ReportSection, Table, Text, count, percent
-from flows.report.build import Columns, paired, pivoted
+from flows.report.blocks import (
+    DASH,
+    Block,
+    Columns,
+    ReportSection,
+    Table,
+    Text,
+    count,
+    paired,
+    percent,
+    pivoted,
+)
 from flows.report.run import DomainTable, ReportedRun
 from rooms.forms import places
 from rooms.forms.records import (

@@ -48,7 +48,7 @@ def score(
     from flows.params import load_params
     from flows.project import find_project
     from flows.report.chart import standalone
-    from flows.report.table_files import files_of
+    from flows.report.page import files_of
     from rooms.score.page import score_figures, score_table
     from rooms.score.scored import score_rows
     from rooms.score.settings import ScoreParams

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from simulrag.errors import InputError
-from simulrag.judging.people.labels import Key, Settled
+from simulrag.judging.people import Key, Settled
 from simulrag.method.recipes import MARKED
 from simulrag.method.settings import ClaimsPerCall
 from simulrag.metrics.bill import TokenUsage
-from simulrag.metrics.exports import Exported
+from simulrag.metrics.exports import Exported, Pricing, no_prices
 from simulrag.metrics.frames import (
     AnswerCounts,
     LabelsOfQuestion,
+    asked_values,
     claims_frame,
     finals_frame,
     text_counts,
 )
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
-from simulrag.metrics.methods import FINAL, OURS
-from simulrag.metrics.money import Pricing, no_prices
 from simulrag.metrics.pool import ClaimPool
-from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.stated import asked_values
+from simulrag.metrics.settings import FINAL, OURS, MetricSettings
 from simulrag.metrics.table import select
 from simulrag.questions.records import Template
 from simulrag.records import (

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from simulrag.method.selection import Candidates, select_by_budget
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Floats
-from simulrag.metrics.methods import (
+from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
+from simulrag.metrics.ranking import RankedClaims
+from simulrag.metrics.settings import (
     ALL_RAG,
     BUDGETED,
     NO_RAG,
@@ -21,11 +23,9 @@ from simulrag.metrics.methods import (
     UE_SBA,
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
+    MetricSettings,
+    Undecided,
 )
-from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
-from simulrag.metrics.ranking import RankedClaims
-from simulrag.metrics.settings import TREATMENTS, MetricSettings, Undecided
-from simulrag.metrics.table import Measurement
 
 NO_VERBALIZED = "verbalized confidence was not asked"
 NO_BOUNDARY = "the simulator boundary was not asked"
@@ -130,59 +130,3 @@ def ranked_claims(
         scenario=pool.scenario[counted],
         question=pool.question[counted],
     )
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Claims with the confidence they have when ``setting``'s selection was verified.
-
-    ``confidence``: the centrality, or "verbalized". ``reason``: why nothing can be measured.
-    """
-
-    setting: BudgetedMethod
-    confidence: str
-    undecided: Undecided
-    claims: RankedClaims
-    reason: str = ""
-
-    def row(self, family: str, data: DomainData) -> Measurement:
-        """The place of a family's values in the long table, still without a value."""
-        return Measurement(
-            family=family,
-            domain=data.domain,
-            method=self.setting.method,
-            budget_percent=self.setting.budget_percent,
-            centrality=self.confidence,
-            coverage=data.coverage,
-            undecided=self.undecided,
-        )
-
-
-@lru_cache(maxsize=1)
-def checked_sets(data: DomainData) -> tuple[Checked, ...]:
-    """Centrality and the model's own statement before, UE+SBA after each budget, and all verified.
-
-    Each with undecided claims left out and counted false. Verified and decided claims have
-    confidence 1; the labels are those of the text at that point.
-    """
-    leading = data.settings.centrality
-    plan = {(one.method, one.budget_percent): one for one in plans_of(data)[leading]}
-    if not plan:
-        return ()
-    before = plan[NO_RAG, 0]
-    stated = BudgetedMethod(
-        VERBALIZED,
-        0,
-        before.chosen,
-        stated_scores(data.pool),
-        "" if data.pool.verbalized_asked else NO_VERBALIZED,
-    )
-    budgeted = [plan[UE_SBA, budget] for budget in data.settings.budgets_percent]
-    found: list[Checked] = []
-    for setting in (before, stated, *budgeted, plan[ALL_RAG, 100]):
-        confidence = "verbalized" if setting is stated else leading
-        for undecided in TREATMENTS:
-            claims = ranked_claims(data, setting, undecided)
-            empty = "" if len(claims.scores) else "undefined: no labelled claim"
-            found.append(Checked(setting, confidence, undecided, claims, setting.reason or empty))
-    return tuple(found)

@@ -4,7 +4,7 @@ All domains' tables have the same columns, in the order of ``COLUMNS``. Texts th
 "" (an empty field of the file), numbers that do not apply are null. A ``value`` that is null is
 undefined, and ``reason`` says why; where only the interval is missing, ``reason`` says that.
 
-What the families hold (``method``: the names of ``simulrag.metrics.methods``):
+What the families hold (``method``: the names of ``simulrag.metrics.settings``):
 
 coverage
     questions, completed, claims, labels_missing, labels_unknown, replayed, with_evidence, checked:

@@ -15,7 +15,7 @@ from flows.cli.label import app
 from flows.files import read_records, write_records, write_table
 from flows.project import Project
 from simulrag.errors import InputError
-from simulrag.judging.people.labels import in_order
+from simulrag.judging.people import in_order
 from simulrag.records import HumanLabel, Label
 from tests.unit.metrics.people import annotation
 from tests.unit.metrics.synthetic import study

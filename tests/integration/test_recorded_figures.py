@@ -8,7 +8,7 @@ import pytest
 
 from flows.report.recipes import VariantSummary, pooled, recipes_of
 from flows.report.run import DomainTable
-from simulrag.metrics.registry import measure
+from simulrag.metrics.families import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from tests.recorded import ROOT, Replayed, data_of

@@ -1,7 +1,7 @@
 """The sections of the report, in the order of the page.
 
-To show a new family of metrics: a module with ``SECTION`` here, and a place in ``OWN``. A room
-brings its own.
+To show a new family of metrics: a ``ReportSection`` in a module here, and a place in ``OWN``.
+A room brings its own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from flows.report.blocks import ReportSection
 from flows.report.sections import (
     answers,
     benchmark,
-    boundary,
     calibration,
     claims,
     cost,
-    documents,
     overview,
     people,
     published,
@@ -28,8 +26,8 @@ OWN: tuple[ReportSection, ...] = (
     answers.SECTION,
     claims.SECTION,
     calibration.SECTION,
-    boundary.SECTION,
-    documents.SECTION,
+    calibration.BOUNDARY,
+    benchmark.DOCUMENTS,
     benchmark.SECTION,
     cost.SECTION,
     people.SECTION,

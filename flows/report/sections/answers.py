@@ -12,22 +12,24 @@ from flows.report.blocks import (
     Text,
     budget,
     count,
+    dot_figure,
     interval,
     kappas,
+    paired,
     percent,
+    pivoted,
 )
-from flows.report.build import dot_figure, paired, pivoted
 from flows.report.chart import BLUE, GREY, RED, Look
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.recipes import recipe_table
 from flows.report.words import method_name
-from simulrag.metrics.methods import (
+from simulrag.metrics.settings import (
     CLOSED_BOOK,
     GROUNDED,
     OURS,
     SIMULRAG,
+    TREATMENTS,
 )
-from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
 
 LABELLED = {

@@ -1,8 +1,9 @@
-"""The benchmark's questions, and the tool calls made for them."""
+"""The benchmark's questions, the tool calls made for them, and whose documents were used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from flows.report.blocks import (
     DASH,
@@ -11,14 +12,16 @@ from flows.report.blocks import (
     ReportSection,
     Table,
     count,
+    dot_figure,
     interval,
+    listed,
     percent,
 )
-from flows.report.build import dot_figure, listed
 from flows.report.chart import BLUE
-from flows.report.run import DomainTable, ReportedRun
-from simulrag.metrics.published import PAPER_STATISTICS, published_field
+from flows.report.run import Credits, DomainTable, ReportedRun
+from flows.report.sections.published import PAPER_STATISTICS, published_field
 from simulrag.metrics.table import Measurement
+from simulrag.records import DOCUMENT_TOOL, Answer
 
 _STATISTICS = {
     "answer_words": "words of the reference answer",
@@ -122,3 +125,39 @@ def _statistic(row: Measurement) -> str:
 
 
 SECTION = ReportSection("benchmark", "Retrieval and benchmark", blocks)
+
+
+_TOLD = ("document", "attribution", "licence")
+
+
+def credited(answers: Iterable[Answer]) -> Credits:
+    """By document, who is to be credited and licence: passages shown, and questions."""
+    shown: Counter[tuple[str, ...]] = Counter()
+    questions: Counter[tuple[str, ...]] = Counter()
+    for answer in answers:
+        found: Counter[tuple[str, ...]] = Counter()
+        for evidence in answer.evidence:
+            passages = evidence.outputs.get("passages")
+            if evidence.call.tool == DOCUMENT_TOOL and isinstance(passages, list):
+                told = (one for one in passages if isinstance(one, dict))
+                found.update(tuple(str(one.get(name) or DASH) for name in _TOLD) for one in told)
+        shown += found
+        questions.update(found.keys())
+    return {works: (shown[works], questions[works]) for works in sorted(shown)}
+
+
+def documents(run: ReportedRun) -> Iterator[Block]:
+    """A line a document."""
+    for domain, found in run.credits.items():
+        if found:
+            yield Table(
+                name="documents",
+                caption=f"{domain}: documents whose passages were shown as evidence",
+                columns=("Document", "By", "Licence", "Passages", "Questions"),
+                rows=tuple((*works, *map(count, counts)) for works, counts in found.items()),
+                headers=1,
+                domain=domain,
+            )
+
+
+DOCUMENTS = ReportSection("documents", "Whose documents were used", documents)

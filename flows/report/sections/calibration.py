@@ -1,15 +1,27 @@
-"""Whether confidence means what it says: reliability, its error, and conformal kappa."""
+"""How well confidence and the simulator boundary foresee what is true, and conformal kappa."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flows.report.blocks import Block, Figure, ReportSection, Table, budget, count, interval
-from flows.report.build import Columns, listed, pivoted
+from flows.report.blocks import (
+    Block,
+    Columns,
+    Figure,
+    ReportSection,
+    Table,
+    budget,
+    count,
+    dot_figure,
+    interval,
+    listed,
+    pivoted,
+)
 from flows.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
+from simulrag.metrics.settings import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
+from simulrag.metrics.table import Measurement
 
 _EMPTY = "undefined: the notes of the\ncalibration table say why"
 _CONFORMAL = {
@@ -127,3 +139,52 @@ def _thresholds(run: ReportedRun, domain: DomainTable) -> Table:
 
 
 SECTION = ReportSection("calibration", "Calibration", blocks)
+
+
+_SHARES = {
+    "filtered": "claims judged outside the simulator's reach",
+    "kept_decided": "claims inside that verification decided",
+    "filtered_decidable": "claims outside that verification could decide",
+}
+_LOOKS = dict(zip(_SHARES, (BLUE, RED, OCHRE), strict=True))
+
+
+def boundary(run: ReportedRun) -> Iterator[Block]:
+    """A figure and a table a domain."""
+    measured = [domain for domain in run.domains if domain.rows("boundary")]
+    for domain in measured:
+        yield _figure(domain)
+    for domain in measured:
+        yield _table(domain)
+
+
+def _figure(domain: DomainTable) -> Figure:
+    found = domain.rows("boundary")
+    return dot_figure(
+        domain.name,
+        "boundary",
+        [(_name(row), row, _LOOKS[row.metric]) for row in found],
+        "share of claims",
+        caption="what boundary assessment filters, and what verification makes of either side",
+        shares=True,
+    )
+
+
+def _table(domain: DomainTable) -> Table:
+    return listed(
+        domain.rows("boundary"),
+        {"Share of": _name, "Value": interval, "Claims": lambda row: count(row.n)},
+        name="boundary",
+        caption="simulator boundary assessment",
+        domain=domain.name,
+        headers=1,
+        line=_name,
+        fold="Boundary assessment as tables",
+    )
+
+
+def _name(row: Measurement) -> str:
+    return _SHARES[row.metric]
+
+
+BOUNDARY = ReportSection("boundary", "Simulator boundary", boundary)

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-from flows.report.blocks import DASH, Block, ReportSection, Table, budget, kappas
-from flows.report.build import Columns, TableWords, pivoted
+from flows.report.blocks import (
+    DASH,
+    Block,
+    Columns,
+    ReportSection,
+    Table,
+    TableWords,
+    budget,
+    kappas,
+    pivoted,
+)
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.claims import by_calls
 from flows.report.words import method_name
-from simulrag.metrics.methods import OURS, UE_SBA
+from simulrag.metrics.settings import OURS, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
 
 COUNTS = {

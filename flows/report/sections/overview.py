@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from flows.report.blocks import Block, Facts, ReportSection, Table, Text, percent
-from flows.report.recipes import to_choose_from
+from flows.report.recipes import measured_recipes, to_choose_from
 from flows.report.run import ReportedRun
 from flows.report.sections import recipes
 from flows.report.words import WORDS
@@ -51,7 +51,7 @@ def _lead(run: ReportedRun) -> str:
     ways = {
         one.name
         for domain in own or published
-        for one in to_choose_from(domain.recipes(run.settings.undecided))
+        for one in to_choose_from(measured_recipes(run, domain))
     }
     how = "from a simulator's evidence"
     if len(ways) > 1:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flows.report.blocks import Block, ReportSection, Table, count, interval
-from flows.report.build import listed
+from flows.report.blocks import Block, ReportSection, Table, count, interval, listed
 from flows.report.run import DomainTable, LabelledByPeople, ReportedRun
 
 _MEASURES = {

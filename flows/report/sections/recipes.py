@@ -15,11 +15,20 @@ from flows.report.blocks import (
     number,
     why,
 )
-from flows.report.recipe_figures import axes, price, quality
-from flows.report.recipes import QUALITY, Pooled, VariantSummary, pooled, to_choose_from
+from flows.report.recipes import (
+    QUALITY,
+    Pooled,
+    VariantSummary,
+    axes,
+    measured_recipes,
+    pooled,
+    price,
+    quality,
+    to_choose_from,
+)
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.metrics.methods import CLOSED_BOOK, OURS, SIMULRAG
+from simulrag.metrics.settings import CLOSED_BOOK, OURS, SIMULRAG
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
 
@@ -44,7 +53,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     """
     own, published = run.own_and_published
     own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
-    found = {domain.name: domain.recipes(run.settings.undecided) for domain in own}
+    found = {domain.name: measured_recipes(run, domain) for domain in own}
     calls, share, true_claims = axes([one for recipes in found.values() for one in recipes])
     for domain in own:
         yield quality(domain, to_choose_from(found[domain.name]), share, true_claims)
@@ -56,7 +65,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     marked = [domain for domain in own if domain.rows("standings")]
     if marked:
         yield _reliable(marked)
-    together = pooled([domain.recipes(run.settings.undecided) for domain in published])
+    together = pooled([measured_recipes(run, domain) for domain in published])
     if len(published) > 1 and together:
         yield _together(together, "Published questions: oracle retrieval")
 
@@ -109,7 +118,7 @@ def recipe_table(
     run: ReportedRun, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool
 ) -> Table:
     """Price and quality a row: the recipes to choose from, or every one."""
-    found = {domain.name: domain.recipes(run.settings.undecided) for domain in domains}
+    found = {domain.name: measured_recipes(run, domain) for domain in domains}
     shown = [
         (domain, recipe)
         for domain, recipes in found.items()

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
-from simulrag.judging.people.labels import LABELERS_PER_CLAIM, Settled
+from simulrag.judging.people import LABELERS_PER_CLAIM, Settled
 from simulrag.metrics.domain import DomainData
+from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Floats, Ints, estimate, scenario_weights
-from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import LabelValue
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,12 +10,11 @@ import numpy as np
 
 from simulrag.method.recipes import MARKED
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
-from simulrag.metrics.intervals import Floats, estimates
-from simulrag.metrics.methods import OURS
-from simulrag.metrics.registry import metric
-from simulrag.metrics.settings import TREATMENTS, Undecided
+from simulrag.metrics.families import metric
+from simulrag.metrics.intervals import Floats, estimate, estimates, ratio
+from simulrag.metrics.settings import OURS, TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
-from simulrag.records import AnswerVariant
+from simulrag.records import STANDINGS, AnswerVariant, LabelValue
 
 METRICS = (
     "informativeness",
@@ -188,3 +188,39 @@ def _largest_published(data: DomainData) -> AnswerVariant | None:
     """The published method at its largest m and budget."""
     published = [line for line in data.lines if line.method == "simulrag"]
     return max(published, key=lambda line: line.size, default=None)
+
+
+_COUNTS: dict[str, LabelValue | None] = {
+    "true": "true",
+    "false": "false",
+    "undecided": "undecided",
+    "unlabelled": None,
+}
+
+
+@metric("standings")
+def standings(data: DomainData) -> Iterator[Measurement]:
+    """Of every line that marks what it says, by standing: statements by label, and ``true_share``.
+
+    ``true_share``: true ones by true and false ones. The label is that of the statement.
+    """
+    for line in data.lines:
+        said = [
+            one.texts[line].standings if line in one.texts else Counter() for one in data.counted
+        ]
+        for standing in STANDINGS:
+            keys = [(standing, label) for label in _COUNTS.values()]
+            counts = np.array([[counted[key] for key in keys] for counted in said], dtype=float)
+            if not counts.any():
+                continue
+            place = replace(
+                Measurement.of(line, "standings", data.domain),
+                level=standing,
+                n=int(counts.sum()),
+            )
+            for name, count in zip(_COUNTS, counts.sum(axis=0).tolist(), strict=True):
+                yield replace(place, metric=name, value=count)
+            true, decided = counts[:, 0], counts[:, :2].sum(axis=1)
+            share = ratio(true, decided, data.scenario, data.weights)
+            result = estimate(share, data.scenarios, "undefined: none is labelled true or false")
+            yield filled(place, result, metric="true_share", n=int(decided.sum()))

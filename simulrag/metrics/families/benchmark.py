@@ -1,4 +1,4 @@
-"""How long and how rich a benchmark's references are, to compare it with the published one."""
+"""What there is to measure, and how long and how rich the benchmark's references are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,50 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from simulrag.metrics.domain import DomainData
+from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import estimate, ratio, scenario_weights
-from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Question
+
+
+@metric("coverage")
+def coverage(data: DomainData) -> Iterator[Measurement]:
+    """Counts: questions answered, complete ones, their claims, and what is missing.
+
+    ``labels_missing``: distinct claim texts without a label. ``labels_unknown``: labels of texts
+    that no complete answer holds, left over from others; they count nowhere else. ``replayed``:
+    complete questions that are published ones, answered from their published evidence.
+    ``with_evidence``: complete questions for which a simulator run, or a passage, was there to
+    verify with; ``checked``: those of which the evidence decided a claim.
+    """
+    published = {one.question_id for one in data.questions if one.source == "published"}
+    complete = [answer for answer in data.answers if answer.failure is None]
+    replayed = sum(
+        one.retrieval is not None
+        and one.retrieval.status == "oracle"
+        and one.question_id in published
+        for one in complete
+    )
+    with_evidence = sum(bool(one.evidence) for one in complete)
+    for name, count in (
+        ("questions", len(data.answers)),
+        ("completed", len(complete)),
+        ("claims", len(data.pool)),
+        ("labels_missing", data.labels_missing),
+        ("labels_unknown", data.labels_unknown),
+        ("replayed", replayed),
+        ("with_evidence", with_evidence),
+        ("checked", sum(one.verified for one in complete)),
+    ):
+        yield Measurement(
+            family="coverage",
+            domain=data.domain,
+            metric=name,
+            value=float(count),
+            n=len(data.answers),
+            coverage=data.coverage,
+        )
+
 
 _NO_CLAIMS = "undefined: the benchmark has no reference claims"
 _NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"

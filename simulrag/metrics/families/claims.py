@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.intervals import Estimate, Floats, estimates
-from simulrag.metrics.methods import BASELINES, UE_SBA
-from simulrag.metrics.ranking import METRICS, measure
-from simulrag.metrics.registry import metric
-from simulrag.metrics.selections import BudgetedMethod, plans_of, ranked_claims
-from simulrag.metrics.settings import TREATMENTS, Undecided
+from simulrag.metrics.families import metric
+from simulrag.metrics.intervals import Estimate, Floats, estimate, estimates, ratio
+from simulrag.metrics.pool import PARTLY_VERIFIED
+from simulrag.metrics.ranking import METRICS, measure, score_levels
+from simulrag.metrics.selections import NO_BOUNDARY, BudgetedMethod, plans_of, ranked_claims
+from simulrag.metrics.settings import BASELINES, TREATMENTS, UE_SBA, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
 
 COMPARED = ("f1", "aupr", "auroc")
@@ -134,3 +134,72 @@ def _compare(
             reason = reasons[UE_SBA, budget] or reasons[name, budget]
             pairs.append(Pair(row, ours[0], theirs[0], reason))
     yield from compared(pairs, COMPARED, data.scenarios)
+
+
+_RECALLS = np.linspace(0.02, 1.0, 50)
+
+
+@metric("precision_recall")
+def precision_recall(data: DomainData) -> Iterator[Measurement]:
+    """Precision at 50 recalls (``x``) by method at each budget, and with none and all verified.
+
+    Of the leading variant: the highest threshold that reaches a recall gives its precision, and
+    ``n``, the claims that it keeps. A Random line is its first seed's. Nothing where no claim is
+    true, or where the method could not be measured.
+    """
+    settings = data.settings
+    for setting in plans_of(data)[settings.centrality]:
+        if setting.reason:
+            continue
+        ranked = ranked_claims(data, setting, settings.undecided)
+        if not ranked.true.any():
+            continue
+        # A threshold takes all claims of one score.
+        group = score_levels(ranked.scores)
+        hits = np.cumsum(np.bincount(group, weights=ranked.true))
+        kept = np.cumsum(np.bincount(group))
+        at = np.searchsorted(hits / hits[-1], _RECALLS - 1e-9)
+        for level, value, count in zip(_RECALLS, (hits / kept)[at], kept[at], strict=True):
+            yield Measurement(
+                family="precision_recall",
+                domain=data.domain,
+                method=setting.method,
+                metric="precision",
+                budget_percent=setting.budget_percent,
+                centrality=settings.centrality,
+                value=float(value),
+                n=int(count),
+                coverage=data.coverage,
+                undecided=settings.undecided,
+                x=float(level),
+            )
+
+
+@metric("boundary")
+def boundary(data: DomainData) -> Iterator[Measurement]:
+    """How well the simulator boundary foresees what verification can decide.
+
+    ``filtered``: claims judged outside the boundary, of all claims asked. ``kept_decided``: claims
+    inside it that verification decided, of those verified. ``filtered_decidable``: claims outside
+    it that verification decided all the same: what the filter lost. The latter two are undefined
+    where verification saw only selected claims: the least confident do not stand for all.
+    """
+    if not data.ranks_claims:
+        return
+    pool = data.pool
+    place = Measurement(family="boundary", domain=data.domain, coverage=data.coverage)
+    inside, outside = pool.boundary == 1, pool.boundary == 0
+    asked = inside | outside
+    verified = pool.verified & (not pool.partly_verified)
+    no_inside, no_outside = "no claim inside was verified", "no claim outside was verified"
+    if pool.partly_verified:
+        no_inside = no_outside = PARTLY_VERIFIED
+    for name, part, whole, reason in (
+        ("filtered", outside, asked, NO_BOUNDARY),
+        ("kept_decided", pool.decided, inside & verified, no_inside),
+        ("filtered_decidable", pool.decided, outside & verified, no_outside),
+    ):
+        top, bottom = (part & whole).astype(float), whole.astype(float)
+        values = ratio(top, bottom, pool.scenario, data.weights)
+        result = estimate(values, data.scenarios, reason)
+        yield filled(place, result, metric=name, n=int(whole.sum()))

@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import JsonValue
 
 from simulrag.metrics.domain import DomainData
+from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import estimates, ratio
-from simulrag.metrics.registry import metric
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Question, Retrieval, RetrievalStatus, ToolCall
 

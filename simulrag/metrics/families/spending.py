@@ -8,7 +8,7 @@ from dataclasses import replace
 from simulrag.metrics.bill import MAIN_TOKENS, TOKENS
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.exports import UNCOUNTED, ModelCalls
-from simulrag.metrics.registry import metric
+from simulrag.metrics.families import metric
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import Usage
 

@@ -15,7 +15,7 @@ from flows.refresh.history import RefreshRecord, page, reasons_of, rows_of, with
 from flows.refresh.refresh import refresh_params
 from flows.sections import RefreshBudget
 from simulrag.errors import InputError
-from simulrag.metrics.drift import Change
+from simulrag.metrics.headline import Change
 
 DROP = Change(
     domain="urban",

@@ -14,7 +14,7 @@ from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages
 from simulators.library.corpus import Corpus, CorpusError
 from simulrag.errors import InputError
-from simulrag.judging.people.label_studio import read_export
+from simulrag.judging.label_studio import read_export
 from tests.integration.projects import copy_project
 
 LONG = "A sentence about rivers and lakes. " * 20

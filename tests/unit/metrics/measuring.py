@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from simulrag.judging.people.labels import majority_label
+from simulrag.judging.people import majority_label
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
-from simulrag.metrics.registry import measure
+from simulrag.metrics.families import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import frame_of, select
 from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulrag.judging.people.offering import OfferedClaim
+from simulrag.judging.people import OfferedClaim
 from simulrag.records import HumanLabel, LabelValue, claim_hash
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from flows.report.sections.published import read_published_benchmark
 from simulrag.errors import InputError
 from simulrag.metrics.families.benchmark import benchmark
-from simulrag.metrics.published import read_published_benchmark
 from simulrag.metrics.table import Measurement
 from simulrag.records import Question, ReferenceClaim, ToolCall
 from tests.making import question

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from simulrag.metrics.stated import asked_values, stated
+from simulrag.metrics.frames import asked_values, stated
 from simulrag.metrics.table import select
 from simulrag.questions.records import Template
 from simulrag.records import FinalClaims, FinalText, Question

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from simulrag.metrics.families.conformal import NONE, Losses, losses_of
+from simulrag.metrics.families.calibration import NONE, Losses, losses_of
 from simulrag.metrics.ranking import RankedClaims
 from simulrag.metrics.table import select
 from tests.making import answer, claim, label

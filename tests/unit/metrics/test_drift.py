@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulrag.metrics.drift import METRICS, Sample, compare, resamples_for
+from simulrag.metrics.headline import METRICS, Sample, compare, resamples_for
 
 RESAMPLES = 4000
 

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.metrics.exports import UNCOUNTED, Estimated, read_export
-from simulrag.metrics.money import pricing
+from simulrag.metrics.exports import UNCOUNTED, Estimated, pricing, read_export
 from simulrag.metrics.table import only, select
 from simulrag.records import Usage
 from tests.unit.metrics.measuring import measured, row

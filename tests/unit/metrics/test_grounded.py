@@ -12,11 +12,12 @@ import pytest
 from rich.console import Console
 
 from flows.report.page import write_report
+from flows.report.recipes import measured_recipes
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections import sections
 from flows.report.terminal import terminal_table
-from simulrag.metrics.drift import sample
-from simulrag.metrics.registry import measure
+from simulrag.metrics.families import measure
+from simulrag.metrics.headline import sample
 from simulrag.metrics.table import frame_of, only, select
 from simulrag.records import (
     Answer,
@@ -242,7 +243,7 @@ def run() -> ReportedRun:
 def test_a_domain_with_nothing_beside_is_measured_for_what_there_is(run: ReportedRun) -> None:
     table = frame_of(chain.from_iterable(map(run.domains[0].rows, run.domains[0].families)))
     assert lines_of(table, "answers") == {"grounded"}
-    (recipe,) = run.domains[0].recipes("excluded")
+    (recipe,) = measured_recipes(run, run.domains[0])
     assert (recipe.name, recipe.value("factuality")) == ("grounded", 1)
     assert select(table, family="comparisons").is_empty()
 

@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.judging.people.label_studio import config, read_export, tasks
-from simulrag.judging.people.labels import majority_label
-from simulrag.judging.people.offering import OfferedClaim, offers
+from simulrag.judging.label_studio import config, read_export, tasks
+from simulrag.judging.people import OfferedClaim, majority_label, offers
 from simulrag.records import HumanLabel, claim_hash
 from tests.making import answer, claim, label, question
 from tests.unit.metrics.people import annotation, given, offer

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from simulrag.errors import InputError
-from simulrag.metrics import registry
+from simulrag.metrics import families
 from simulrag.metrics.headline import headline
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import (
@@ -87,15 +87,15 @@ def test_equal_inputs_give_equal_bytes_and_nothing_but_numbers() -> None:
 
 def test_a_family_names_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"claims", "answers", "comparisons", "cost"} <= {
-        name for names, _ in registry.registered().values() for name in names
+        name for names, _ in families.registered().values() for name in names
     }
-    monkeypatch.setattr(registry, "_FAMILIES", {})
-    registry.metric("mine")(lambda data: iter(ROWS))
+    monkeypatch.setattr(families, "_FAMILIES", {})
+    families.metric("mine")(lambda data: iter(ROWS))
     with pytest.raises(ValueError, match="yields the family 'a' and registered"):
-        registry.measure(data_of([failed("q")]))
-    monkeypatch.setattr(registry, "_FAMILIES", {})
-    registry.metric("a", "b")(lambda data: iter(ROWS))
-    assert registry.measure(data_of([failed("q")])) == list(ROWS)
+        families.measure(data_of([failed("q")]))
+    monkeypatch.setattr(families, "_FAMILIES", {})
+    families.metric("a", "b")(lambda data: iter(ROWS))
+    assert families.measure(data_of([failed("q")])) == list(ROWS)
 
 
 def test_the_headline_repeats_the_table() -> None:

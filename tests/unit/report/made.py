@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from flows.report.page import write_report
-from flows.report.run import DomainTable, ReportedRun, RunSummary
-from flows.report.traces import Judged, Traced
-from simulrag.metrics.methods import ALL_RAG, BUDGETED, GROUNDED, NO_RAG, UE_SBA
-from simulrag.metrics.settings import MetricSettings
+from flows.report.run import DomainTable, Judged, ReportedRun, RunSummary
+from flows.report.traces import Traced
+from simulrag.metrics.settings import ALL_RAG, BUDGETED, GROUNDED, NO_RAG, UE_SBA, MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import (
     Answer,

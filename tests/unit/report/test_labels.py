@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from flows.report.labels import LabelTable
-from simulrag.judging.people.labels import majority_label
+from flows.report.run import LabelTable
+from simulrag.judging.people import majority_label
 from simulrag.records import HumanLabel, claim_hash
 
 TEXT, OTHER = "Travel time rises.", "Idling falls."

@@ -13,7 +13,7 @@ from flows.hooks import PartOfReport, hookimpl, rooms
 from flows.report.blocks import Figure, Table, Text, best, interval
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections import overview, recipes, sections
-from flows.report.sections.documents import credited
+from flows.report.sections.benchmark import credited
 from flows.report.words import spelled
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flows.report.blocks import Table
-from flows.report.table_files import files_of, latex, markdown
+from flows.report.page import files_of, latex, markdown
 
 TABLE = Table(
     name="made",

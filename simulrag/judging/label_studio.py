@@ -13,8 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simulrag.errors import InputError, first_problem
-from simulrag.judging.people.labels import LABELERS_PER_CLAIM
-from simulrag.judging.people.offering import OfferedClaim
+from simulrag.judging.people import LABELERS_PER_CLAIM, OfferedClaim
 from simulrag.records import HumanLabel, LabelValue
 
 LABEL_VALUES: tuple[LabelValue, ...] = get_args(LabelValue)
@@ -41,7 +40,7 @@ def tasks(offers: Sequence[OfferedClaim]) -> list[dict[str, Any]]:
 
 def config() -> str:
     """The labelling interface (XML) that the tasks belong to."""
-    folder = resources.files("simulrag.judging.people")
+    folder = resources.files("simulrag.judging")
     return folder.joinpath("label_studio.xml").read_text(encoding="utf-8")
 
 

@@ -1,1 +1,0 @@
-"""Labels by people, which override the judge's."""
