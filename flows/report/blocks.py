@@ -226,15 +226,15 @@ def paired(found: Sequence[Measurement], heads: Columns, **more: Unpack[TableWor
 
     def pair(row: Measurement) -> tuple[object, ...]:
         line = (row.method, row.budget_percent, row.samples, row.kappa)
-        return (*line, row.baseline, row.baseline_samples, row.metric)
+        return (*line, row.baseline, row.number("baseline_samples"), row.metric)
 
     gains = {pair(row): row for row in found if row.unit == "percent"}
     columns: Columns = {
         **heads,
         "Difference": lambda row: interval(row, signed=True),
         "Gain, %": lambda row: interval(gains.get(pair(row)), signed=True, places=1),
-        "p": lambda row: DASH if row.p is None else f"{row.p:.3f}",
-        "p, Holm": lambda row: DASH if row.p_holm is None else f"{row.p_holm:.3f}",
+        "p": lambda row: number(row.number("p"), 3),
+        "p, Holm": lambda row: number(row.number("p_holm"), 3),
     }
     return listed([row for row in found if row.unit == "difference"], columns, **more)
 

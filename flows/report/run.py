@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from simulrag.judging.people import Key, Settled
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.table import Measurement, read_table
+from simulrag.metrics.table import Measurement, read_table, rows_of
 from simulrag.stage import little_checked
 
 if TYPE_CHECKING:
@@ -58,13 +58,8 @@ class DomainTable:
     families: Mapping[str, Mapping[str, tuple[Measurement, ...]]]
 
     @classmethod
-    def of(cls, name: str, frame: pl.DataFrame) -> DomainTable:
-        """From a frame as ``simulrag.metrics.table.read_table`` gives it."""
-        return cls.from_rows(name, (Measurement(**row) for row in frame.iter_rows(named=True)))
-
-    @classmethod
-    def from_rows(cls, name: str, rows: Iterable[Measurement]) -> DomainTable:
-        """From measurements."""
+    def of(cls, name: str, rows: Iterable[Measurement]) -> DomainTable:
+        """From its rows."""
         families: dict[str, dict[str, list[Measurement]]] = {}
         for row in rows:
             families.setdefault(row.family, {}).setdefault(row.metric, []).append(row)
@@ -92,9 +87,9 @@ class DomainTable:
         )
         for name, wanted in where.items():
             if isinstance(wanted, tuple):
-                found = [row for row in found if getattr(row, name) in wanted]
+                found = [row for row in found if row.get(name) in wanted]
             else:
-                found = [row for row in found if getattr(row, name) == wanted]
+                found = [row for row in found if row.get(name) == wanted]
         return list(found)
 
     def one(self, family: str, metric: str = "", **where: object) -> Measurement | None:
@@ -127,7 +122,9 @@ class DomainTable:
 
 def read_domains(folder: Path, names: Iterable[str]) -> tuple[DomainTable, ...]:
     """The long tables of domains, from ``folder/NAME.csv``; raises InputError as ``read_table``."""
-    return tuple(DomainTable.of(name, read_table(folder / f"{name}.csv")) for name in names)
+    return tuple(
+        DomainTable.of(name, rows_of(read_table(folder / f"{name}.csv"))) for name in names
+    )
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,9 @@ def attribution_rows(
     def row(
         metric: str, values: Valued, of: int, *, level: str = "", tool: str = ""
     ) -> Measurement:
+        more = {"tool": tool} if tool else {}
         place = Measurement(
-            family="attribution", domain=domain, metric=metric, level=level, tool=tool
+            family="attribution", domain=domain, metric=metric, level=level, more=more
         )
         return _measured(place, values, of, settings)
 

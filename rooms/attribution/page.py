@@ -16,7 +16,7 @@ from rooms.attribution.measures import planted_table, table_of
 from rooms.attribution.records import Attribution, file_of
 from rooms.attribution.settings import AttributionParams
 from rooms.attribution.sources import Support
-from simulrag.metrics.table import Measurement, read_table
+from simulrag.metrics.table import Measurement, read_table, rows_of
 
 _CHANCES = {
     "verdicts": "Chances are by verdicts of the verification step: aligned 1, contradicted 0, "
@@ -57,7 +57,7 @@ class Attributed:
     def row(self, metric: str, **where: str) -> Measurement | None:
         """The row of a metric, of this level or tool."""
         rows = (one for one in self.measured if one.metric == metric)
-        return next((r for r in rows if all(getattr(r, k) == v for k, v in where.items())), None)
+        return next((r for r in rows if all(r.get(k) == v for k, v in where.items())), None)
 
 
 def read(outs: RunOutputs) -> dict[str, Attributed]:
@@ -66,7 +66,9 @@ def read(outs: RunOutputs) -> dict[str, Attributed]:
     wanted = settings.domains if outs.ours else outs.domains
 
     def rows(family: str, domain: str, path: Path) -> Sequence[Measurement]:
-        return DomainTable.of(domain, read_table(path)).rows(family) if path.is_file() else ()
+        return (
+            DomainTable.of(domain, rows_of(read_table(path))).rows(family) if path.is_file() else ()
+        )
 
     return {
         name: replace(
@@ -114,7 +116,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
     for domain, found in by_domain.items():
         yield _classes(domain, found)
-        if tools := [row.tool for row in found.measured if row.metric == "item_value"]:
+        if tools := [row.text("tool") for row in found.measured if row.metric == "item_value"]:
             yield _items(domain, found, tools)
         if found.planted:
             yield _planted(domain, found.planted)

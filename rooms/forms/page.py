@@ -32,7 +32,7 @@ from rooms.forms.records import (
     FormScore,
 )
 from rooms.forms.settings import FormsParams
-from simulrag.metrics.table import Measurement, read_table
+from simulrag.metrics.table import Measurement, read_table, rows_of
 
 EXAMPLES = 2
 """Questions of each form that are shown, of those that the conditions tell apart first."""
@@ -81,7 +81,7 @@ def read(outs: RunOutputs) -> FormsFound | None:
     found = {}
     for source in outs.params.room(FormsParams).sources if outs.ours else ():
         if (path := places.metrics(outs.place, source)).is_file():
-            table = DomainTable.of(source, read_table(path))
+            table = DomainTable.of(source, rows_of(read_table(path)))
             scores = list(record_lines(places.scores(outs.place, source), FormScore))
             found[source] = AnsweredForms(table, examples(scores), stated(scores))
     return FormsFound(found, read_published(outs.project.published)) if found else None

@@ -23,7 +23,7 @@ from rooms.score.measures import MEASURES, NOT_ASKED
 from rooms.score.records import table_of
 from rooms.score.settings import ScoreParams
 from simulrag.metrics.settings import CLOSED_BOOK, OURS
-from simulrag.metrics.table import Measurement, read_table
+from simulrag.metrics.table import Measurement, read_table, rows_of
 
 ABOUT = (
     "No reference is used here. Specificity: of the details that claims state, the share that "
@@ -43,7 +43,7 @@ def read(outs: RunOutputs) -> dict[str, list[Measurement]] | None:
     """The rows of the domains that were scored; files of an earlier run are passed over."""
     wanted = outs.params.room(ScoreParams).domains if outs.ours else outs.domains
     found = {
-        name: DomainTable.of(name, read_table(path)).rows("score")
+        name: DomainTable.of(name, rows_of(read_table(path))).rows("score")
         for name in wanted
         if (path := table_of(outs.place, name)).is_file()
     }

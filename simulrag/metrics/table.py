@@ -1,8 +1,9 @@
 """The long table: every metric of a domain, one row a measurement, ``data/metrics/DOMAIN.csv``.
 
-All domains' tables have the same columns, in the order of ``COLUMNS``. Texts that do not apply are
-"" (an empty field of the file), numbers that do not apply are null. A ``value`` that is null is
-undefined, and ``reason`` says why; where only the interval is missing, ``reason`` says that.
+All tables have the same columns, in the order of ``COLUMNS``. Texts that do not apply are "" (an
+empty field of the file), numbers that do not apply are null. A ``value`` that is null is undefined,
+and ``reason`` says why; where only the interval is missing, ``reason`` says that. What few families
+say of a row stands in ``more``, a JSON object: below, names in brackets.
 
 What the families hold (``method``: the names of ``simulrag.metrics.settings``):
 
@@ -21,27 +22,26 @@ standings
     true, false, undecided and unlabelled statements of a grounded answer in ``value``, and
     true_share, by method, budget_percent and level (the standing).
 comparisons
-    A method minus ``baseline``: a row with unit "difference", with p and p_holm, and one with unit
+    A method minus ``baseline``: a row with unit "difference", with [p, p_holm], and one with unit
     "percent", by how many percent of the baseline's value. level "claim" (f1, aupr, auroc by
     budget_percent, centrality, undecided) or "answer" (the metrics of answers by samples,
-    budget_percent, kappa, baseline_samples, undecided; the name of a baseline
-    with a budget says it).
+    budget_percent, kappa, undecided, [baseline_samples, baseline_budget_percent]).
 boundary
     filtered, kept_decided, filtered_decidable.
 calibration
-    ece, and reliability by ``bin`` (value: the share of true claims, x: their mean confidence), by
-    method, budget_percent, centrality (or "verbalized"), undecided.
+    ece, and reliability by [bin] (value: the share of true claims, [x]: their mean confidence),
+    by method, budget_percent, centrality (or "verbalized"), undecided.
 conformal
     kappa, held_out_precision, held_out_precision_pooled, held_out_kept, held_out_questions by the
-    same, and alpha.
+    same, and [alpha].
 precision_recall
-    precision at the recall ``x`` by method and budget_percent, of the leading variant only: the
+    precision at the recall [x] by method and budget_percent, of the leading variant only: the
     centrality and treatment of undecided claims that params.yaml names.
 benchmark
     answer_words, claims, quantitative_claims, qualitative_claims, tool_parameters, and where
     questions ask beyond the simulator open_claims, which no evidence backs.
 retrieval
-    tool, call, arguments, failed, not_applicable, second_attempt; argument by tool and argument.
+    tool, call, arguments, failed, not_applicable, second_attempt; argument by [tool, argument].
 cost
     calls and tokens a question (``n`` questions) by step, and simulator_runs of the step
     "simulator"; the step "all" is their sum.
@@ -50,9 +50,9 @@ method_cost
     "answer" by method, samples, budget_percent and kappa, with chain (calls that wait for one
     another) of the step "all".
 spending
-    calls, tokens and usd of a stage by model, all questions together; as_of: the day of the price.
+    calls, tokens and usd by [stage, model], all questions together; [as_of]: the day of the price.
 agreement
-    agreement, cohen_kappa, fleiss_kappa by ``between`` (two annotators, people, people and judge).
+    agreement, cohen_kappa, fleiss_kappa by [between] (two annotators, people, people and judge).
 
 Where replies came by files nobody counted tokens: their rows have no value and a reason, and beside
 them stand rows whose metric ends in ``_estimated``, from the stored messages.
@@ -60,11 +60,12 @@ them stand rows whose metric ends in ``_estimated``, from the stored messages.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from simulrag.errors import InputError
 from simulrag.metrics.intervals import (
@@ -85,6 +86,10 @@ DECIMALS = 6
 
 ESTIMATED = "_estimated"
 """The end of the names of metrics that were estimated from stored messages."""
+
+
+More = Mapping[str, str | float | None]
+"""What only some families say of their rows, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,24 +121,14 @@ class Measurement:
     samples: int | None = None
     kappa: float | None = None
     baseline: str = ""
-    baseline_budget_percent: float | None = None
-    baseline_samples: int | None = None
-    p: float | None = None
-    p_holm: float | None = None
-    alpha: float | None = None
-    bin: int | None = None
-    x: float | None = None
     step: str = ""
-    stage: str = ""
-    model: str = ""
-    as_of: str = ""
-    tool: str = ""
-    argument: str = ""
-    between: str = ""
+    # One mapping, and not a record a family: a room's family brings names of its own without a
+    # line here, and the file needs one column for all of them.
+    more: More = field(default_factory=dict)
 
     @classmethod
     def of(cls, line: AnswerVariant, family: str, domain: str) -> Measurement:
-        """A row of a line of final answers, to be filled."""
+        """Begin a row of a line of final answers."""
         return cls(
             family=family,
             domain=domain,
@@ -153,8 +148,23 @@ class Measurement:
             kappa=self.kappa,
         )
 
+    def text(self, name: str) -> str:
+        """A text of ``more``; "" where the row has none of this name."""
+        return cast("str", self.more.get(name, ""))
 
-def filled(place: Measurement, result: Estimate, **more: Any) -> Measurement:
+    def number(self, name: str) -> float | None:
+        """A number of ``more``; None where the row has none of this name."""
+        return cast("float | None", self.more.get(name))
+
+    def get(self, name: str) -> object:
+        """The value of a column, or of a name in ``more``; None where it has none."""
+        return getattr(self, name) if name in COLUMNS else self.more.get(name)
+
+
+COLUMNS = tuple(field.name for field in fields(Measurement))
+
+
+def filled(place: Measurement, result: Estimate, **columns: Any) -> Measurement:
     """``place`` with a result's value, interval and reason, and further columns."""
     return replace(
         place,
@@ -162,33 +172,39 @@ def filled(place: Measurement, result: Estimate, **more: Any) -> Measurement:
         lower_95=result.lower_95,
         upper_95=result.upper_95,
         reason=result.reason,
-        **more,
+        **columns,
     )
 
 
-COLUMNS = tuple(field.name for field in fields(Measurement))
-_TEXT = frozenset(field.name for field in fields(Measurement) if field.type == "str")
-_WHOLE = frozenset(field.name for field in fields(Measurement) if field.type == "int | None")
+# Rows become a frame, a file, and rows again in the next five functions and nowhere else.
 
 
 def schema() -> dict[str, type[pl.DataType]]:
     """The columns with their types: text, 64-bit whole numbers, 64-bit floats."""
     import polars as pl
 
-    return {
-        name: pl.String if name in _TEXT else pl.Int64 if name in _WHOLE else pl.Float64
-        for name in COLUMNS
-    }
+    kinds = {"int | None": pl.Int64, "float | None": pl.Float64}
+    return {column.name: kinds.get(str(column.type), pl.String) for column in fields(Measurement)}
 
 
 def frame_of(rows: Iterable[Measurement]) -> pl.DataFrame:
-    """The rows as a frame, numbers rounded."""
+    """The rows as a frame, numbers rounded, ``more`` as the text of a JSON object."""
     import polars as pl
 
-    columns = list(zip(*map(attrgetter(*COLUMNS), rows), strict=True)) or [()] * len(COLUMNS)
-    frame = pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)), schema=schema())
+    values = ((*head, _json(more)) for *head, more in map(attrgetter(*COLUMNS), rows))
+    frame = pl.DataFrame(list(values), schema=schema(), orient="row")
     # A negative zero becomes a plain one; adding 0.0 would be optimised away.
     return frame.with_columns(pl.selectors.float().round(DECIMALS).replace(0.0, 0.0))
+
+
+def _json(more: More) -> str:
+    """The names that apply as a JSON object, numbers rounded; "" where none does."""
+    rounded = {
+        name: round(value, DECIMALS) + 0.0 if isinstance(value, float) else value
+        for name, value in more.items()
+        if value not in (None, "")
+    }
+    return json.dumps(rounded, ensure_ascii=False, allow_nan=False) if rounded else ""
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:
@@ -205,7 +221,7 @@ def write_table(path: Path, rows: Iterable[Measurement]) -> None:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The long table of a domain, with the types of ``schema``.
+    """Read the long table of a domain, with the types of ``schema``.
 
     Raises InputError where the file is missing, was cut short or has other columns.
     """
@@ -226,18 +242,27 @@ def read_table(path: Path) -> pl.DataFrame:
     return frame.with_columns(pl.selectors.string().fill_null(""))
 
 
+def rows_of(frame: pl.DataFrame) -> Iterator[Measurement]:
+    """The rows of a frame as ``frame_of`` or ``read_table`` gives it."""
+    for row in frame.iter_rows(named=True):
+        yield Measurement(**row | {"more": json.loads(row["more"] or "{}")})
+
+
 def select(frame: pl.DataFrame, **where: object) -> pl.DataFrame:
-    """The rows with these values in these columns: one value, or a list of allowed ones.
+    """Select the rows with these values of columns or ``more``: one value, or a list of them.
 
     None stands for a number that does not apply: ``select(table, family="answers", samples=5)``.
     """
     import polars as pl
 
     for name, wanted in where.items():
+        # Values of ``more`` are compared as text.
+        of_more = pl.col("more").replace("", None).str.json_path_match(f"$.{name}")
+        column = pl.col(name) if name in frame.columns else of_more
         if isinstance(wanted, list | tuple | set | frozenset):
-            frame = frame.filter(pl.col(name).is_in(list(wanted)))
+            frame = frame.filter(column.is_in(list(wanted)))
         else:
-            frame = frame.filter(pl.col(name).eq_missing(pl.lit(wanted)))
+            frame = frame.filter(column.eq_missing(pl.lit(wanted)))
     return frame
 
 
@@ -274,6 +299,6 @@ def compared(
         found = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
         for index, (pair, adjusted) in enumerate(zip(pairs, holm(raw), strict=True)):
             place = replace(pair.row, metric=metric)
-            tested = {"unit": "difference", "p": raw[index], "p_holm": adjusted}
-            yield filled(place, found[index], **tested)
+            tested = {**place.more, "p": raw[index], "p_holm": adjusted}
+            yield filled(place, found[index], unit="difference", more=tested)
             yield filled(place, found[index + len(pairs)], unit="percent")

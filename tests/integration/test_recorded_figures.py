@@ -99,7 +99,7 @@ def test_published_evidence_and_reference_disagree_in_climate(tables: Tables) ->
 def test_how_well_claims_are_ranked(tables: Tables, line: tuple[str, int]) -> None:
     where = {"method": line[0], "budget_percent": line[1], "undecided": "excluded"}
     found = [
-        DomainTable.from_rows(domain, tables[domain]).one(
+        DomainTable.of(domain, tables[domain]).one(
             "claims", "auroc", centrality="closeness", **where
         )
         for domain in OWN
@@ -125,6 +125,6 @@ def test_the_published_questions_together(tables: Tables) -> None:
 def test_only_the_published_questions_were_answered_by_an_oracle(
     tables: Tables, domain: str
 ) -> None:
-    found = DomainTable.from_rows(domain, tables[domain])
+    found = DomainTable.of(domain, tables[domain])
     assert found.oracle == (domain in PUBLISHED)
     assert found.count("with_evidence") == found.count("completed")

@@ -173,7 +173,7 @@ def _gains(domain: DomainTable, method: str, found: Sequence[Measurement]) -> Ta
             **kappas(found),
             "m": lambda row: str(row.samples),
             "Baseline": _baseline,
-            "Its m": lambda row: str(row.baseline_samples),
+            "Its m": lambda row: f"{row.number('baseline_samples'):g}",
             "Metric": lambda row: METRICS[row.metric],
         },
         name="gains" if method == SIMULRAG else f"gains-{method.replace('_', '-')}",
@@ -184,14 +184,14 @@ def _gains(domain: DomainTable, method: str, found: Sequence[Measurement]) -> Ta
             "Only questions that both completed. Holm's correction runs over the baselines of one "
             "metric.",
         ),
-        line=lambda row: f"{_baseline(row)}, m = {row.baseline_samples}",
+        line=lambda row: f"{_baseline(row)}, m = {row.number('baseline_samples'):g}",
         fold="Paired differences",
     )
 
 
 def _baseline(row: Measurement) -> str:
     """Its method's name, with its budget where it has one."""
-    share = row.baseline_budget_percent
+    share = row.number("baseline_budget_percent")
     return method_name(row.baseline) + ("" if share is None else f" at {share:g} %")
 
 

@@ -72,7 +72,7 @@ def _figure(domain: DomainTable) -> Figure:
 def _retrieval(domain: DomainTable) -> Table:
     found = domain.rows("retrieval")
     return listed(
-        [row for row in found if row.value is not None or not row.argument],
+        [row for row in found if row.value is not None or not row.text("argument")],
         {
             "Share with": _share,
             "Value": interval,
@@ -93,7 +93,9 @@ def _retrieval(domain: DomainTable) -> Table:
 
 
 def _share(row: Measurement) -> str:
-    return f"{row.tool}: {row.argument}" if row.argument else _RETRIEVAL.get(row.metric, row.metric)
+    if argument := row.text("argument"):
+        return f"{row.text('tool')}: {argument}"
+    return _RETRIEVAL.get(row.metric, row.metric)
 
 
 def _statistics(run: ReportedRun, domain: DomainTable) -> Table:

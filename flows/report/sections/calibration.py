@@ -65,14 +65,14 @@ def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:
         )
         points = [
             Point(
-                row.x,
+                x,
                 row.value,
-                f"{name}: {interval(row)} true at confidence {row.x:.2f}, {count(row.n)} claims",
+                f"{name}: {interval(row)} true at confidence {x:.2f}, {count(row.n)} claims",
                 row.lower_95,
                 row.upper_95,
             )
-            for row in sorted(rows, key=lambda row: row.bin or 0)
-            if row.value is not None and row.x is not None
+            for row in sorted(rows, key=lambda row: row.number("bin") or 0)
+            if row.value is not None and (x := row.number("x")) is not None
         ]
         series.append(Series(name, points, look))
     said = "; ".join(point.said for one in series for point in one.points)

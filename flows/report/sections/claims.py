@@ -270,7 +270,7 @@ def _by_centrality(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
 def _precision_recall(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     found: dict[tuple[str, float], list[Measurement]] = {}
     for row in domain.rows("precision_recall"):
-        if row.value is not None and row.x is not None:
+        if row.value is not None:
             found.setdefault((row.method, row.budget_percent or 0), []).append(row)
     for share in run.settings.budgets_percent:
         series = []
@@ -279,15 +279,15 @@ def _precision_recall(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]
             look = ENDS if method in (NO_RAG, ALL_RAG) else LOOKS[method]
             marked = [
                 Point(
-                    row.x or 0,
+                    row.number("x") or 0,
                     row.value or 0,
                     f"{method_name(method)}, {at} % verified: precision {row.value:.3f} at "
-                    f"recall {row.x:.2f}, {count(row.n)} claims kept",
+                    f"recall {row.number('x'):.2f}, {count(row.n)} claims kept",
                 )
                 for row in curve
-                if round(100 * (row.x or 0)) in _EVERY_TENTH
+                if round(100 * (row.number("x") or 0)) in _EVERY_TENTH
             ]
-            path = [(row.x or 0, row.value or 0) for row in curve]
+            path = [(row.number("x") or 0, row.value or 0) for row in curve]
             bare = Look(look.color, "", look.dash)
             series.append(Series(method_name(method), marked, bare, path, named=look is ENDS))
         yield Figure(

@@ -85,10 +85,10 @@ def _by_step(domain: DomainTable, found: Sequence[Measurement]) -> Table:
 
 
 def _by_model(domain: DomainTable, found: Sequence[Measurement]) -> Table:
-    dates = sorted({row.as_of for row in found if row.as_of})
+    dates = sorted({row.text("as_of") for row in found} - {""})
     return _pivoted(
         found,
-        {"Stage": lambda row: row.stage, "Model": lambda row: row.model},
+        {"Stage": lambda row: row.text("stage"), "Model": lambda row: row.text("model")},
         name="spending",
         caption="the whole run by stage and model, paid for now or before",
         domain=domain.name,

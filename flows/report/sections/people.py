@@ -34,7 +34,7 @@ def _agreement(domain: DomainTable) -> Table:
     return listed(
         domain.rows("agreement"),
         {
-            "Between": lambda row: row.between,
+            "Between": lambda row: row.text("between"),
             "Measure": lambda row: _MEASURES[row.metric],
             "Value": interval,
             "Claims": lambda row: count(row.n),
@@ -47,7 +47,7 @@ def _agreement(domain: DomainTable) -> Table:
             "claims that the judge left undecided are offered to people first, so the judge is "
             "shown with and without them.",
         ),
-        line=lambda row: row.between,
+        line=lambda row: row.text("between"),
     )
 
 

@@ -48,7 +48,7 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
 
     def row(between: str, name: str, values: Floats, n: int, undefined: str) -> Measurement:
         place = Measurement(family="agreement", domain=data.domain, metric=name, n=n)
-        return filled(place, estimate(values, len(asked), undefined), between=between)
+        return filled(place, estimate(values, len(asked), undefined), more={"between": between})
 
     if groups:
         counts = np.array(

@@ -173,8 +173,10 @@ def _compare(
             level="answer",
             undecided=undecided,
             baseline=line.method,
-            baseline_budget_percent=line.budget_percent,
-            baseline_samples=line.samples,
+            more={
+                "baseline_samples": line.samples,
+                "baseline_budget_percent": line.budget_percent,
+            },
         )
         sides = [
             _metrics({**counts, "complete": common}, weights, undecided, "excluded")

@@ -159,8 +159,7 @@ def _rows(data: DomainData, checked: Checked, place: Measurement) -> Iterator[Me
             estimate(share[:, number], data.scenarios, ""),
             metric="reliability",
             n=int(inside.sum()),
-            bin=number + 1,
-            x=float(claims.scores[inside].mean()),
+            more={"bin": number + 1, "x": float(claims.scores[inside].mean())},
         )
 
 
@@ -240,7 +239,7 @@ def conformal(data: DomainData) -> Iterator[Measurement]:
     for checked in checked_sets(data):
         place, alpha = checked.row("conformal", data), data.settings.alpha
         for name, result, n in _measure(data, checked):
-            yield filled(place, result, metric=name, n=n, alpha=alpha)
+            yield filled(place, result, metric=name, n=n, more={"alpha": alpha})
 
 
 def _measure(data: DomainData, checked: Checked) -> Iterator[tuple[str, Estimate, int]]:

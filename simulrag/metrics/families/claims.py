@@ -171,7 +171,7 @@ def precision_recall(data: DomainData) -> Iterator[Measurement]:
                 n=int(count),
                 coverage=data.coverage,
                 undecided=settings.undecided,
-                x=float(level),
+                more={"x": float(level)},
             )
 
 

@@ -96,7 +96,8 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     place = Measurement(family="retrieval", domain=data.domain, coverage=share)
     for ((name, tool, argument), found), result in zip(measured.items(), results, strict=True):
         count = round(sum(one.bottom for one in found))
-        yield filled(place, result, metric=name, n=count, tool=tool, argument=argument)
+        more = {"tool": tool, "argument": argument} if tool else {}
+        yield filled(place, result, metric=name, n=count, more=more)
 
 
 def _measure(

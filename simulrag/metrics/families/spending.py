@@ -27,8 +27,7 @@ def spending(data: DomainData) -> Iterator[Measurement]:
                 family="spending",
                 domain=data.domain,
                 n=calls.usage.calls,
-                stage=stage,
-                model=calls.shown,
+                more={"stage": stage, "model": calls.shown},
             )
             yield from _rows(data, place, calls)
 
@@ -43,14 +42,15 @@ def _rows(data: DomainData, place: Measurement, calls: ModelCalls) -> Iterator[M
             yield replace(place, metric=name, reason=UNCOUNTED)
     guess = _guessed(calls)
     money = data.pricing(calls.name, calls.usage if counted else guess)
+    priced = replace(place, more={**place.more, "as_of": money.as_of if money else ""})
     if money is None:
         reason = f"the price table has no price of {calls.shown}"
         yield replace(place, metric="usd", reason=reason)
     elif counted or money.usd == 0:
-        yield replace(place, metric="usd", value=money.usd, as_of=money.as_of)
+        yield replace(priced, metric="usd", value=money.usd)
     else:
-        yield replace(place, metric="usd", reason=UNCOUNTED, as_of=money.as_of)
-        yield replace(place, metric="usd" + ESTIMATED, value=money.usd, as_of=money.as_of)
+        yield replace(priced, metric="usd", reason=UNCOUNTED)
+        yield replace(priced, metric="usd" + ESTIMATED, value=money.usd)
     if not counted:
         for name in MAIN_TOKENS:
             yield replace(place, metric=name + ESTIMATED, value=float(getattr(guess, name)))

@@ -36,7 +36,7 @@ def test_what_a_model_knows_without_evidence_is_said(alone: float, said: str) ->
         measured("accuracy", "library", 1.0),
         measured("exact_folded", "nothing", 1.0),
     ]
-    found = FormsFound({"book": AnsweredForms(DomainTable.from_rows("book", rows), ())})
+    found = FormsFound({"book": AnsweredForms(DomainTable.of("book", rows), ())})
     texts = [
         one.text
         for one in SECTION.blocks(replace(run_of(), rooms={"forms": found}))
@@ -68,9 +68,7 @@ def test_stated_probabilities_are_held_to_the_numbers() -> None:
         score({"p_supports": 0.1, "number": 0.0}),
         score({"p_supports": 0.5}),
     ]
-    found = FormsFound(
-        {"book": AnsweredForms(DomainTable.from_rows("book", []), (), stated(scores))}
-    )
+    found = FormsFound({"book": AnsweredForms(DomainTable.of("book", []), (), stated(scores))})
     tables = {
         one.name: one
         for one in SECTION.blocks(replace(run_of(), rooms={"forms": found}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from simulrag.judging.people import majority_label
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.families import measure
 from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.table import frame_of, select
+from simulrag.metrics.table import frame_of, rows_of, select
 from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
 from tests.making import question
 from tests.unit.metrics.synthetic import Study
@@ -60,7 +61,11 @@ def measured_study(
 
 
 def row(table: pl.DataFrame, **where: Any) -> dict[str, Any]:
-    """The only row with these values."""
-    found = select(table, **where)
-    assert found.height == 1, found.select(*where)
-    return found.row(0, named=True)
+    """The only row with these values, what is in ``more`` among them."""
+    (found,) = dicts(select(table, **where))
+    return found
+
+
+def dicts(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows, what is in ``more`` among the columns."""
+    return [dataclasses.asdict(one) | dict(one.more) for one in rows_of(table)]

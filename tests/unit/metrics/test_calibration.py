@@ -13,7 +13,7 @@ from sklearn.calibration import calibration_curve
 from simulrag.metrics.table import select
 from simulrag.records import Answer, Label
 from tests.making import answer, claim, failed, label
-from tests.unit.metrics.measuring import measured, measured_study
+from tests.unit.metrics.measuring import dicts, measured, measured_study
 from tests.unit.metrics.synthetic import study
 
 
@@ -36,7 +36,7 @@ def drawn(questions: int, shift: float) -> tuple[list[Answer], list[Label]]:
 
 def rows_of(table: pl.DataFrame, method: str, budget: int, metric: str) -> list[dict[str, Any]]:
     where = {"method": method, "budget_percent": budget, "metric": metric}
-    return select(table, family="calibration", undecided="excluded", **where).to_dicts()
+    return dicts(select(table, family="calibration", undecided="excluded", **where))
 
 
 @pytest.mark.parametrize("method", ["no_rag", "verbalized"])

@@ -13,7 +13,7 @@ from simulrag.metrics.table import only, select
 from simulrag.records import Answer, Failure, Label, LabelValue, Retrieval
 from tests.making import answer, claim, failed, label
 from tests.unit.metrics import measuring
-from tests.unit.metrics.measuring import measured_study, row
+from tests.unit.metrics.measuring import dicts, measured_study, row
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import study
 
@@ -270,7 +270,7 @@ def test_further_centralities_and_precision_at_recall() -> None:
     lines = select(table, family="claims")
     assert lines["centrality"].unique(maintain_order=True).to_list() == ["closeness", "degree"]
     curve = select(table, family="precision_recall", method="no_rag")
-    at = dict(zip(curve["x"], curve["value"], strict=True))
+    at = {one["x"]: one["value"] for one in dicts(curve)}
     # From the top: D and C are true, B and A are not.
     assert (len(at), at[0.5], at[1.0]) == (50, 1.0, 1.0)
     key = ["family", "method", "budget_percent", "centrality", "undecided", "metric"]

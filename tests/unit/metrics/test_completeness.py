@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from simulrag.metrics.frames import asked_values, stated
-from simulrag.metrics.table import select
+from simulrag.metrics.table import rows_of, select
 from simulrag.questions.records import Template
 from simulrag.records import FinalClaims, FinalText, Question
 from tests.making import (
@@ -163,8 +163,11 @@ def test_lines_with_kappa_and_without_stay_apart() -> None:
     pairs = select(
         table, family="comparisons", level="answer", metric="words", undecided="excluded"
     )
-    pairs = select(pairs, unit="difference").select("baseline", "baseline_budget_percent", "value")
-    assert pairs.rows() == [("simulrag", 25, 0.0)]
+    (pair,) = rows_of(select(pairs, unit="difference"))
+    assert (pair.baseline, pair.number("baseline_budget_percent"), pair.value) == (
+        *("simulrag", 25),
+        0.0,
+    )
     cost = select(table, family="method_cost", level="answer", step="all", metric="calls")
     assert set(cost.select("method", "kappa").iter_rows()) == {
         *(("simulrag", 0.4), ("simulrag", 0.0), ("grounded", None)),

@@ -13,7 +13,7 @@ from simulrag.metrics.families.calibration import NONE, Losses, losses_of
 from simulrag.metrics.ranking import RankedClaims
 from simulrag.metrics.table import select
 from tests.making import answer, claim, label
-from tests.unit.metrics.measuring import FAST, measured, measured_study
+from tests.unit.metrics.measuring import FAST, dicts, measured, measured_study
 from tests.unit.metrics.synthetic import study
 
 
@@ -128,7 +128,7 @@ def test_the_guarantee_holds_on_new_scenarios(
 
 def rows_of(table: pl.DataFrame, method: str, budget: int) -> dict[str, dict[str, Any]]:
     where = {"method": method, "budget_percent": budget, "undecided": "excluded"}
-    return {row["metric"]: row for row in select(table, family="conformal", **where).to_dicts()}
+    return {row["metric"]: row for row in dicts(select(table, family="conformal", **where))}
 
 
 def test_the_table_holds_kappa_and_what_it_does_elsewhere() -> None:

@@ -18,7 +18,7 @@ from flows.report.sections import sections
 from flows.report.terminal import terminal_table
 from simulrag.metrics.families import measure
 from simulrag.metrics.headline import sample
-from simulrag.metrics.table import frame_of, only, select
+from simulrag.metrics.table import frame_of, only, rows_of, select
 from simulrag.records import (
     Answer,
     AnswerVariant,
@@ -211,7 +211,7 @@ def test_it_is_compared_with_closed_book_rag_and_the_published_method_at_its_lar
     table = select(of(grounded("q1"), grounded("q2")), family="comparisons", level="answer")
     ours = select(table, method="grounded")
     columns = ("baseline", "baseline_budget_percent", "baseline_samples")
-    assert set(ours.select(*columns).iter_rows()) == {
+    assert {tuple(map(one.get, columns)) for one in rows_of(ours)} == {
         ("input_rag", None, 1),
         ("output_rag", None, 1),
         ("rag_looks", None, 1),
@@ -225,7 +225,7 @@ def reported(*answers: Answer) -> ReportedRun:
     given = [one for done in answers for one in labels(done.question_id)[1:]]
     told = [one for done in answers for one in finals(done.question_id, GROUNDED)]
     rows = measure(data_of(answers, given, told))
-    return ReportedRun(FAST, (DomainTable.from_rows("urban", list(rows)),), SUMMARY)
+    return ReportedRun(FAST, (DomainTable.of("urban", list(rows)),), SUMMARY)
 
 
 def test_a_domain_with_nothing_beside_is_watched_by_its_answers_alone() -> None:

@@ -35,7 +35,7 @@ def pair(
 def measured(pairs: list[tuple[Question, Answer]]) -> dict[str, dict[str, Any]]:
     questions, answers = zip(*pairs, strict=True)
     rows = retrieval(data_of(answers, questions=questions))
-    return {row.argument or row.metric: dataclasses.asdict(row) for row in rows}
+    return {row.text("argument") or row.metric: dataclasses.asdict(row) for row in rows}
 
 
 def test_runs_of_later_looks_are_no_wrong_calls() -> None:

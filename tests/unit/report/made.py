@@ -106,7 +106,12 @@ def grounded_rows(domain: str = "urban") -> list[Measurement]:
         if (row.family, row.level, row.budget_percent) == ("comparisons", "answer", 100)
     ]
     ends: dict[str, Any] = {"value": 0.1, "lower_95": 0.05, "upper_95": 0.15}
-    published = replace(compared[0], baseline="SimulRAG at 100 %", baseline_samples=5, **ends)
+    published = replace(
+        compared[0],
+        baseline="SimulRAG at 100 %",
+        more={**compared[0].more, "baseline_samples": 5},
+        **ends,
+    )
     ours = [row for row in alone_rows(domain) if row.method == GROUNDED]
     return [*plain, *looks, *compared, published, *ours]
 
@@ -135,7 +140,7 @@ def looked_up(domain: str) -> list[Measurement]:
 
 
 def run_of(*tables: DomainTable, summary: RunSummary = SUMMARY) -> ReportedRun:
-    return ReportedRun(SETTINGS, tables or (DomainTable.from_rows("urban", rows()),), summary)
+    return ReportedRun(SETTINGS, tables or (DomainTable.of("urban", rows()),), summary)
 
 
 def traced(data: Study) -> Iterator[Traced]:
@@ -307,13 +312,14 @@ def _claims(domain: str) -> Iterator[Measurement]:
                     variant = {"centrality": centrality, "undecided": undecided}
                     yield _row("claims", domain, metric, **line, **variant)
         for step in range(5):
-            yield _row("precision_recall", domain, "precision", **line, x=step / 5)
-    ends = {"value": 0.02, "lower_95": -0.01, "upper_95": 0.05, "p": 0.2, "p_holm": 0.6}
+            yield _row("precision_recall", domain, "precision", **line, more={"x": step / 5})
+    ends = {"value": 0.02, "lower_95": -0.01, "upper_95": 0.05}
+    tested = {"p": 0.2, "p_holm": 0.6}
     for unit in ("difference", "percent"):
         for budget in budgets:
             line = {"method": UE_SBA, "baseline": "random", "budget_percent": budget}
-            more = {"level": "claim", "unit": unit, **leading, **ends}
-            yield _row("comparisons", domain, "auroc", **line, **more)
+            line |= {"level": "claim", "unit": unit, **leading, **ends}
+            yield _row("comparisons", domain, "auroc", **line, more=tested)
 
 
 def _answers(domain: str) -> Iterator[Measurement]:
@@ -328,10 +334,11 @@ def _answers(domain: str) -> Iterator[Measurement]:
     for budget in (100.0, 25.0):
         for baseline, value in (("input_rag", -0.2), ("closed_book", 0.5)):
             line = {"method": "simulrag", "budget_percent": budget, "samples": 5}
-            line |= {"baseline": baseline, "baseline_samples": 1, "level": "answer"}
+            line |= {"baseline": baseline, "level": "answer", "unit": "difference"}
             ends = {"value": value, "lower_95": value - 0.1, "upper_95": value + 0.1}
-            more = {"unit": "difference", "undecided": "excluded", "p": 0.01, "p_holm": 0.02}
-            yield _row("comparisons", domain, "factuality", **line, **ends, **more)
+            line |= {"undecided": "excluded", **ends}
+            tested = {"baseline_samples": 1, "p": 0.01, "p_holm": 0.02}
+            yield _row("comparisons", domain, "factuality", **line, more=tested)
 
 
 def _lines() -> Iterator[dict[str, Any]]:
@@ -362,9 +369,9 @@ def _shares(domain: str) -> Iterator[Measurement]:
     yield _row("benchmark", domain, "claims", **share)
     before = {"method": NO_RAG, "budget_percent": 0, "undecided": "excluded", **share}
     yield _row("calibration", domain, "ece", **before)
-    yield _row("calibration", domain, "reliability", bin=3, x=0.3, **before)
+    yield _row("calibration", domain, "reliability", more={"bin": 3, "x": 0.3}, **before)
     for metric in ("kappa", "held_out_precision"):
-        yield _row("conformal", domain, metric, alpha=0.1, **before)
+        yield _row("conformal", domain, metric, more={"alpha": 0.1}, **before)
 
 
 def _costs(domain: str) -> Iterator[Measurement]:
@@ -373,7 +380,8 @@ def _costs(domain: str) -> Iterator[Measurement]:
         known = {"value": value, "reason": NOT_COUNTED if value is None else ""}
         for step in ("verify", "all"):
             yield _row("cost", domain, metric, step=step, **known)
-        yield _row("spending", domain, metric, stage="answer", model="anthropic:claude", **known)
+        paid = {"stage": "answer", "model": "anthropic:claude"}
+        yield _row("spending", domain, metric, more=paid, **known)
         for budget in SETTINGS.budgets_percent:
             line = {"method": UE_SBA, "budget_percent": budget, "level": "claim", "step": "all"}
             yield _row("method_cost", domain, metric, **line, **known)

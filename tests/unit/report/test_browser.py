@@ -43,7 +43,7 @@ def opened(
     tab: Page, folder: Path, data: Study, fragment: str = "", domains: tuple[str, ...] = ("urban",)
 ) -> Page:
     """The report of a study, its first question drawn."""
-    written(folder, run_of(*(DomainTable.from_rows(name, rows(name)) for name in domains)), data)
+    written(folder, run_of(*(DomainTable.of(name, rows(name)) for name in domains)), data)
     tab.errors.clear()
     tab.open((folder / "index.html").as_uri() + fragment)
     tab.until("document.querySelector('#trace h3') !== null")

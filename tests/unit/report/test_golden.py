@@ -47,7 +47,7 @@ def run() -> ReportedRun:
     )
     return ReportedRun(
         SETTINGS,
-        tuple(DomainTable.from_rows(name, found) for name, found in made.items()),
+        tuple(DomainTable.of(name, found) for name, found in made.items()),
         SUMMARY,
         published={
             1: read_published(PUBLISHED),

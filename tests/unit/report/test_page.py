@@ -121,8 +121,11 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     summary = RunSummary(models={HOSTILE: HOSTILE}, replayed=(HOSTILE,), recorded=HOSTILE)
-    spoiled = [replace(row, reason=HOSTILE, value=None, model=HOSTILE) for row in rows()]
-    table = DomainTable.from_rows(HOSTILE, [*rows(), *spoiled])
+    spoiled = [
+        replace(row, reason=HOSTILE, value=None, more={**row.more, "model": HOSTILE})
+        for row in rows()
+    ]
+    table = DomainTable.of(HOSTILE, [*rows(), *spoiled])
     text = written(
         tmp_path / "page", run_of(replace(table, name="x"), summary=summary), hostile_study()
     )

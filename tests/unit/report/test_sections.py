@@ -72,7 +72,7 @@ def test_an_undefined_value_is_a_dash_with_its_reason() -> None:
         else row
         for row in rows()
     ]
-    run = run_of(DomainTable.from_rows("urban", lost))
+    run = run_of(DomainTable.of("urban", lost))
     table = tables(run, "claims")[0]
     assert set(table.rows[0][2:5]) == {"—"}
     assert f"UE+SBA (15, 25, 45 %), all-RAG (100 %): {reason}." in table.notes[0]
@@ -106,9 +106,9 @@ def test_documents_are_credited() -> None:
 
 def both() -> ReportedRun:
     """A domain of one's own, and two whose evidence was looked up."""
-    own = DomainTable.from_rows("urban", kappa_rows())
+    own = DomainTable.of("urban", kappa_rows())
     names = ("urban-published", "climate-published")
-    return run_of(*(DomainTable.from_rows(name, looked_up(name)) for name in names), own)
+    return run_of(*(DomainTable.of(name, looked_up(name)) for name in names), own)
 
 
 def recipe_tables(run: ReportedRun) -> dict[str, Table]:
@@ -127,13 +127,13 @@ def test_tokens_that_were_counted_are_no_estimate() -> None:
         for row in rows()
         if row.value is not None
     ]
-    table = recipe_tables(run_of(DomainTable.from_rows("urban", known)))["recipes"]
+    table = recipe_tables(run_of(DomainTable.of("urban", known)))["recipes"]
     assert column(table, "Tokens")["paper 100 %"] == "0.9 + 0.2"
     assert not any(note.startswith("~") for note in table.notes)
 
 
 def test_one_published_domain_is_not_pooled_and_alone_it_leads() -> None:
-    published = DomainTable.from_rows("urban-published", looked_up("urban-published"))
+    published = DomainTable.of("urban-published", looked_up("urban-published"))
     assert "recipes-published-pooled" not in recipe_tables(run_of(published, *run_of().domains))
     assert {row[0] for row in recipe_tables(run_of(published))["recipes"].rows} == {
         "urban-published"
@@ -146,7 +146,7 @@ def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
         warned = [isinstance(one, Text) and one.role == "warning" for one in blocks]
         return warned.index(True), [isinstance(one, Table) for one in blocks].index(True)
 
-    warning, table = place(run_of(DomainTable.from_rows("urban", looked_up("urban"))))
+    warning, table = place(run_of(DomainTable.of("urban", looked_up("urban"))))
     assert warning < table
     warning, table = place(both())
     assert table < warning
@@ -155,7 +155,7 @@ def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
 def test_a_run_that_drops_no_claim_is_drawn_and_listed_too() -> None:
     """Kappa is 0 where it is given so, and where no question is in the development part."""
     found = [replace(row, kappa=0.0) if row.method == "SimulRAG" else row for row in rows()]
-    run = run_of(DomainTable.from_rows("urban", found))
+    run = run_of(DomainTable.of("urban", found))
     shown = (one for one in recipes.blocks(run) if isinstance(one, Figure))
     (figure,) = (one for one in shown if one.kind == "recipes")
     assert "paper 25 %" in figure.text
@@ -196,9 +196,7 @@ def test_short_names_are_spelled_out(text: str, short: list[str]) -> None:
 
 
 def test_what_it_means_is_said_in_three_lines() -> None:
-    run = run_of(
-        *(DomainTable.from_rows(name, grounded_rows(name)) for name in ("urban", "climate"))
-    )
+    run = run_of(*(DomainTable.of(name, grounded_rows(name)) for name in ("urban", "climate")))
     lines = [
         block.text
         for block in recipes.blocks(run)

@@ -19,7 +19,7 @@ PUBLISHED = ("urban-published", "climate-published", "epidemiology-published")
 
 
 def domain(name: str, found: Iterable[Measurement] | None = None) -> DomainTable:
-    return DomainTable.from_rows(name, rows(name) if found is None else found)
+    return DomainTable.of(name, rows(name) if found is None else found)
 
 
 def published() -> list[DomainTable]:
