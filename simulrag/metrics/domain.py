@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
@@ -17,10 +17,13 @@ from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.exports import Exported, Pricing, no_prices
 from simulrag.metrics.frames import (
     AnswerCounts,
+    FrameRows,
     LabelsOfQuestion,
     asked_values,
-    claims_frame,
-    finals_frame,
+    claim_columns,
+    claim_rows,
+    final_columns,
+    final_rows,
     text_counts,
 )
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
@@ -227,42 +230,53 @@ def domain_data(
     """
     asked: dict[str, Question] = {}
     values: dict[str, tuple[float, ...]] = {}
-    for one in questions:
-        values[one.question_id] = asked_values(one, templates or {})
-        asked[one.question_id] = one.model_copy(update={"evidence": ()})
-    people = {key: one for key, one in (settled or {}).items() if key[0] in asked}
+    for question in questions:
+        values[question.question_id] = asked_values(question, templates or {})
+        asked[question.question_id] = question.model_copy(update={"evidence": ()})
+    people = {key: group for key, group in (settled or {}).items() if key[0] in asked}
     labels = dict(judge)
     for (name, claim), group in people.items():
         labels[name] = {**labels.get(name, {}), claim: group.label}
-    scenario_of = {name: one.scenario_id for name, one in asked.items()}
+
     kept: dict[str, Answer] = {}
     counted: dict[str, AnswerCounts] = {}
     statements: dict[str, set[str]] = {}
     lines: dict[AnswerVariant, AnswerVariant] = {}  # one object a line, not one a question
-
-    def read() -> Iterator[Answer]:
-        for answer in answers:
-            name = answer.question_id
-            _check_answer(name, asked, kept)
-            of_question = labels.get(name, {})
-            texts = {
-                lines.setdefault(line, line): text_counts(answer, text, of_question)
-                for line, text in _final_texts(answer).items()
-            }
-            statements[name] = {claim_hash(one.text) for one in answer.final.statements}
-            first = sum(any(sample == 0 for sample, _ in one.sources) for one in answer.claims)
-            counted[name] = AnswerCounts(TokenUsage.of(answer.usage), first, texts)
-            kept[name] = _without_texts(answer)
-            yield answer
-
-    claims = claims_frame(read(), scenario_of, labels, settings.centralities)
+    claim_frame = FrameRows(claim_columns(settings.centralities))
+    for answer in answers:
+        name = answer.question_id
+        _check_answer(name, asked, kept)
+        of_question = labels.get(name, {})
+        counted[name] = _counts(answer, of_question, lines)
+        statements[name] = {claim_hash(statement.text) for statement in answer.final.statements}
+        kept[name] = _without_texts(answer)
+        if answer.failure is None:
+            scenario = asked[name].scenario_id
+            claim_frame.add(claim_rows(answer, scenario, of_question, settings.centralities))
     for name in judge:
         _check_owner("labels", name, kept)
-    complete = {name: answer.failure is None for name, answer in kept.items()}
-    told = _once(finals, kept)
-    if not any(len(one.retrieval.looks) > 1 for one in kept.values() if one.retrieval):
-        told, counted = _without_looks(told, counted)
-    final_claims = finals_frame(told, complete, counted, scenario_of, labels, values)
+
+    # Where nobody looked twice, RAG by several looks is input-layer RAG.
+    looked_again = any(len(one.retrieval.looks) > 1 for one in kept.values() if one.retrieval)
+    if not looked_again:
+        counted = {name: _without_looks(counts) for name, counts in counted.items()}
+    seen: set[tuple[str, AnswerVariant]] = set()
+    final_frame = FrameRows(final_columns())
+    for final in finals:
+        name = final.question_id
+        _check_final(final, kept, seen)
+        if looked_again or final.line.method != "rag_looks":
+            final_frame.add(
+                final_rows(
+                    final,
+                    asked[name].scenario_id,
+                    labels.get(name, {}),
+                    values[name],
+                    counted[name].texts.get(final.line),
+                    complete=kept[name].failure is None and final.failure is None,
+                )
+            )
+    claims, final_claims = claim_frame.frame(), final_frame.frame()
     of_answered = {name: labels.get(name, {}) for name in kept}
     missing, unknown = _unmatched(claims, final_claims, statements, of_answered)
     return DomainData(
@@ -284,19 +298,21 @@ def domain_data(
     )
 
 
-def _without_looks(
-    finals: Iterator[FinalClaims], counted: Mapping[str, AnswerCounts]
-) -> tuple[Iterator[FinalClaims], dict[str, AnswerCounts]]:
-    """Without RAG by several looks, where nobody looked twice: it is input-layer RAG."""
-
-    def stays(line: AnswerVariant) -> bool:
-        return line.method != "rag_looks"
-
-    fewer = {
-        name: one._replace(texts={line: t for line, t in one.texts.items() if stays(line)})
-        for name, one in counted.items()
+def _counts(
+    answer: Answer, labels: LabelsOfQuestion, lines: dict[AnswerVariant, AnswerVariant]
+) -> AnswerCounts:
+    """What is counted of an answer; its lines are those of ``lines``, which grow by new ones."""
+    texts = {
+        lines.setdefault(line, line): text_counts(answer, text, labels)
+        for line, text in _final_texts(answer).items()
     }
-    return (one for one in finals if stays(one.line)), fewer
+    first = sum(any(sample == 0 for sample, _ in claim.sources) for claim in answer.claims)
+    return AnswerCounts(TokenUsage.of(answer.usage), first, texts)
+
+
+def _without_looks(counts: AnswerCounts) -> AnswerCounts:
+    texts = {line: text for line, text in counts.texts.items() if line.method != "rag_looks"}
+    return counts._replace(texts=texts)
 
 
 def _unmatched(
@@ -365,16 +381,15 @@ def _check_owner(kind: str, name: str, answered: Container[str]) -> None:
         )
 
 
-def _once(finals: Iterable[FinalClaims], answered: Container[str]) -> Iterator[FinalClaims]:
-    """The final claims of answered questions. Raises InputError for a line that is there twice."""
-    seen: set[tuple[str, AnswerVariant]] = set()
-    for final in finals:
-        key = name, line = final.question_id, final.line
-        _check_owner("final claims", name, answered)
-        if key in seen:
-            raise InputError(
-                f"final claims: question '{name}' is there twice for {line.method} at "
-                f"m = {line.samples}: remove one row"
-            )
-        seen.add(key)
-        yield final
+def _check_final(
+    final: FinalClaims, answered: Container[str], seen: set[tuple[str, AnswerVariant]]
+) -> None:
+    """Raise InputError unless final claims are of an answered question, and there once."""
+    name, line = final.question_id, final.line
+    _check_owner("final claims", name, answered)
+    if (name, line) in seen:
+        raise InputError(
+            f"final claims: question '{name}' is there twice for {line.method} at "
+            f"m = {line.samples}: remove one row"
+        )
+    seen.add((name, line))

@@ -50,8 +50,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from simulrag.method.numbers import numbers
 from simulrag.method.selection import confidence_before
@@ -75,27 +74,49 @@ if TYPE_CHECKING:
 
     _Kind = pl.DataType | type[pl.DataType]
 
-Row = TypeVar("Row")
 _PART = 1000
 
 LabelsOfQuestion = Mapping[str, LabelValue | None]
 """By claim hash; None where the judge failed."""
 
 
-def claims_frame(
-    answers: Iterable[Answer],
-    scenario_of: Mapping[str, str],
-    labels: Mapping[str, LabelsOfQuestion],
-    centralities: Sequence[str],
-) -> pl.DataFrame:
-    """The claims of the complete answers; scenarios and labels by question id.
+class FrameRows:
+    """Rows on their way into a frame.
 
-    Raises InputError for a missing confidence.
+    They go there a thousand at a time: as objects they take several times a frame's memory.
     """
+
+    def __init__(self, columns: Mapping[str, _Kind]) -> None:
+        self._columns = columns
+        self._rows: list[tuple[Any, ...]] = []
+        self._parts: list[pl.DataFrame] = []
+
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add rows, with a value for each of the columns in their order."""
+        self._rows += rows
+        if len(self._rows) >= _PART:
+            self._close()
+
+    def frame(self) -> pl.DataFrame:
+        """All rows that were added."""
+        import polars as pl
+
+        self._close()
+        return pl.concat(self._parts)
+
+    def _close(self) -> None:
+        import polars as pl
+
+        self._parts.append(pl.DataFrame(self._rows, schema=self._columns, orient="row"))
+        self._rows = []
+
+
+def claim_columns(centralities: Sequence[str]) -> dict[str, _Kind]:
+    """The columns of the frame of claims."""
     import polars as pl
 
     label = pl.Enum(get_args(LabelValue))
-    columns: dict[str, _Kind] = {
+    return {
         "question_id": pl.String,
         "scenario_id": pl.String,
         "claim": pl.UInt32,
@@ -111,28 +132,16 @@ def claims_frame(
         "label_before": label,
         "label_after": label,
     }
-    rows = (
-        row
-        for answer in answers
-        if answer.failure is None
-        for row in _claim_rows(
-            answer,
-            scenario_of[answer.question_id],
-            labels.get(answer.question_id, {}),
-            centralities,
-        )
-    )
-    return pl.concat(pl.DataFrame(part, schema=columns, orient="row") for part in _parts(rows))
 
 
-def _claim_rows(
+def claim_rows(
     answer: Answer, scenario_id: str, labels: LabelsOfQuestion, centralities: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    name = answer.question_id
+    """The rows of an answer's claims. Raises InputError for a missing confidence."""
     for place, claim in enumerate(answer.claims):
         before, after = claim_hash(claim.text), claim_hash(claim.after)
         yield (
-            name,
+            answer.question_id,
             scenario_id,
             place,
             claim.text,
@@ -149,21 +158,11 @@ def _claim_rows(
         )
 
 
-def finals_frame(
-    finals: Iterable[FinalClaims],
-    complete: Mapping[str, bool],
-    counted: Mapping[str, AnswerCounts],
-    scenario_of: Mapping[str, str],
-    labels: Mapping[str, LabelsOfQuestion],
-    asked: Mapping[str, Sequence[float]],
-) -> pl.DataFrame:
-    """The claims of final answers; all else by question id.
-
-    ``complete``: whether it was answered to its end; ``counted``: what is counted of it.
-    """
+def final_columns() -> dict[str, _Kind]:
+    """The columns of the frame of final answers' claims."""
     import polars as pl
 
-    of_answer: dict[str, _Kind] = {
+    return {
         "question_id": pl.String,
         "scenario_id": pl.String,
         "method": pl.Enum(FINAL),
@@ -175,37 +174,49 @@ def finals_frame(
         "claims_sent": pl.UInt32,
         "asked": pl.UInt32,
         "stated": pl.UInt32,
-    }
-    of_claim: dict[str, _Kind] = {
         "claim": pl.UInt32,
         "text": pl.String,
         "claim_hash": pl.String,
         "label": pl.Enum(get_args(LabelValue)),
     }
-    columns = of_answer | {name: pl.List(kind) for name, kind in of_claim.items()}
 
-    def rows() -> Iterator[dict[str, Any]]:
-        for final in finals:
-            name = final.question_id
-            text = counted[name].texts.get(final.line)
-            yield {
-                "scenario_id": scenario_of[name],
-                "complete": complete[name] and final.failure is None,
-                "words": text.words if text else 0,
-                "claims_sent": text.claims_sent if text else 0,
-                **_final_row(final, labels.get(name, {}), asked[name]),
-            }
 
-    return pl.concat(
-        pl.DataFrame(part, schema=columns, orient="row").explode(*of_claim, empty_as_null=True)
-        for part in _parts(rows())
+def final_rows(
+    final: FinalClaims,
+    scenario_id: str,
+    labels: LabelsOfQuestion,
+    asked: Sequence[float],
+    counts: FinalTextCounts | None,
+    *,
+    complete: bool,
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a final answer's distinct claims, one without a claim where it makes none.
+
+    ``counts``: what is counted of its text, None where nobody wrote it; ``complete``: whether its
+    question was answered to the end and its claims are known.
+    """
+    line = final.line
+    # Of texts that differ in white space or case one counts.
+    places = {claim_hash(text): place for place, text in enumerate(final.claims)}
+    claims: list[tuple[Any, ...]] = [
+        (at, final.claims[at], key, labels.get(key)) for key, at in places.items()
+    ]
+    true = (text for _, text, _, label in claims if label == "true")
+    of_answer = (
+        final.question_id,
+        scenario_id,
+        line.method,
+        line.samples,
+        line.budget_percent,
+        line.kappa,
+        complete,
+        counts.words if counts else 0,
+        counts.claims_sent if counts else 0,
+        len(asked),
+        stated(asked, true),
     )
-
-
-def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """The rows in parts, at least one: as objects they take several times a frame's memory."""
-    yield list(islice(rows, _PART))
-    yield from iter(lambda: list(islice(rows, _PART)), [])
+    for claim in claims or [(None,) * 4]:
+        yield (*of_answer, *claim)
 
 
 class AnswerCounts(NamedTuple):
@@ -243,31 +254,6 @@ def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> F
         standings[statement.standing, labels.get(claim_hash(statement.text))] += 1
     sent = sum(answer.claims[index].verdict is not None for index in final.selected)
     return FinalTextCounts(TokenUsage.of(final.usage), len(final.text.split()), sent, standings)
-
-
-def _final_row(
-    final: FinalClaims, labels: LabelsOfQuestion, asked: Sequence[float]
-) -> dict[str, Any]:
-    """What a final answer's claims tell by themselves; the claims as lists."""
-    line = final.line
-    # Of texts that differ in white space or case one counts.
-    places = {claim_hash(text): place for place, text in enumerate(final.claims)}
-    texts = [final.claims[place] for place in places.values()]
-    labelled = [labels.get(key) for key in places]
-    true = (text for text, label in zip(texts, labelled, strict=True) if label == "true")
-    return {
-        "question_id": final.question_id,
-        "method": line.method,
-        "samples": line.samples,
-        "budget_percent": line.budget_percent,
-        "kappa": line.kappa,
-        "asked": len(asked),
-        "stated": stated(asked, true),
-        "claim": list(places.values()),
-        "text": texts,
-        "claim_hash": list(places),
-        "label": labelled,
-    }
 
 
 def asked_values(question: Question, templates: Mapping[str, Template]) -> tuple[float, ...]:
