@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flows.report.blocks import (
     DASH,
@@ -43,7 +43,12 @@ _MARKS = {
     "not_run": "a run could decide it, none was made",
     "wrong": "by runs, and not mended",
 }
-_QUALITY_COLUMNS = {5: "informativeness", 6: "factuality", 8: "completeness"}
+_QUALITY_COLUMNS = {
+    "True claims": "informativeness",
+    "Share true": "factuality",
+    "Asked": "completeness",
+}
+"""The columns whose best is set off, with their metric."""
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
@@ -117,92 +122,104 @@ def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
 def recipe_table(
     run: ReportedRun, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool
 ) -> Table:
-    """Price and quality a row: the recipes to choose from, or every one."""
-    found = {domain.name: measured_recipes(run, domain) for domain in domains}
+    """Price and quality a row: the recipes to choose from, or every one.
+
+    ``every``: with the intervals that the first table has no room for.
+    """
     shown = [
         (domain, recipe)
-        for domain, recipes in found.items()
-        for recipe in (recipes if every else to_choose_from(recipes))
+        for domain in domains
+        for recipe in _shown(measured_recipes(run, domain), every)
     ]
-    measured = [
-        recipe.found[metric] for _, recipe in shown for metric in QUALITY if metric in recipe.found
-    ]
-    notes = [
+    columns = _recipe_columns(every)
+    return Table(
+        name=name,
+        caption=caption[:1].upper() + caption[1:],
+        columns=("Domain", "Recipe", *columns),
+        rows=tuple(
+            (domain.name, recipe.name, *(cell(recipe) for cell in columns.values()))
+            for domain, recipe in shown
+        ),
+        headers=2,
+        strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
+        best=tuple(_best(shown, ["Domain", "Recipe", *columns])),
+        notes=tuple(_recipe_notes(shown, domains)),
+    )
+
+
+def _shown(recipes: Sequence[VariantSummary], every: bool) -> Sequence[VariantSummary]:
+    return recipes if every else to_choose_from(recipes)
+
+
+def _recipe_columns(every: bool) -> Mapping[str, Callable[[VariantSummary], str]]:
+    """What the cell of a recipe says, by the column's title."""
+
+    def shown(metric: str, places: int) -> Callable[[VariantSummary], str]:
+        return lambda recipe: interval(recipe.found.get(metric), places=places)
+
+    def plain(metric: str, places: int) -> Callable[[VariantSummary], str]:
+        return lambda recipe: number(recipe.value(metric), places)
+
+    roomy = shown if every else plain
+    return {
+        "Calls": plain("calls", 0),
+        "Tokens": _tokens,
+        "In turn": plain("chain", 0),
+        "True claims": shown("informativeness", 1),
+        "Share true": shown("factuality", 2),
+        "Undecided": roomy("undecided_claims", 1),
+        "Asked": shown("completeness", 2),
+        "Words": roomy("words", 1),
+    }
+
+
+def _recipe_notes(
+    shown: Sequence[tuple[DomainTable, VariantSummary]], domains: Sequence[DomainTable]
+) -> Iterator[str]:
+    """What the columns mean, which answers had no evidence, and why a value is undefined."""
+    recipes = [recipe for _, recipe in shown]
+    yield (
         "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
         "that wait for one another. Share true: true claims by true and false ones. Undecided: "
         "claims that the reference says nothing of. Asked: the share of what a generated question "
         "asks for that a true claim states. Bold: the best of a domain, and what may be as good: "
-        "its interval holds that value." + samples_words([one for _, one in shown], " "),
-        *(f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))),
+        "its interval holds that value." + samples_words(recipes, " ")
+    )
+    yield from (
+        f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))
+    )
+    if any(map(_estimated, recipes)):
+        yield "~: tokens estimated, the characters of stored messages and replies by 4."
+    measured = [
+        recipe.found[name] for recipe in recipes for name in QUALITY if name in recipe.found
     ]
-    if any(_estimated(recipe) for _, recipe in shown):
-        notes.append("~: tokens estimated, the characters of stored messages and replies by 4.")
-    return Table(
-        name=name,
-        caption=caption[:1].upper() + caption[1:],
-        columns=(
-            "Domain",
-            "Recipe",
-            "Calls",
-            "Tokens",
-            "In turn",
-            "True claims",
-            "Share true",
-            "Undecided",
-            "Asked",
-            "Words",
-        ),
-        rows=tuple((domain, recipe.name, *_cells(recipe, every)) for domain, recipe in shown),
-        headers=2,
-        strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
-        best=tuple(_best(shown)),
-        notes=(
-            *notes,
-            *why(
-                [row for row in measured if row.value is None],
-                lambda row: f"{row.domain}, {method_name(row.method)}",
-            ),
-        ),
+    yield from why(
+        [row for row in measured if row.value is None],
+        lambda row: f"{row.domain}, {method_name(row.method)}",
     )
 
 
-def _best(shown: Sequence[tuple[str, VariantSummary]]) -> Iterator[tuple[int, int]]:
+def _best(
+    shown: Sequence[tuple[DomainTable, VariantSummary]], columns: Sequence[str]
+) -> Iterator[tuple[int, int]]:
     """In each domain the best of each column of quality, with what may be as good."""
-    for name in dict.fromkeys(domain for domain, _ in shown):
-        rows = [at for at, (domain, _) in enumerate(shown) if domain == name]
-        for column, metric in _QUALITY_COLUMNS.items():
-            found = [shown[at][1].found.get(metric) for at in rows]
-            leading = best(found)
-            yield from ((rows[at], column) for at in sorted(leading))
-
-
-def _cells(recipe: VariantSummary, every: bool) -> tuple[str, ...]:
-    """Its numbers; with ``every`` also the intervals that the first table has no room for."""
-    end = ESTIMATED if _estimated(recipe) else ""
-    tokens = [recipe.value(name + end) for name in ("input_tokens", "output_tokens")]
-    counts = [
-        interval(recipe.found.get(name), places=1) if every else number(recipe.value(name), 1)
-        for name in ("undecided_claims", "words")
-    ]
-    return (
-        number(recipe.value("calls"), 0),
-        _tokens(tokens, "~" if end else ""),
-        number(recipe.value("chain"), 0),
-        interval(recipe.found.get("informativeness"), places=1),
-        interval(recipe.found.get("factuality"), places=2),
-        counts[0],
-        interval(recipe.found.get("completeness"), places=2),
-        counts[1],
-    )
+    for name in dict.fromkeys(domain.name for domain, _ in shown):
+        rows = [at for at, (domain, _) in enumerate(shown) if domain.name == name]
+        for title, metric in _QUALITY_COLUMNS.items():
+            leading = best([shown[at][1].found.get(metric) for at in rows])
+            yield from ((rows[at], columns.index(title)) for at in sorted(leading))
 
 
 def _estimated(recipe: VariantSummary) -> bool:
     return recipe.value("input_tokens") is None
 
 
-def _tokens(found: Sequence[float | None], mark: str) -> str:
-    shown = [f"{one / 1000:.1f}" for one in found if one is not None]
-    return f"{mark}{' + '.join(shown)}" if len(shown) == len(found) else DASH
+def _tokens(recipe: VariantSummary) -> str:
+    """In and out, in thousands; estimated where nobody counted them."""
+    mark, end = ("~", ESTIMATED) if _estimated(recipe) else ("", "")
+    tokens = [recipe.value(f"{name}{end}") for name in ("input_tokens", "output_tokens")]
+    known = [f"{count / 1000:.1f}" for count in tokens if count is not None]
+    return f"{mark}{' + '.join(known)}" if len(known) == len(tokens) else DASH
 
 
 def _together(found: Sequence[Pooled], fold: str) -> Table:
