@@ -18,7 +18,6 @@ from simulrag.records import (
     Claim,
     FinalText,
     Question,
-    Statement,
     claim_hash,
 )
 from simulrag.shown import LEFT_OUT, NO_PLACE, STANDINGS, is_marked, left_out, legend, pieces
@@ -74,12 +73,14 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         "claims": [
             _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
         ],
-        "says": [_statement(item) for item in final.statements]
+        "says": [item.model_dump(mode="json") for item in final.statements]
         if marked
         else list(_from_claims(answer)),
         "final": final.text,
         "marked": marked,
-        "stretches": _stretches(final) if marked else [],
+        "stretches": [asdict(piece) for piece in pieces(final.text, final.statements)]
+        if marked
+        else [],
         "signs": _signs(final) if marked else [],
         "titles": {"no_place": NO_PLACE, "missing": LEFT_OUT},
         "missing": [{"text": point.text, "runs": list(point.runs)} for point in left_out(answer)],
@@ -146,10 +147,6 @@ def _problems(answer: Answer) -> list[str]:
     return list(dict.fromkeys((*found, *(answer.audit.problems if answer.audit else ()))))
 
 
-def _stretches(final: FinalText) -> list[dict[str, Any]]:
-    return [asdict(piece) for piece in pieces(final.text, final.statements)]
-
-
 def _signs(final: FinalText) -> list[dict[str, str]]:
     """Of each standing that occurs its sign, its words, what leads to its runs, and its meaning."""
     return [
@@ -162,19 +159,6 @@ def _signs(final: FinalText) -> list[dict[str, str]]:
         }
         for standing, meaning in legend(final.statements)
     ]
-
-
-def _statement(item: Statement) -> dict[str, Any]:
-    return {
-        "text": item.text,
-        "standing": item.standing,
-        "start": item.start,
-        "end": item.end,
-        "runs": list(item.runs),
-        "quote": item.quote,
-        "before": item.before,
-        "correction": item.correction,
-    }
 
 
 def _from_claims(answer: Answer) -> Iterator[dict[str, Any]]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import io
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from rich.console import Console
 
-from flows.report.page import write_report
 from flows.report.recipes import measured_recipes
 from flows.report.run import DomainTable, ReportedRun
-from flows.report.sections import sections
 from flows.report.terminal import terminal_table
 from simulrag.metrics.families import measure
 from simulrag.metrics.headline import sample
@@ -182,23 +179,6 @@ def test_rag_by_looks_is_left_out_where_nobody_looked_twice() -> None:
         assert "input_rag" in lines_of(of(once), family)
 
 
-def test_statements_count_by_their_own_labels() -> None:
-    table = select(of(grounded("q1"), grounded("q2")), family="standings")
-    assert set(table["method"]) == {"grounded"}
-    metrics = ("true", "false", "undecided", "unlabelled")
-    assert {
-        standing: [only(table, level=standing, metric=metric) for metric in metrics]
-        for standing in table["level"].unique()
-    } == {
-        "checked": [2, 0, 0, 0],
-        "corrected": [0, 2, 0, 0],
-        "judgement": [0, 0, 2, 0],
-        "beyond": [0, 0, 0, 2],
-    }
-    assert only(table, level="corrected", metric="true_share") == 0
-    assert only(table, level="checked", metric="true_share") == 1
-
-
 def test_labels_of_statements_are_not_of_unknown_texts() -> None:
     table = select(of(grounded()), family="coverage")
     assert only(table, metric="labels_unknown") == 0
@@ -255,13 +235,3 @@ def test_a_domain_with_nothing_beside_is_printed(run: ReportedRun) -> None:
     assert [line.split()[0] for line in lines if "1.00" in line] == ["grounded"]
     assert "true statements by mark: checked 2 of 2, corrected 0 of 2" in lines
     assert not any("sampled answers" in line or "AUROC" in line for line in lines)
-
-
-def test_a_domain_with_nothing_beside_is_reported(run: ReportedRun, tmp_path: Path) -> None:
-    shown = {one.key for one in sections() if list(one.blocks(run))}
-    assert {"overview", "answers", "cost"} <= shown
-    assert "claims" not in shown
-    write_report(tmp_path / "index.html", run, [])
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "What a reader can rely on" in page
-    assert "nan" not in page.partition("<script")[0].lower().split()

@@ -14,7 +14,6 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from simulrag.metrics.families.agreement import JUDGE, JUDGE_DECIDED, PEOPLE, fleiss_kappa
-from simulrag.metrics.table import select
 from simulrag.records import HumanLabel, LabelValue
 from tests.unit.metrics.measuring import measured_study, row
 from tests.unit.metrics.people import given
@@ -102,11 +101,6 @@ def test_undefined_is_said_without_a_warning() -> None:
             "undefined: only one label was ever given",
         )
     assert cell(tables, PEOPLE, "agreement")["reason"] == "no interval: one scenario only"
-
-
-def test_nobody_labelled() -> None:
-    tables = tables_of(study(4), [])
-    assert select(tables, family="agreement").is_empty()
 
 
 def test_fleiss_against_statsmodels() -> None:

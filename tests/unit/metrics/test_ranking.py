@@ -30,13 +30,6 @@ def test_by_hand() -> None:
     assert found["true_share"] == pytest.approx(3 / 5)
 
 
-def test_ties_count_half() -> None:
-    found = once(ranked([0.5, 0.5, 0.5, 0.5], [1, 0, 1, 0]))
-    assert found["auroc"] == pytest.approx(0.5)
-    assert found["aupr"] == pytest.approx(0.5)
-    assert (found["precision"], found["recall"]) == (0.5, 1.0)
-
-
 def test_rounding_noise_is_a_tie() -> None:
     found = once(ranked([0.3, 0.1 + 0.2], [1, 0]))
     assert found["auroc"] == pytest.approx(0.5)

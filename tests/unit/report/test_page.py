@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from flows.report.blocks import Table
+from flows.report.page import files_of, latex, markdown
 from flows.report.run import DomainTable, RunSummary
 from flows.report.traces import BLOCK, word_diff
 from simulrag.records import MissingPoint
@@ -244,3 +246,40 @@ def test_other_questions_have_no_marks(html: str) -> None:
     for trace in Page(html).traces:
         assert not trace["marked"]
         assert (trace["stretches"], trace["signs"], trace["missing"]) == ([], [], [])
+
+
+TABLE = Table(
+    name="made",
+    caption="A & B_1: 50 %",
+    columns=("Budget", "Method", "F1"),
+    rows=(("15 %", "Random", "0.500"), ("15 %", "UE|SBA", "—")),
+    strong=(1,),
+    best=((0, 2),),
+    notes=("Dashes: undefined.",),
+)
+
+
+def test_markdown() -> None:
+    assert markdown(TABLE).splitlines() == [
+        "**A & B_1: 50 %**",
+        "",
+        "| Budget | Method | F1 |",
+        "| --- | --- | ---: |",
+        "| 15 % | Random | **0.500** |",
+        r"| 15 % | UE\|SBA | — |",
+        "",
+        "- Dashes: undefined.",
+    ]
+
+
+def test_latex_escapes_and_leaves_out_what_repeats() -> None:
+    text = latex(TABLE)
+    assert r"\caption{A \& B\_1: 50 \%}" in text
+    assert r"\begin{tabular}{llr}" in text
+    assert r"15 \% & Random & \textbf{0.500} \\" in text
+    assert r" & UE|SBA & -- \\" in text
+    assert text.count(r"\begin{") == text.count(r"\end{") == 2
+
+
+def test_csv_has_the_cells() -> None:
+    assert files_of(TABLE)["csv"].splitlines()[2] == "15 %,UE|SBA,—"

@@ -12,14 +12,14 @@ from pydantic import JsonValue
 from flows.hooks import PartOfReport, hookimpl, rooms
 from flows.report.blocks import Figure, Table, Text, best, interval
 from flows.report.run import DomainTable, ReportedRun
-from flows.report.sections import overview, recipes, sections
+from flows.report.sections import overview, sections
 from flows.report.sections.benchmark import credited
 from flows.report.words import spelled
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval
 from simulrag.stage import little_checked
 from tests.making import answer, evidence
-from tests.unit.report.made import grounded_rows, kappa_rows, looked_up, rows, run_of
+from tests.unit.report.made import kappa_rows, looked_up, rows, run_of
 
 
 def tables(run: ReportedRun, key: str) -> list[Table]:
@@ -152,18 +152,6 @@ def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
     assert table < warning
 
 
-def test_a_run_that_drops_no_claim_is_drawn_and_listed_too() -> None:
-    """Kappa is 0 where it is given so, and where no question is in the development part."""
-    found = [replace(row, kappa=0.0) if row.method == "SimulRAG" else row for row in rows()]
-    run = run_of(DomainTable.of("urban", found))
-    shown = (one for one in recipes.blocks(run) if isinstance(one, Figure))
-    (figure,) = (one for one in shown if one.kind == "recipes")
-    assert "paper 25 %" in figure.text
-    assert any(
-        name.startswith("paper 25 %") for name in column(recipe_tables(run)["recipes"], "Recipe")
-    )
-
-
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
@@ -193,24 +181,6 @@ def test_short_names_are_spelled_out(text: str, short: list[str]) -> None:
     shown = spelled(text)
     assert re.findall(r'<abbr title="[^"]+">([^<]+)</abbr>', shown) == short
     assert unescape(re.sub(r"</?abbr[^>]*>", "", shown)) == text
-
-
-def test_what_it_means_is_said_in_three_lines() -> None:
-    run = run_of(*(DomainTable.of(name, grounded_rows(name)) for name in ("urban", "climate")))
-    lines = [
-        block.text
-        for block in recipes.blocks(run)
-        if isinstance(block, Text) and block.role == "finding"
-    ]
-    assert lines == [
-        "Of what is said from memory (closed book) 50 % is true, of what is said with evidence "
-        "60 to 100 %.",
-        "Fewest calls among the ways that may be as good as the best in share true and in true "
-        "claims: urban paper 100 % (12), climate paper 100 % (12).",
-        "Of what the answer marks checked, corrected or added 74 of 78 statements "
-        "that the reference decides are true; of what it marks otherwise 6 of 14. "
-        "RAG marks nothing: its reader trusts all or none.",
-    ]
 
 
 def test_bold_is_the_best_value_and_what_may_be_as_good() -> None:

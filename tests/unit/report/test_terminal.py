@@ -45,16 +45,6 @@ def test_eighty_columns_are_enough(every: bool) -> None:
     assert not any("…" in line for line in lines)
 
 
-def test_eighty_columns_are_enough_where_no_claim_is_dropped() -> None:
-    """Kappa is 0 where it is given so, and where no question is in the development part."""
-    ours = [row for row in kappa_rows() if row.kappa]
-    others = [row for row in rows() if row.method != "simulrag"]
-    found = [*others, *(replace(row, kappa=0.0) for row in ours)]
-    lines = printed(run_of(domain("urban", found)), every=True)
-    assert any("paper 100 %" in line for line in lines)
-    assert not any("…" in line for line in lines)
-
-
 def test_a_domains_name_is_not_broken() -> None:
     lines = printed(run_of(domain(LONG), *published()))
     assert LONG in lines
