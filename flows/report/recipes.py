@@ -25,12 +25,8 @@ from flows.report.chart import (
     side_by_side,
 )
 from flows.report.run import DomainTable, ReportedRun
-from simulrag.metrics.settings import (
-    CLOSED_BOOK,
-    GROUNDED,
-    SIMULRAG,
-    Undecided,
-)
+from simulrag.metrics.methods import CLOSED_BOOK, GROUNDED, SIMULRAG
+from simulrag.metrics.settings import Undecided
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import AnswerVariant
 

@@ -12,7 +12,7 @@ from flows.report.blocks import DASH, interval, number
 from flows.report.recipes import QUALITY, measured_recipes, pooled, to_choose_from
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.recipes import evidence_words, reliable_words, samples_words
-from simulrag.metrics.settings import NO_RAG, OURS
+from simulrag.metrics.methods import NO_RAG, OURS
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -22,7 +22,7 @@ from flows.report.words import method_name
 from rooms.score.measures import MEASURES, NOT_ASKED
 from rooms.score.records import table_of
 from rooms.score.settings import ScoreParams
-from simulrag.metrics.settings import CLOSED_BOOK, OURS
+from simulrag.metrics.methods import CLOSED_BOOK, OURS
 from simulrag.metrics.table import Measurement, read_table, rows_of
 
 ABOUT = (

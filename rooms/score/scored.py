@@ -23,7 +23,8 @@ from rooms.score.settings import ScoreParams
 from rooms.score.specificity import DETAILS, detail_shares, specificity
 from simulrag.errors import EnvironmentFault, ModelError
 from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights
-from simulrag.metrics.settings import CLOSED_BOOK, FINAL, MetricSettings
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL
+from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Evidence
 

@@ -27,8 +27,9 @@ from simulrag.metrics.frames import (
     text_counts,
 )
 from simulrag.metrics.intervals import Floats, Ints, scenario_weights
+from simulrag.metrics.methods import FINAL, OURS
 from simulrag.metrics.pool import ClaimPool
-from simulrag.metrics.settings import FINAL, OURS, MetricSettings
+from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import select
 from simulrag.questions.records import Template
 from simulrag.records import (

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from simulrag.method.numbers import numbers
 from simulrag.method.selection import confidence_before
 from simulrag.metrics.bill import TokenUsage
-from simulrag.metrics.settings import FINAL
+from simulrag.metrics.methods import FINAL
 from simulrag.questions.records import Template, asked_value
 from simulrag.records import (
     Answer,

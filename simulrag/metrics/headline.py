@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families.answers import final_answer_values
 from simulrag.metrics.intervals import Floats, estimate, holm, two_sided_p
+from simulrag.metrics.methods import GROUNDED, SIMULRAG, UE_SBA, UNCERTAINTY
 from simulrag.metrics.ranking import measure
 from simulrag.metrics.selections import plans_of, ranked_claims
-from simulrag.metrics.settings import GROUNDED, SIMULRAG, UE_SBA, UNCERTAINTY, MetricSettings
+from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 from simulrag.records import Record
 

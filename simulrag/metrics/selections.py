@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from simulrag.method.selection import Candidates, select_by_budget
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.intervals import Floats
-from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
-from simulrag.metrics.ranking import RankedClaims
-from simulrag.metrics.settings import (
+from simulrag.metrics.methods import (
     ALL_RAG,
     BUDGETED,
     NO_RAG,
@@ -23,9 +21,10 @@ from simulrag.metrics.settings import (
     UE_SBA,
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
-    MetricSettings,
-    Undecided,
 )
+from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
+from simulrag.metrics.ranking import RankedClaims
+from simulrag.metrics.settings import MetricSettings, Undecided
 
 NO_VERBALIZED = "verbalized confidence was not asked"
 NO_BOUNDARY = "the simulator boundary was not asked"

@@ -5,7 +5,7 @@ empty field of the file), numbers that do not apply are null. A ``value`` that i
 and ``reason`` says why; where only the interval is missing, ``reason`` says that. What few families
 say of a row stands in ``more``, a JSON object: below, names in brackets.
 
-What the families hold (``method``: the names of ``simulrag.metrics.settings``):
+What the families hold (``method``: the ids of ``simulrag.metrics.methods``):
 
 coverage
     questions, completed, claims, labels_missing, labels_unknown, replayed, with_evidence, checked:

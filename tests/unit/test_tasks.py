@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from simulrag.metrics.settings import RANKED_BY
 
 from simulrag.method.recipes import final_kinds
 from simulrag.metrics.families import cost
+from simulrag.metrics.methods import RANKED_BY
 from simulrag.models.gateway import REPAIR_PROMPT
 from simulrag.models.prompts import packaged_prompts
 from simulrag.task import Task, tasks

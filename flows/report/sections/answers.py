@@ -23,13 +23,8 @@ from flows.report.chart import BLUE, GREY, RED, Look
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.recipes import recipe_table
 from flows.report.words import method_name
-from simulrag.metrics.settings import (
-    CLOSED_BOOK,
-    GROUNDED,
-    OURS,
-    SIMULRAG,
-    TREATMENTS,
-)
+from simulrag.metrics.methods import CLOSED_BOOK, GROUNDED, OURS, SIMULRAG
+from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
 
 LABELLED = {

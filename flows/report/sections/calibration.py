@@ -20,7 +20,7 @@ from flows.report.blocks import (
 from flows.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.metrics.settings import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
+from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
 from simulrag.metrics.table import Measurement
 
 _EMPTY = "undefined: the notes of the\ncalibration table say why"

@@ -31,18 +31,18 @@ from flows.report.chart import (
 )
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.metrics.settings import (
+from simulrag.metrics.methods import (
     ALL_RAG,
     BUDGETED,
     FIGURE_METRICS,
     NO_RAG,
     RANDOM,
-    TREATMENTS,
     UE_SBA,
     UNCERTAINTY,
     VERBALIZED,
     VERBALIZED_BY_CENTRALITY,
 )
+from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement
 
 LOOKS = {RANDOM: GREY, VERBALIZED: OCHRE, UNCERTAINTY: BLUE, UE_SBA: RED}

@@ -19,7 +19,7 @@ from flows.report.blocks import (
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.claims import by_calls
 from flows.report.words import method_name
-from simulrag.metrics.settings import OURS, UE_SBA
+from simulrag.metrics.methods import OURS, UE_SBA
 from simulrag.metrics.table import ESTIMATED, Measurement
 
 COUNTS = {

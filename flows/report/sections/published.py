@@ -10,7 +10,7 @@ from flows.report.blocks import DASH, Block, ReportSection, Table, Text
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
 from simulrag.errors import InputError
-from simulrag.metrics.settings import BASELINES, FIGURE_METRICS, UE_SBA
+from simulrag.metrics.methods import BASELINES, FIGURE_METRICS, UE_SBA
 
 if TYPE_CHECKING:
     import polars as pl

@@ -28,7 +28,7 @@ from flows.report.recipes import (
 )
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.metrics.settings import CLOSED_BOOK, OURS, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, OURS, SIMULRAG
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
 

@@ -12,7 +12,8 @@ from simulrag.method.recipes import MARKED
 from simulrag.metrics.domain import FINAL_COUNTS, DomainData, FinalCounts
 from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Floats, estimate, estimates, ratio
-from simulrag.metrics.settings import OURS, TREATMENTS, Undecided
+from simulrag.metrics.methods import OURS
+from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
 from simulrag.records import STANDINGS, AnswerVariant, LabelValue
 

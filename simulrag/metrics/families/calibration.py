@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Estimate, Floats, Ints, estimate, ratio
+from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
 from simulrag.metrics.ranking import RankedClaims, running_within
 from simulrag.metrics.selections import (
     NO_VERBALIZED,
@@ -45,15 +46,7 @@ from simulrag.metrics.selections import (
     ranked_claims,
     stated_scores,
 )
-from simulrag.metrics.settings import (
-    ALL_RAG,
-    NO_RAG,
-    TREATMENTS,
-    UE_SBA,
-    VERBALIZED,
-    MetricSettings,
-    Undecided,
-)
+from simulrag.metrics.settings import TREATMENTS, MetricSettings, Undecided
 from simulrag.metrics.table import Measurement, filled
 
 BINS = 10

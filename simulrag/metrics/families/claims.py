@@ -9,10 +9,11 @@ import numpy as np
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Estimate, Floats, estimate, estimates, ratio
+from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.pool import PARTLY_VERIFIED
 from simulrag.metrics.ranking import METRICS, measure, score_levels
 from simulrag.metrics.selections import NO_BOUNDARY, BudgetedMethod, plans_of, ranked_claims
-from simulrag.metrics.settings import BASELINES, TREATMENTS, UE_SBA, Undecided
+from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
 
 COMPARED = ("f1", "aupr", "auroc")

@@ -25,8 +25,8 @@ from simulrag.metrics.exports import Estimated
 from simulrag.metrics.families import metric
 from simulrag.metrics.frames import AnswerCounts
 from simulrag.metrics.intervals import Ints
+from simulrag.metrics.methods import NO_RAG, RANKED_BY
 from simulrag.metrics.selections import BudgetedMethod, plans_of
-from simulrag.metrics.settings import NO_RAG, RANKED_BY
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, AnswerVariant
 

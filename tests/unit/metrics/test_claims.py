@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from simulrag.errors import InputError
-from simulrag.metrics.settings import BUDGETED, MetricSettings
+from simulrag.metrics.methods import BUDGETED
+from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 from simulrag.records import Answer, Failure, Label, LabelValue, Retrieval
 from tests.making import answer, claim, failed, label

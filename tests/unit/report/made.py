@@ -10,7 +10,8 @@ from typing import Any
 from flows.report.page import write_report
 from flows.report.run import DomainTable, Judged, ReportedRun, RunSummary
 from flows.report.traces import Traced
-from simulrag.metrics.settings import ALL_RAG, BUDGETED, GROUNDED, NO_RAG, UE_SBA, MetricSettings
+from simulrag.metrics.methods import ALL_RAG, BUDGETED, GROUNDED, NO_RAG, UE_SBA
+from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement
 from simulrag.records import (
     Answer,

@@ -14,7 +14,7 @@ from flows.report.recipes import (
     recipes_of,
     to_choose_from,
 )
-from simulrag.metrics.settings import CLOSED_BOOK, GROUNDED, SIMULRAG
+from simulrag.metrics.methods import CLOSED_BOOK, GROUNDED, SIMULRAG
 from simulrag.metrics.table import Measurement
 from simulrag.records import AnswerVariant
 
