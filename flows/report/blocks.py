@@ -93,7 +93,7 @@ COARSE = 0.01
 
 
 def interval(row: Measurement | None, signed: bool = False, places: int | None = None) -> str:
-    """ "0.71 [0.65, 0.77]", the value by itself without an interval, a dash without a value."""
+    """Write "0.71 [0.65, 0.77]", the bare value without an interval, a dash without a value."""
     if row is None or row.value is None:
         return DASH
     if places is None:
@@ -112,7 +112,7 @@ def interval(row: Measurement | None, signed: bool = False, places: int | None =
 
 
 def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[int]:
-    """The indices of the highest value (``lowest``: the lowest), and of those that may be it.
+    """Find the highest values (``lowest``: the lowest) and those that may be it, by index.
 
     May be: the 95 % interval holds the best value.
     """
@@ -133,22 +133,22 @@ def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[in
 
 
 def number(value: float | None, places: int) -> str:
-    """A value by itself; a dash where it is not known."""
+    """Write a value by itself; a dash where it is not known."""
     return DASH if value is None else f"{value:.{places}f}"
 
 
 def percent(share: float | None) -> str:
-    """A share (0 to 1) as a percentage."""
+    """Write a share (0 to 1) as a percentage."""
     return DASH if share is None else f"{100 * share:.1f} %"
 
 
 def budget(row: Measurement) -> str:
-    """The share of claims that a row's method verifies."""
+    """Write the share of claims that a row's method verifies."""
     return DASH if row.budget_percent is None else f"{row.budget_percent:g} %"
 
 
 def kappas(rows: Iterable[Measurement]) -> dict[str, Callable[[Measurement], str]]:
-    """The column that tells lines with kappa from those without, where there are any without."""
+    """Return the column that tells lines with kappa from those without, where there are any."""
     if not any(row.kappa == 0 for row in rows):
         return {}
     return {
@@ -159,7 +159,7 @@ def kappas(rows: Iterable[Measurement]) -> dict[str, Callable[[Measurement], str
 
 
 def count(items: int | None) -> str:
-    """How many; a dash where that is not known."""
+    """Write how many; a dash where that is not known."""
     return DASH if items is None else f"{items:,}"
 
 
@@ -190,7 +190,7 @@ Columns = Mapping[str, Callable[[Measurement], str]]
 
 
 def listed(found: Sequence[Measurement], columns: Columns, **more: Unpack[TableWords]) -> Table:
-    """A line a row; reasons of undefined values become notes."""
+    """Build a table with a line a row; reasons of undefined values become notes."""
     cells = [tuple(cell(row) for cell in columns.values()) for row in found]
     return _table(list(columns), cells, found, found, more)
 
@@ -290,7 +290,7 @@ def dot_figure(
     choice: tuple[str, str] | None = None,
     leading: bool = True,
 ) -> Figure:
-    """A dot with its interval a row, under the row's name; ``shares``: and its value in percent."""
+    """Draw a dot with its interval a row, under its name; ``shares``: and its value in percent."""
     drawn = []
     for title, row, look in rows:
         said = f"{title}: {interval(row)}, {count(row.n)} {of}"

@@ -89,7 +89,7 @@ class Axis:
 
 
 def lines(series: Sequence[Series], x: Axis, y: Axis, empty: str) -> str:
-    """Series over two axes with 95 % intervals; ``empty`` stands where there is no point at all."""
+    """Draw series over two axes with 95 % intervals; ``empty`` stands where there is no point."""
     shown = [one for one in series if one.points or one.path]
     keys = [one for one in shown if not one.named]
     below = _BELOW + (26 if x.slanted else 0)
@@ -116,7 +116,7 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, empty: str) -> str:
 
 
 def dots(rows: Sequence[tuple[str, Point | None, Look]], title: str, highest: float | None) -> str:
-    """A row a name: its value (``x`` of the point) with its interval, from 0 to ``highest``.
+    """Draw a row a name: its value (``x`` of the point) with its interval, from 0 to ``highest``.
 
     None as ``highest``: to fit; values below 0 are fitted too. A row without a point is its name.
     """
@@ -144,7 +144,7 @@ def dots(rows: Sequence[tuple[str, Point | None, Look]], title: str, highest: fl
 def side_by_side(
     rows: Sequence[tuple[str, Look, Sequence[tuple[Point, str] | None]]], axes: Sequence[Axis]
 ) -> str:
-    """A row a name, over each axis its value with its interval, and the number beside it.
+    """Draw a row a name: over each axis its value with its interval, and the number beside it.
 
     ``axes`` have ends: they are shared with other figures. A value is ``x`` of its point and the
     words beside it.
@@ -176,7 +176,7 @@ def side_by_side(
 
 
 def standalone(svg: str) -> str:
-    """A chart as a file of its own: dark on white."""
+    """Make a chart a file of its own: dark on white."""
     opening = f'<svg xmlns="{_NAMESPACE}" color="{_STANDALONE}"'
     head, _, rest = svg.removeprefix("<svg").partition(">")
     return f'{opening}{head}><rect width="100%" height="100%" fill="#ffffff"/>{rest}\n'
@@ -194,7 +194,7 @@ class _Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """About five round numbers."""
+        """Choose about five round numbers."""
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * 0.9)
@@ -366,7 +366,7 @@ def _rule(
 
 
 def _tag(name: str, content: str = "", **attributes: object) -> str:
-    """An element; ``data_series`` stands for data-series, None for an attribute left out."""
+    """Write an element; ``data_series`` stands for data-series, None for an attribute left out."""
     shown = "".join(
         f' {key if key == "viewBox" else key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()

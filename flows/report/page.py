@@ -129,19 +129,19 @@ _SPECIAL = {
 
 
 def files_of(table: Table) -> dict[str, str]:
-    """A table's texts by suffix."""
+    """Return a table's texts by suffix."""
     return {"md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
 
 
 def comma_separated(table: Table) -> str:
-    """The cells as they are shown."""
+    """Write the cells as they are shown."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([table.columns, *table.rows])
     return text.getvalue()
 
 
 def markdown(table: Table) -> str:
-    """A pipe table below its caption; ``best`` cells are bold, notes follow as a list."""
+    """Write a pipe table below its caption; ``best`` cells are bold, notes follow as a list."""
     rule = ["---" if i < table.headers else "---:" for i in range(len(table.columns))]
     lines = [_pipes(table.columns), _pipes(rule)]
     for index, row in enumerate(table.rows):
@@ -153,7 +153,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """A ``table`` with booktabs rules; a cell that repeats the one above it stays empty."""
+    """Write a ``table`` with booktabs rules; a cell that repeats the one above it stays empty."""
     layout = "l" * table.headers + "r" * (len(table.columns) - table.headers)
     lines = [
         r"\begin{table}",

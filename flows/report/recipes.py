@@ -95,13 +95,13 @@ class VariantSummary:
         return list(SHORT).index(self.method), samples > 1, budget, kappa
 
     def value(self, metric: str) -> float | None:
-        """The value of a metric; None where it is not known."""
+        """Return the value of a metric; None where it is not known."""
         row = self.found.get(metric)
         return None if row is None else row.value
 
 
 def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[VariantSummary]:
-    """The recipes of a domain's long table, failed questions left out."""
+    """Collect the recipes of a domain's long table, failed questions left out."""
     found: dict[AnswerVariant, dict[str, Measurement]] = {}
     for row in rows:
         quality = row.family == "answers" and row.metric in QUALITY
@@ -127,13 +127,13 @@ def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Varian
 
 
 def measured_recipes(run: ReportedRun, domain: DomainTable) -> list[VariantSummary]:
-    """The recipes of a domain, by the run's treatment of undecided claims."""
+    """Collect the recipes of a domain, by the run's treatment of undecided claims."""
     rows = (*domain.rows("answers"), *domain.rows("method_cost"))
     return recipes_of(rows, run.settings.undecided)
 
 
 def to_choose_from(recipes: Sequence[VariantSummary]) -> list[VariantSummary]:
-    """Some eight of them: what was sampled once, and ours from all samples at each budget.
+    """Choose some eight: what was sampled once, and ours from all samples at each budget.
 
     Of ours from one sample only the largest budget stays, and nothing that was written a second
     time without kappa.
@@ -162,7 +162,7 @@ class Pooled:
 
 
 def pooled(domains: Sequence[Sequence[VariantSummary]]) -> list[Pooled]:
-    """The recipes that all domains have, over all of their questions together."""
+    """Pool the recipes that all domains have, over all of their questions together."""
     by_name: dict[str, list[VariantSummary]] = {}
     for recipe in (recipe for recipes in domains for recipe in recipes):
         by_name.setdefault(recipe.name, []).append(recipe)
@@ -203,7 +203,7 @@ _EMPTY = "no final answer could be measured"
 
 
 def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
-    """Calls, share true and true claims, of all domains, so that their figures compare."""
+    """Fit calls, share true and true claims to all domains, so that their figures compare."""
     shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
     lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
     calls = [calls for one in recipes if (calls := one.value("calls")) is not None]
@@ -220,7 +220,7 @@ def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
 def quality(
     domain: DomainTable, recipes: Sequence[VariantSummary], share_axis: Axis, claims_axis: Axis
 ) -> Figure:
-    """A row a recipe: its share true and its true claims side by side."""
+    """Draw a row a recipe: its share true and its true claims side by side."""
     rows, said = [], []
     for one in recipes:
         shown: list[tuple[Point, str] | None] = []
@@ -251,7 +251,7 @@ def quality(
 def price(
     domain: DomainTable, recipes: Sequence[VariantSummary], calls_axis: Axis, share_axis: Axis
 ) -> Figure:
-    """A dot a recipe: its share true over its model calls."""
+    """Draw a dot a recipe: its share true over its model calls."""
     series, said = [], []
     seen: dict[str, int] = {}
     for recipe in recipes:

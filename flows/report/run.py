@@ -77,7 +77,7 @@ class DomainTable:
         return self.name[:1].upper() + self.name[1:]
 
     def rows(self, family: str, metric: str = "", **where: object) -> list[Measurement]:
-        """A family's rows with this metric ("": all, one after another) and values of fields.
+        """Find a family's rows with this metric ("": all, in turn) and these values of fields.
 
         A tuple stands for any of its values: ``rows("claims", method=("no_rag", "all_rag"))``.
         """
@@ -93,7 +93,7 @@ class DomainTable:
         return list(found)
 
     def one(self, family: str, metric: str = "", **where: object) -> Measurement | None:
-        """The first such row."""
+        """Find the first such row."""
         return next(iter(self.rows(family, metric, **where)), None)
 
     @property
@@ -103,25 +103,25 @@ class DomainTable:
         return completed > 0 and self.count("replayed") == completed
 
     def covered(self, share: float | None) -> float | None:
-        """A share of questions, at most that of the questions answered with evidence."""
+        """Limit a share of questions to that of the questions answered with evidence."""
         questions = self.count("questions")
         if share is None or not questions:
             return share
         return min(share, self.count("with_evidence") / questions)
 
     def little_checked(self, least: float) -> str:
-        """The warning where a smaller share of its answers was checked by evidence; else ""."""
+        """Warn where a smaller share of its answers was checked by evidence; else ""."""
         found = self.count("with_evidence")
         return little_checked(self.count("checked"), found, self.count("completed"), least)
 
     def count(self, metric: str) -> int:
-        """A whole number of the family ``coverage``, 0 where it is not there."""
+        """Return a whole number of the family ``coverage``, 0 where it is not there."""
         row = self.one("coverage", metric=metric)
         return 0 if row is None or row.value is None else round(row.value)
 
 
 def read_domains(folder: Path, names: Iterable[str]) -> tuple[DomainTable, ...]:
-    """The long tables of domains, from ``folder/NAME.csv``; raises InputError as ``read_table``."""
+    """Read the long tables of domains, ``folder/NAME.csv``; raises InputError as ``read_table``."""
     return tuple(
         DomainTable.of(name, rows_of(read_table(folder / f"{name}.csv"))) for name in names
     )
@@ -207,7 +207,7 @@ class LabelTable:
         return found
 
     def by_people(self, question_id: str) -> list[LabelledByPeople]:
-        """The question's claims that people labelled, with the judge's word on them."""
+        """List the question's claims that people labelled, with the judge's word on them."""
         judged = self._by_judge(question_id)
         return [
             LabelledByPeople(

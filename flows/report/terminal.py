@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 def terminal_table(run: ReportedRun, *, every: bool = False) -> Group:
-    """Each own domain with the recipes to choose from (``every``: all), then the published ones.
+    """Print each own domain with the recipes to choose from (``every``: all), then the published.
 
     A dash stands where a value is undefined; why, is said below and in the report.
     """

@@ -45,7 +45,7 @@ _STANDING = {"aligned": "checked", "contradicted": "corrected"}
 
 
 def trace(one: Traced, centrality: str) -> dict[str, Any]:
-    """Everything that a reader needs to see why the answer says what it says."""
+    """Collect everything that a reader needs to see why the answer says what it says."""
     question, answer, final = one.question, one.answer, one.answer.final
     retrieval = answer.retrieval
     failure = answer.failure
@@ -114,7 +114,7 @@ def _block(part: list[dict[str, Any]]) -> str:
 
 
 def index_entry(one: Traced) -> dict[str, Any]:
-    """What the list of questions shows and filters by."""
+    """Return what the list of questions shows and filters by."""
     question, answer = one.question, one.answer
     verdicts = {claim.verdict.status for claim in answer.claims if claim.verdict is not None}
     failed = answer.failure is not None or "error" in verdicts
@@ -192,7 +192,7 @@ def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, 
 
 
 def word_diff(before: str, after: str) -> list[tuple[str, str]]:
-    """Runs of words that stay, go and come: ("same" | "removed" | "added", text).
+    """Cut into runs of words that stay, go and come: ("same" | "removed" | "added", text).
 
     The kept and removed runs joined are ``before``; the kept and added ones are ``after``, where
     white space is the same in both.
@@ -213,7 +213,7 @@ def word_diff(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def script_json(value: object) -> str:
-    """JSON that may stand inside a script element: no character that could end it."""
+    """Write JSON that may stand inside a script element: no character that could end it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -62,7 +62,7 @@ def method_name(method: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """The text as HTML, each of ``WORDS`` in it an ``abbr``."""
+    """Write the text as HTML, each of ``WORDS`` in it an ``abbr``."""
     return _SHORT.sub(
         lambda found: f'<abbr title="{escape(WORDS[found[0]])}">{found[0]}</abbr>', escape(text)
     )

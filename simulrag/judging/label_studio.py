@@ -20,7 +20,7 @@ LABEL_VALUES: tuple[LabelValue, ...] = get_args(LabelValue)
 
 
 def tasks(offers: Sequence[OfferedClaim]) -> list[dict[str, Any]]:
-    """A task a claim, in the form that Label Studio imports."""
+    """Write a task a claim, in the form that Label Studio imports."""
     return [
         {
             "data": {
@@ -39,7 +39,7 @@ def tasks(offers: Sequence[OfferedClaim]) -> list[dict[str, Any]]:
 
 
 def config() -> str:
-    """The labelling interface (XML) that the tasks belong to."""
+    """Return the labelling interface (XML) that the tasks belong to."""
     folder = resources.files("simulrag.judging")
     return folder.joinpath("label_studio.xml").read_text(encoding="utf-8")
 
@@ -78,7 +78,7 @@ class _Task(_Exported):
 
 
 def read_export(content: bytes, name: str) -> list[HumanLabel]:
-    """The labels of a Label Studio export of the type JSON; ``name`` is for messages.
+    """Read the labels of a Label Studio export of the type JSON; ``name`` is for messages.
 
     Skipped tasks count as unlabelled. Annotators are named ``label-studio-`` and their number, not
     by their address. Raises InputError that names task, annotation and field.

@@ -63,7 +63,7 @@ class Settled:
         return self.given[0]
 
     def as_label(self) -> Label:
-        """The row that takes the place of the judge's."""
+        """Make the row that takes the place of the judge's."""
         said = [f"{one.annotator}: {one.label}" for one in (*self.given, *self._last)]
         notes = [one.note for one in (*self._last, *self.given) if one.note]
         return Label(
@@ -81,14 +81,14 @@ class Settled:
 
 
 def in_order(labels: Iterable[HumanLabel]) -> list[HumanLabel]:
-    """By question, claim, and annotator, adjudications last: the order they are kept in."""
+    """Sort by question, claim, and annotator, adjudications last: the order they are kept in."""
     return sorted(
         labels, key=lambda one: (one.question_id, one.claim_hash, one.adjudication, one.annotator)
     )
 
 
 def majority_label(labels: Iterable[HumanLabel]) -> dict[Key, Settled]:
-    """What is said of each claim, by question id and claim hash, in order.
+    """Settle each claim's labels, by question id and claim hash, in order.
 
     Raises InputError for a hash that is not its text's, for a claim that one annotator labelled
     twice, and for an adjudication that is the second of its claim or has fewer than two labels to
@@ -151,7 +151,7 @@ def offers(
     sample: int | None = None,
     seed: int = 0,
 ) -> list[OfferedClaim]:
-    """The claims to offer, each text of a question once, at most ``sample`` of them.
+    """Choose the claims to offer, each text of a question once, at most ``sample`` of them.
 
     Claims before and after verification, and statements, that went to the judge: those that it left
     undecided or failed at come first, then the others so that any beginning of the list holds each

@@ -114,7 +114,7 @@ class DomainData:
         return self.resampled(self.settings.bootstrap, self.domain)
 
     def resampled(self, resamples: int, stream: str) -> Floats:
-        """``intervals.scenario_weights`` of this domain's scenarios."""
+        """Draw ``intervals.scenario_weights`` of this domain's scenarios."""
         return scenario_weights(self.scenarios, resamples, self.settings.seed, stream)
 
     @cached_property
@@ -197,7 +197,7 @@ def _final_texts(answer: Answer) -> dict[AnswerVariant, FinalText]:
 
 
 def labels_by_question(labels: Iterable[LabelRow]) -> Mapping[str, LabelsOfQuestion]:
-    """Labels by question id. Raises InputError where two rows contradict each other."""
+    """Group labels by question id. Raises InputError where two rows contradict each other."""
     found: dict[str, dict[str, LabelValue | None]] = {}
     for question, claim, label in labels:
         if found.setdefault(question, {}).setdefault(claim, label) != label:
@@ -222,7 +222,7 @@ def domain_data(
     pricing: Pricing = no_prices,
     claims_per_call: ClaimsPerCall = ClaimsPerCall(),  # noqa: B008 immutable
 ) -> DomainData:
-    """A domain's data from its records.
+    """Make a domain's data from its records.
 
     ``templates`` of the questions, by id: without them nobody knows which values are asked.
     ``settled``: labels by people, which override the judge's; those of other questions count

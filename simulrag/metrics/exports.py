@@ -62,7 +62,7 @@ class Exported:
 
 
 def read_export(path: Path) -> Exported:
-    """Usage and estimates of an export, read in parts. Raises InputError for another file."""
+    """Read usage and estimates of an export in parts. Raises InputError for another file."""
     import polars as pl
 
     request, usage, response = pl.col("request"), pl.col("usage"), pl.col("response")
@@ -131,12 +131,12 @@ Pricing = Callable[[ModelName, Usage], Money | None]
 
 
 def no_prices(_name: ModelName, _usage: Usage) -> Money | None:
-    """The pricing that knows no price."""
+    """Know no price."""
     return None
 
 
 def pricing(path: Path) -> Pricing:
-    """The prices of a file. Raises InputError for one that cannot be read."""
+    """Read the prices of a file. Raises InputError for one that cannot be read."""
     from simulrag.models.prices import read_prices
 
     table = read_prices(path)

@@ -98,7 +98,7 @@ class FrameRows:
             self._close()
 
     def frame(self) -> pl.DataFrame:
-        """All rows that were added."""
+        """Return all rows that were added."""
         import polars as pl
 
         self._close()
@@ -112,7 +112,7 @@ class FrameRows:
 
 
 def claim_columns(centralities: Sequence[str]) -> dict[str, _Kind]:
-    """The columns of the frame of claims."""
+    """Name the columns of the frame of claims, with their types."""
     import polars as pl
 
     label = pl.Enum(get_args(LabelValue))
@@ -137,7 +137,7 @@ def claim_columns(centralities: Sequence[str]) -> dict[str, _Kind]:
 def claim_rows(
     answer: Answer, scenario_id: str, labels: LabelsOfQuestion, centralities: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of an answer's claims. Raises InputError for a missing confidence."""
+    """Make the rows of an answer's claims. Raises InputError for a missing confidence."""
     for place, claim in enumerate(answer.claims):
         before, after = claim_hash(claim.text), claim_hash(claim.after)
         yield (
@@ -159,7 +159,7 @@ def claim_rows(
 
 
 def final_columns() -> dict[str, _Kind]:
-    """The columns of the frame of final answers' claims."""
+    """Name the columns of the frame of final answers' claims, with their types."""
     import polars as pl
 
     return {
@@ -190,7 +190,7 @@ def final_rows(
     *,
     complete: bool,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a final answer's distinct claims, one without a claim where it makes none.
+    """Make the rows of a final answer's distinct claims, one without a claim where it has none.
 
     ``counts``: what is counted of its text, None where nobody wrote it; ``complete``: whether its
     question was answered to the end and its claims are known.
@@ -247,7 +247,7 @@ _NONE = Counter[tuple[Standing, LabelValue | None]]()
 
 
 def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> FinalTextCounts:
-    """What is counted of a final text of a question."""
+    """Count a final text of a question."""
     statements = final.statements if answer.failure is None else ()
     standings = Counter[tuple[Standing, LabelValue | None]]() if statements else _NONE
     for statement in statements:
@@ -257,7 +257,7 @@ def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> F
 
 
 def asked_values(question: Question, templates: Mapping[str, Template]) -> tuple[float, ...]:
-    """The numbers that the runs give for what the template of a generated question asks.
+    """Compute the numbers that the template of a generated question asks for, from the runs.
 
     None where its template or its runs are not known. Asks whose output is a word have no number.
     """
@@ -269,7 +269,7 @@ def asked_values(question: Question, templates: Mapping[str, Template]) -> tuple
 
 
 def stated(values: Iterable[float], texts: Iterable[str]) -> int:
-    """How many of the values some text states, at that text's own rounding and signs aside.
+    """Count the values that some text states, at that text's own rounding and signs aside.
 
     Units are not read: a value is stated in the unit that the simulator gives it in.
     """

@@ -33,7 +33,7 @@ Headline = dict[str, float | int | None]
 
 
 def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
-    """The leading variant of a domain's long table, UE+SBA at the middle budget.
+    """Pick the leading variant of a domain's long table, UE+SBA at the middle budget.
 
     ``informativeness`` and ``factuality`` are those of the run's own answers: grounded's, or
     SimulRAG's at its largest m and budget, and at its smaller budgets with ``_at_25`` and the like,
@@ -123,12 +123,12 @@ class Change(Record):
 
 
 def resamples_for(domains: int, alpha: float, least: int) -> int:
-    """Resamples that resolve ``alpha`` after Holm's correction over all tests, ten times over."""
+    """Count the resamples that resolve ``alpha`` after Holm over all tests, ten times over."""
     return max(least, ceil(20 * domains * len(METRICS) / alpha))
 
 
 def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
-    """UE+SBA at the headline budget, where claims are ranked, and the final answers.
+    """Measure UE+SBA at the headline budget, where claims are ranked, and the final answers.
 
     ``stream`` tells the draws of two sides apart: with one name for both they would be paired.
     """
@@ -148,7 +148,7 @@ def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
 def compare(
     before: Mapping[str, Sample], after: Mapping[str, Sample], alpha: float
 ) -> list[Change]:
-    """Every metric of the domains that both sides have; Holm's correction runs over all of them.
+    """Compare every metric of the domains that both sides have; Holm runs over all of them.
 
     ``drop``: the value fell, and the two-sided p after correction is below ``alpha``.
     """

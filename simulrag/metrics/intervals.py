@@ -32,7 +32,7 @@ class Estimate:
 
 
 def scenario_weights(scenarios: int, resamples: int, seed: int, stream: str) -> Floats:
-    """How often each scenario is drawn: (1 + resamples) x scenarios, the first row all ones.
+    """Draw scenarios: how often each, (1 + resamples) x scenarios, the first row all ones.
 
     ``stream`` (a domain's name) makes one seed give every domain draws of its own.
     """
@@ -45,7 +45,7 @@ def scenario_weights(scenarios: int, resamples: int, seed: int, stream: str) -> 
 
 
 def ratio(top: Floats, bottom: Floats, scenario: Ints, weights: Floats) -> Floats:
-    """Sum of ``top`` by sum of ``bottom`` in every resample; NaN where the latter is 0.
+    """Divide the sum of ``top`` by that of ``bottom`` in every resample; NaN where that is 0.
 
     ``top``, ``bottom`` and ``scenario`` (an index) have one entry an item; ``weights`` are
     ``scenario_weights``. With ones for ``bottom`` it is the mean.
@@ -59,7 +59,7 @@ def ratio(top: Floats, bottom: Floats, scenario: Ints, weights: Floats) -> Float
 
 
 def estimate(values: Floats, scenarios: int, undefined: str) -> Estimate:
-    """The percentile interval of ``values``: the observed one first, then the resamples.
+    """Take the percentile interval of ``values``: the observed one first, then the resamples.
 
     ``undefined`` is the reason given where the observed value is NaN.
     """
@@ -67,7 +67,7 @@ def estimate(values: Floats, scenarios: int, undefined: str) -> Estimate:
 
 
 def estimates(rows: Sequence[Floats], scenarios: int, undefined: Sequence[str]) -> list[Estimate]:
-    """``estimate`` of several rows of equal length; those without a gap share one sorting."""
+    """Take ``estimate`` of several rows of equal length; those without a gap share one sorting."""
     if not rows:
         return []
     table = np.stack(rows)
@@ -105,7 +105,7 @@ def mean_estimate(
     stream: str = "",
     undefined: str,
 ) -> Estimate:
-    """The mean of values, each with its scenario's name, and its interval."""
+    """Estimate the mean of values, each with its scenario's name."""
     names = {name: place for place, name in enumerate(dict.fromkeys(scenarios))}
     weights = scenario_weights(len(names), resamples, seed, stream)
     index = np.array([names[name] for name in scenarios], dtype=np.int64)
@@ -114,14 +114,14 @@ def mean_estimate(
 
 
 def relative_gain(ours: Floats, theirs: Floats) -> Floats:
-    """By how many percent of theirs ours is larger, a resample each; NaN where theirs is 0."""
+    """Compute by how many percent ours is larger, a resample each; NaN where theirs is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = 100 * (ours - theirs) / theirs
     return np.where(np.isfinite(gain), gain, np.nan)
 
 
 def two_sided_p(differences: Floats, pairs: int | None = None) -> float | None:
-    """The bootstrap p of 'no difference': observed first, then resamples; None where undefined.
+    """Compute the bootstrap p of 'no difference', observed first; None where it is undefined.
 
     Twice the smaller share of resamples on either side of 0, never below 2 / (resamples + 1), nor
     below 2 / 2^n with n ``pairs``, the least that a test by signs can give: resamples of two or
@@ -137,7 +137,7 @@ def two_sided_p(differences: Floats, pairs: int | None = None) -> float | None:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down adjustment over the defined ones, in the order given.
+    """Adjust the defined p values by Holm's step-down method, in the order given.
 
     Five lines rather than ``statsmodels.stats.multitest``, which takes 1.5 s to import; a test
     holds the two equal.

@@ -65,7 +65,7 @@ class ClaimPool:
         question: Sequence[int],
         scenario: Ints,
     ) -> ClaimPool:
-        """From the frame of claims, the question of each, and the scenario of each question."""
+        """Read the frame of claims, the question of each, and the scenario of each question."""
         verdict, places = claims["verdict"], np.array(question, dtype=np.int64)
         return cls(
             confidence={name: claims[name].to_numpy() for name in centralities},
@@ -116,7 +116,7 @@ class ClaimPool:
         return bool((self.boundary != _NOT_ASKED).any())
 
     def candidates(self, centrality: str) -> Candidates:
-        """The pool as selection sees it."""
+        """Show the pool as selection sees it."""
         return Candidates(
             question=self.question.tolist(),
             confidence=self.confidence[centrality].tolist(),
@@ -126,7 +126,7 @@ class ClaimPool:
         )
 
     def coverage(self, completed: Sequence[bool]) -> float | None:
-        """The mean over all questions of the share of its claims that are usable; a failed one: 0.
+        """Average over all questions the share of its claims that are usable; a failed one: 0.
 
         ``completed``: one entry a question. An answered question without claims lost none.
         """

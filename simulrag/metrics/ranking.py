@@ -49,7 +49,7 @@ class RankedClaims:
 
 
 def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
-    """Every metric of ``METRICS`` for every resample; NaN where it is undefined there.
+    """Compute every metric of ``METRICS`` for every resample; NaN where it is undefined there.
 
     ``weights``: resamples x scenarios. AUROC counts ties half (midrank); AUPR is average
     precision; F1, precision and recall stand at the threshold where precision and recall are
@@ -71,7 +71,7 @@ def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
 
 
 def score_levels(scores: Floats) -> Ints:
-    """The group of every claim, best score first; equal scores share one."""
+    """Group the claims by score, best first; equal scores share a group."""
     found: Ints = np.unique(-np.round(scores, _DECIMALS), return_inverse=True)[1]
     return found
 
@@ -215,7 +215,7 @@ def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
 
 
 def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
-    """The running sum of ``values``, from anew where another owner's begin.
+    """Sum ``values`` up, from anew where another owner's begin.
 
     ``owner``: ascending, one entry a value; ``first``: where each owner's values begin.
     """

@@ -52,13 +52,13 @@ class BudgetedMethod:
 
 
 def stated_scores(pool: ClaimPool) -> Floats:
-    """The stated confidence; a claim without one has 0."""
+    """Return the stated confidence; a claim without one has 0."""
     return np.nan_to_num(pool.verbalized, nan=0.0)
 
 
 @lru_cache(maxsize=1)
 def plans_of(data: DomainData) -> Mapping[str, tuple[BudgetedMethod, ...]]:
-    """Every line of the table, by centrality. No line where no answer was sampled."""
+    """Plan every line of the table, by centrality. No line where no answer was sampled."""
     if not data.ranks_claims:
         return dict.fromkeys(data.pool.confidence, ())
     shared: dict[tuple[str, int, int], NDArray[np.int32]] = {}
@@ -116,7 +116,7 @@ def _select(
 def ranked_claims(
     data: DomainData, setting: BudgetedMethod, undecided: Undecided, seed: int = 0
 ) -> RankedClaims:
-    """The claim set after the selection of a seed was verified: who is true, with which score."""
+    """Rank the claims after the selection of a seed was verified: who is true, with which score."""
     pool = data.pool
     selected = np.zeros(len(pool), dtype=bool)
     selected[setting.chosen[seed]] = True

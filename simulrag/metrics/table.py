@@ -149,15 +149,15 @@ class Measurement:
         )
 
     def text(self, name: str) -> str:
-        """A text of ``more``; "" where the row has none of this name."""
+        """Return a text of ``more``; "" where the row has none of this name."""
         return cast("str", self.more.get(name, ""))
 
     def number(self, name: str) -> float | None:
-        """A number of ``more``; None where the row has none of this name."""
+        """Return a number of ``more``; None where the row has none of this name."""
         return cast("float | None", self.more.get(name))
 
     def get(self, name: str) -> object:
-        """The value of a column, or of a name in ``more``; None where it has none."""
+        """Return the value of a column, or of a name in ``more``; None where it has none."""
         return getattr(self, name) if name in COLUMNS else self.more.get(name)
 
 
@@ -165,7 +165,7 @@ COLUMNS = tuple(field.name for field in fields(Measurement))
 
 
 def filled(place: Measurement, result: Estimate, **columns: Any) -> Measurement:
-    """``place`` with a result's value, interval and reason, and further columns."""
+    """Fill ``place`` with a result's value, interval and reason, and further columns."""
     return replace(
         place,
         value=result.value,
@@ -180,7 +180,7 @@ def filled(place: Measurement, result: Estimate, **columns: Any) -> Measurement:
 
 
 def schema() -> dict[str, type[pl.DataType]]:
-    """The columns with their types: text, 64-bit whole numbers, 64-bit floats."""
+    """Name the columns with their types: text, 64-bit whole numbers, 64-bit floats."""
     import polars as pl
 
     kinds = {"int | None": pl.Int64, "float | None": pl.Float64}
@@ -188,7 +188,7 @@ def schema() -> dict[str, type[pl.DataType]]:
 
 
 def frame_of(rows: Iterable[Measurement]) -> pl.DataFrame:
-    """The rows as a frame, numbers rounded, ``more`` as the text of a JSON object."""
+    """Make a frame of the rows, numbers rounded, ``more`` as the text of a JSON object."""
     import polars as pl
 
     values = ((*head, _json(more)) for *head, more in map(attrgetter(*COLUMNS), rows))
@@ -208,7 +208,7 @@ def _json(more: More) -> str:
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:
-    """The file's content: what does not apply is an empty field."""
+    """Write the file's content: what does not apply is an empty field."""
     import polars as pl
 
     return frame.with_columns(pl.selectors.string().replace("", None)).write_csv().encode()
@@ -243,7 +243,7 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def rows_of(frame: pl.DataFrame) -> Iterator[Measurement]:
-    """The rows of a frame as ``frame_of`` or ``read_table`` gives it."""
+    """Read the rows of a frame as ``frame_of`` or ``read_table`` gives it."""
     for row in frame.iter_rows(named=True):
         yield Measurement(**row | {"more": json.loads(row["more"] or "{}")})
 
@@ -267,7 +267,7 @@ def select(frame: pl.DataFrame, **where: object) -> pl.DataFrame:
 
 
 def only(frame: pl.DataFrame, **where: object) -> float | None:
-    """The ``value`` of the one row that ``select`` finds; None where there is no row."""
+    """Return the ``value`` of the one row that ``select`` finds; None where there is no row."""
     values = select(frame, **where)["value"].to_list()
     if len(values) > 1:
         raise ValueError(f"{len(values)} rows have {where}, not one")

@@ -37,7 +37,7 @@ OWN: tuple[ReportSection, ...] = (
 
 
 def sections() -> Iterator[ReportSection]:
-    """All of them, the rooms' after those that they name.
+    """Iterate over all of them, the rooms' after those that they name.
 
     Raises ValueError where a room's section names none that is there.
     """

@@ -53,7 +53,7 @@ _ONE_SAMPLE = (
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """A figure and a table a domain; other treatments of the same answers are folded."""
+    """Show a figure and a table a domain; other treatments of the same answers are folded."""
     measured = [domain for domain in run.domains if domain.rows("answers")]
     if not measured:
         return
@@ -94,14 +94,14 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 def leading_finals(
     run: ReportedRun, domain: DomainTable, metric: str = "factuality"
 ) -> list[Measurement]:
-    """A metric of every final answer, failed questions left out."""
+    """Find a metric of every final answer, failed questions left out."""
     return domain.rows(
         "answers", metric=metric, failures="excluded", undecided=run.settings.undecided
     )
 
 
 def line_name(row: Measurement) -> str:
-    """A final answer's line: "SimulRAG, 25 %, m = 5"; "without kappa" only where it is so."""
+    """Name a final answer's line: "SimulRAG, 25 %, m = 5"; "without kappa" only where it is so."""
     share = "" if row.budget_percent is None else f", {row.budget_percent:g} %"
     return f"{method_name(row.method)}{share}, m = {row.samples}" + (
         ", without kappa" if row.kappa == 0 else ""
@@ -109,7 +109,7 @@ def line_name(row: Measurement) -> str:
 
 
 def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
-    """What the labels of every final answer say, by another treatment of the same labels."""
+    """Tabulate what the labels of every final answer say, by another treatment of the labels."""
     found = domain.rows("answers", undecided=undecided, failures=failures)
     one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in found)
     treatment = "left out" if undecided == "excluded" else "counted as false"

@@ -44,7 +44,7 @@ _ACCURACY = ("tool", "call", "arguments")
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Tool-call accuracy, then the means of the benchmark beside the published ones."""
+    """Show tool-call accuracy, then the means of the benchmark beside the published ones."""
     for domain in run.domains:
         if domain.rows("retrieval"):
             yield _figure(domain)
@@ -133,7 +133,7 @@ _TOLD = ("document", "attribution", "licence")
 
 
 def credited(answers: Iterable[Answer]) -> Credits:
-    """By document, who is to be credited and licence: passages shown, and questions."""
+    """Count the passages shown and the questions, by document, who is credited, and licence."""
     shown: Counter[tuple[str, ...]] = Counter()
     questions: Counter[tuple[str, ...]] = Counter()
     for answer in answers:
@@ -149,7 +149,7 @@ def credited(answers: Iterable[Answer]) -> Credits:
 
 
 def documents(run: ReportedRun) -> Iterator[Block]:
-    """A line a document."""
+    """Show a line a document."""
     for domain, found in run.credits.items():
         if found:
             yield Table(

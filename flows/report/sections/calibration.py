@@ -34,7 +34,7 @@ _CONFORMAL = {
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """A reliability figure, calibration errors and thresholds a domain."""
+    """Show a reliability figure, calibration errors and thresholds a domain."""
     measured = [domain for domain in run.domains if domain.rows("calibration")]
     for domain in measured:
         yield _reliability(run, domain)
@@ -150,7 +150,7 @@ _LOOKS = dict(zip(_SHARES, (BLUE, RED, OCHRE), strict=True))
 
 
 def boundary(run: ReportedRun) -> Iterator[Block]:
-    """A figure and a table a domain."""
+    """Show a figure and a table a domain."""
     measured = [domain for domain in run.domains if domain.rows("boundary")]
     for domain in measured:
         yield _figure(domain)

@@ -69,7 +69,7 @@ _EVERY_TENTH = frozenset(range(0, 101, 10))
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Curves, the leading table of each domain, and its variants folded."""
+    """Show curves, the leading table of each domain, and its variants folded."""
     measured = [domain for domain in run.domains if domain.rows("claims")]
     if not measured:
         return
@@ -203,7 +203,7 @@ def _by_budget(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
 
 
 def by_calls(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
-    """Each metric against the calls that a method would make by itself."""
+    """Draw each metric against the calls that a method would make by itself."""
     calls = {
         (row.method, row.budget_percent): row.value
         for row in domain.rows("method_cost", level="claim", step="all", metric="calls")

@@ -35,7 +35,7 @@ _ALL = "all"
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """What each method buys with its calls; the tables are folded."""
+    """Show what each method buys with its calls; the tables are folded."""
     for domain in run.domains:
         if domain.rows("method_cost"):
             yield from by_calls(run, domain)

@@ -13,7 +13,7 @@ from flows.report.words import WORDS
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """What was asked of whom and what came of it; provenance and coverage are folded."""
+    """Show what was asked of whom and what came of it; provenance and coverage are folded."""
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
@@ -63,7 +63,7 @@ def _lead(run: ReportedRun) -> str:
 
 
 def provenance(recorded: str) -> list[str]:
-    """What a recording's text says: its paragraphs and list items, without headings and marks."""
+    """Split a recording's text into paragraphs and list items, without headings and marks."""
     parts = re.split(r"\n\s*\n|\n(?=[-*] )", recorded.strip())
     lines = [" ".join(part.split()) for part in parts]
     said = [line for line in lines if not re.match(r"#|\||\*\*[^*]*\*\*$", line)]

@@ -21,7 +21,7 @@ HOW = {
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Agreement and disagreements a domain; nothing where nobody labelled."""
+    """Show agreement and disagreements a domain; nothing where nobody labelled."""
     for domain in run.domains:
         if domain.rows("agreement"):
             yield _agreement(domain)

@@ -33,7 +33,7 @@ _REPLAYED_SUFFIX = "-published"
 
 
 def read_published(folder: Path, table: str = "table1") -> pl.DataFrame:
-    """A table from ``folder``: domain, metric, method, model, budget_percent, value.
+    """Read a table of ``folder``: domain, metric, method, model, budget_percent, value.
 
     ``table1`` holds F1, AUPR and AUROC, ``table3`` precision, recall and F1. Raises InputError
     where the file is missing or lacks a column.
@@ -42,7 +42,7 @@ def read_published(folder: Path, table: str = "table1") -> pl.DataFrame:
 
 
 def read_published_benchmark(folder: Path) -> pl.DataFrame:
-    """Table 2 from ``folder/table2.csv``: domain, then means.
+    """Read Table 2 from ``folder/table2.csv``: domain, then means.
 
     They are named as the metrics of the family benchmark. Raises InputError where the file is
     missing or lacks a column.
@@ -72,7 +72,7 @@ def published_field(domain: str) -> str:
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """The paper's Tables 1 and 3 for domains that it has, after what may be compared."""
+    """Show the paper's Tables 1 and 3 for domains that it has, after what may be compared."""
     tables = list(_tables(run))
     for domain in run.domains:
         if any(table.domain == domain.name for table in tables):
@@ -92,7 +92,7 @@ def _tables(run: ReportedRun) -> Iterator[Table]:
 
 
 def comparable(domain: DomainTable) -> str:
-    """What a reader must know before comparing with the published numbers."""
+    """Say what a reader must know before comparing with the published numbers."""
     replayed, completed = domain.count("replayed"), domain.count("completed")
     if replayed == completed:
         return (

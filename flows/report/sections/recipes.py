@@ -52,7 +52,7 @@ _QUALITY_COLUMNS = {
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Two pictures a domain, what they mean in a line each, and the numbers.
+    """Show two pictures a domain, what they mean in a line each, and the numbers.
 
     Questions of the published benchmark stand folded behind them.
     """
@@ -76,7 +76,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def reliable_words(domain: DomainTable) -> Iterator[str]:
-    """Of what the answer says: how much is true, by standing."""
+    """Say how much of what the answer says is true, by standing."""
     found = _standings(domain)
     if not found:
         return
@@ -90,7 +90,7 @@ def reliable_words(domain: DomainTable) -> Iterator[str]:
 
 
 def samples_words(recipes: Sequence[VariantSummary], before: str = "") -> str:
-    """How many answers the published method samples; "" where it does not stand there."""
+    """Say how many answers the published method samples; "" where it does not stand there."""
     sampled = [one.line.samples for one in recipes if one.method == SIMULRAG]
     if not sampled:
         return ""
@@ -101,7 +101,7 @@ def samples_words(recipes: Sequence[VariantSummary], before: str = "") -> str:
 
 
 def evidence_words(domain: DomainTable) -> str:
-    """Of how many answers there was nothing to verify with; "" where there was for all."""
+    """Say how many answers had nothing to verify with; "" where there was for all."""
     questions, there = domain.count("completed"), domain.count("with_evidence")
     if there >= questions:
         return ""
@@ -122,7 +122,7 @@ def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
 def recipe_table(
     run: ReportedRun, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool
 ) -> Table:
-    """Price and quality a row: the recipes to choose from, or every one.
+    """Tabulate price and quality: the recipes to choose from, or every one.
 
     ``every``: with the intervals that the first table has no room for.
     """

@@ -31,14 +31,14 @@ def metric(*names: str) -> Callable[[Family], Family]:
 
 
 def registered() -> dict[str, tuple[tuple[str, ...], Family]]:
-    """Every registered function with its families' names, in the order of their names."""
+    """Import the families; return every function with its families' names, by its own name."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return dict(sorted(_FAMILIES.items()))
 
 
 def measure(data: DomainData) -> list[Measurement]:
-    """Every metric of a domain: the long table's rows. Raises InputError for impossible data."""
+    """Measure a domain: the long table's rows. Raises InputError for impossible data."""
     rows: list[Measurement] = []
     for name, (names, function) in registered().items():
         for row in function(data):

@@ -28,7 +28,7 @@ Said = tuple[str, LabelValue, LabelValue]
 
 @metric("agreement")
 def agreement(data: DomainData) -> Iterator[Measurement]:
-    """Share of equal labels and kappa, with 95 % intervals over scenarios.
+    """Measure the share of equal labels and kappa, with 95 % intervals over scenarios.
 
     ``people``: the share of pairs of labels that are equal, and Fleiss' kappa (1971) over the
     claims with the most frequent number of labels, which it needs to be one. Each two annotators,
@@ -104,7 +104,7 @@ def _settled(group: Settled) -> bool:
 
 
 def equal_pairs(counts: Ints, weights: Floats) -> Floats:
-    """The share of pairs of labels of one claim that are equal, a resample each.
+    """Compute the share of pairs of labels of one claim that are equal, a resample each.
 
     ``counts``: claims x labels; ``weights``: resamples x claims.
     """
@@ -129,7 +129,7 @@ def fleiss_kappa(counts: Ints, weights: Floats) -> Floats:
 
 
 def cohen_kappa(tables: Floats) -> Floats:
-    """Cohen's kappa (1960) of each table of counts (resamples x labels x labels)."""
+    """Compute Cohen's kappa (1960) of each table of counts (resamples x labels x labels)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
         by_chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)

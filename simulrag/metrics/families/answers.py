@@ -41,7 +41,7 @@ _NOT_ZERO = {
 
 @metric("answers", "comparisons")
 def answers(data: DomainData) -> Iterator[Measurement]:
-    """Every line of final answers, and SimulRAG against every other method.
+    """Measure every line of final answers, and SimulRAG against every other method.
 
     A question counts where its answer, its decomposition and every label succeeded. The variant
     ``failures`` = "zero" counts the others too: no true claim in informativeness, a share of 0 in
@@ -67,7 +67,7 @@ def answers(data: DomainData) -> Iterator[Measurement]:
 def final_answer_values(
     data: DomainData, weights: Floats, undecided: Undecided
 ) -> dict[str, Floats]:
-    """SimulRAG's metrics at its largest m and budget for each resample, NaN where undefined.
+    """Compute SimulRAG's metrics at its largest m and budget a resample, NaN where undefined.
 
     ``weights``: resamples x scenarios.
     """

@@ -15,7 +15,7 @@ from simulrag.records import Question
 
 @metric("coverage")
 def coverage(data: DomainData) -> Iterator[Measurement]:
-    """Counts: questions answered, complete ones, their claims, and what is missing.
+    """Count questions answered, complete ones, their claims, and what is missing.
 
     ``labels_missing``: distinct claim texts without a label. ``labels_unknown``: labels of texts
     that no complete answer holds, left over from others; they count nowhere else. ``replayed``:
@@ -58,7 +58,7 @@ _NO_CALLS = "undefined: the benchmark does not know its questions' tool calls"
 
 @metric("benchmark")
 def benchmark(data: DomainData) -> Iterator[Measurement]:
-    """Means over a domain's questions, with 95 % intervals over scenarios.
+    """Measure means over a domain's questions, with 95 % intervals over scenarios.
 
     ``answer_words``: words of the reference answer, split at white space. ``claims``,
     ``quantitative_claims`` and ``qualitative_claims`` of the reference, over the questions that

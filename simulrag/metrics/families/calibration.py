@@ -67,7 +67,7 @@ class Checked:
     reason: str = ""
 
     def row(self, family: str, data: DomainData) -> Measurement:
-        """The place of a family's values in the long table, still without a value."""
+        """Begin a row of a family in the long table, still without a value."""
         return Measurement(
             family=family,
             domain=data.domain,
@@ -111,7 +111,7 @@ def checked_sets(data: DomainData) -> tuple[Checked, ...]:
 
 @metric("calibration")
 def calibration(data: DomainData) -> Iterator[Measurement]:
-    """The reliability curve and its expected calibration error, before and after verification.
+    """Measure the reliability curve and its expected error, before and after verification.
 
     ``reliability``: one row a bin that holds claims (ten of equal width, open below and closed
     above, as scikit-learn's ``calibration_curve`` has them): ``x`` is the mean confidence in the
@@ -185,7 +185,7 @@ class Losses:
     rise: Floats
 
     def kappa(self, units: NDArray[np.int64], alpha: float) -> float | None:
-        """The lowest threshold that a calibration on these scenarios allows; None: keep nothing."""
+        """Find the lowest threshold that these scenarios allow; None: keep nothing."""
         inside = np.isin(self.unit, units)
         summed = np.cumsum(
             np.bincount(
@@ -197,7 +197,7 @@ class Losses:
 
 
 def losses_of(claims: RankedClaims) -> Losses:
-    """The losses of every question at every threshold that makes a difference."""
+    """Find the losses of every question at every threshold that makes a difference."""
     scores = np.round(claims.scores, _DECIMALS)
     levels, level = np.unique(-scores, return_inverse=True)
     questions, first, row = np.unique(claims.question, return_index=True, return_inverse=True)
@@ -220,7 +220,7 @@ def losses_of(claims: RankedClaims) -> Losses:
 
 @metric("conformal")
 def conformal(data: DomainData) -> Iterator[Measurement]:
-    """Conformal kappa of a domain's checked claim sets, and what it does on held-out scenarios.
+    """Calibrate kappa on a domain's checked claim sets, and measure it on held-out scenarios.
 
     ``kappa`` is calibrated on all scenarios. The rest is by cross-fitting: each of five parts of
     the scenarios is held out, kappa calibrated on the others and applied to it.

@@ -24,7 +24,7 @@ Measured = dict[tuple[str, int], tuple[dict[str, Floats], int]]
 
 @metric("claims", "comparisons")
 def claims(data: DomainData) -> Iterator[Measurement]:
-    """Every method x budget, and UE+SBA against each baseline on the same resamples.
+    """Measure every method x budget, and UE+SBA against each baseline on the same resamples.
 
     ``share_spent``: the selected claims by all claims. Random is the mean over its seeds.
     """
@@ -142,7 +142,7 @@ _RECALLS = np.linspace(0.02, 1.0, 50)
 
 @metric("precision_recall")
 def precision_recall(data: DomainData) -> Iterator[Measurement]:
-    """Precision at 50 recalls (``x``) by method at each budget, and with none and all verified.
+    """Measure precision at 50 recalls (``x``) by method at each budget, none and all verified.
 
     Of the leading variant: the highest threshold that reaches a recall gives its precision, and
     ``n``, the claims that it keeps. A Random line is its first seed's. Nothing where no claim is
@@ -178,7 +178,7 @@ def precision_recall(data: DomainData) -> Iterator[Measurement]:
 
 @metric("boundary")
 def boundary(data: DomainData) -> Iterator[Measurement]:
-    """How well the simulator boundary foresees what verification can decide.
+    """Measure how well the simulator boundary foresees what verification can decide.
 
     ``filtered``: claims judged outside the boundary, of all claims asked. ``kept_decided``: claims
     inside it that verification decided, of those verified. ``filtered_decidable``: claims outside

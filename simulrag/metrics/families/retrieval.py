@@ -53,7 +53,7 @@ class _Retrieved(NamedTuple):
 
 @metric("retrieval")
 def retrieval(data: DomainData) -> Iterator[Measurement]:
-    """Tool-call accuracy and failures of a domain's questions, with 95 % intervals over scenarios.
+    """Measure tool-call accuracy and failures, with 95 % intervals over scenarios.
 
     Of the first look: what later ones and open claims send for is no part of the known scenario.
     Over the questions whose calls are known and whose retrieval came to an end; a call that was

@@ -15,7 +15,7 @@ from simulrag.records import Usage
 
 @metric("spending")
 def spending(data: DomainData) -> Iterator[Measurement]:
-    """Totals a stage and model, in the order of their names, over all of the domain's questions.
+    """Add up a stage and model, in the order of their names, over all of the domain's questions.
 
     All calls that the stage's results rest on count, whoever paid for them and when, at the prices
     of today's table; replies that were billed and could not be used are in the ledger only.
