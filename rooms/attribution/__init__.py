@@ -15,7 +15,7 @@ from flows.hooks import PartOfReport, hookimpl
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from rooms.attribution.commands import Why
+    from rooms.attribution.page import Why
     from rooms.attribution.settings import AttributionParams
     from simulrag.records import Answer
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def stage_modules() -> Mapping[str, str]:
     """Its stages."""
     return {
-        "attribution": "rooms.attribution.stages.attribution",
-        "planted": "rooms.attribution.stages.planted",
+        "attribution": "rooms.attribution.stage",
+        "planted": "rooms.attribution.planted",
     }
 
 
@@ -54,6 +54,6 @@ def report_part() -> PartOfReport:
 @hookimpl
 def explain(project: Project, params: Params, question: str, answer: Answer) -> Why:
     """By source and by verdicts."""
-    from rooms.attribution.commands import why
+    from rooms.attribution.page import why
 
     return why(project, params, question, answer)

@@ -1,4 +1,4 @@
-"""Whether the share falls to the evidence that decides: planted among that of other questions.
+"""Stage ``planted``: whether the share falls to the evidence that decides, planted among others.
 
 The evidence of a question decides its reference's claims and stands as one passage among four of
 other questions, which are about other scenarios. What leaving out each one costs should be all
@@ -10,41 +10,33 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 
+from flows.files import record_lines, write_records
+from flows.project import Results, out
+from flows.running.bench import StageResources
+from flows.running.runner import StageContext
+from flows.watch.artifacts import titled_table
 from rooms.attribution.chances import Chances
 from rooms.attribution.game import leave_one_out, sets_asked
+from rooms.attribution.records import (
+    Planted,
+    PlantedClaim,
+    planted_file,
+    planted_rows,
+    planted_table,
+)
+from rooms.attribution.settings import AttributionParams
 from simulrag.errors import ModelError
+from simulrag.metrics.table import write_table
 from simulrag.models.base import Asker
-from simulrag.records import Question, Record
+from simulrag.questions.published import read_questions
+from simulrag.records import Question
+from simulrag.stage import Outcome, Stage
 
 OTHERS = 4
 CLAIMS = 6
 """Claims of a reference that are asked about, at most."""
-
-
-class PlantedClaim(Record):
-    """One claim's chance with no passage and with all, and what leaving out each of them costs."""
-
-    text: str
-    none: float
-    all: float
-    left_out: tuple[float, ...]
-
-
-class Planted(Record):
-    """What was found for one question. ``place``: of the decisive passage, from 0."""
-
-    question_id: str
-    scenario_id: str
-    place: int
-    claims: tuple[PlantedClaim, ...] = ()
-    failure: str | None = None
-
-    @property
-    def largest(self) -> list[bool]:
-        """By claim: whether the decisive passage is the one that costs most to leave out."""
-        costs = [claim.left_out for claim in self.claims]
-        return [max(some) > 0 and some.index(max(some)) == self.place for some in costs]
 
 
 def plantable(questions: Sequence[Question]) -> list[Question]:
@@ -98,3 +90,52 @@ def _claims(question: Question) -> list[str]:
 
 def _text(question: Question) -> str:
     return "\n\n".join(run.text for run in question.evidence)
+
+
+async def make(at: StageContext) -> Outcome:
+    """Plant the evidence of some of a domain's questions among that of others: of the last ones.
+
+    Attribution begins with the first ones, so that whoever states a chance has seen no other part
+    of the same question's evidence.
+    """
+    settings = at.params.room(AttributionParams)
+    questions = plantable(read_questions(at.benchmark))
+    chosen = questions[max(0, len(questions) - settings.planted) :]
+    work = partial(_work, others=questions, seed=settings.seed)
+    async with at.asking(here=True) as bench:
+        found = await at.over("planted", chosen, work, bench)
+        write_records(planted_file(at.place, at.item), found)
+    rows = planted_rows(found, at.params.metrics, at.item)
+    write_table(planted_table(at.place, at.item), rows)
+    largest = [each for one in found for each in one.largest]
+    table = titled_table(
+        f"planted {at.item}",
+        ("claims", "the planted passage has the largest share"),
+        [(len(largest), sum(largest))],
+    )
+    return Outcome.of(table, "questions", [one.failure for one in found])
+
+
+async def _work(
+    bench: StageResources, question: Question, others: list[Question], seed: int
+) -> Planted:
+    return await planted(question, others, bench.gateway, seed)
+
+
+def failed(place: Results, domain: str) -> bool:
+    """Whether a question failed."""
+    path: Path = planted_file(place, domain)
+    return path.is_file() and any(one.failure for one in record_lines(path, Planted))
+
+
+STAGE = Stage(
+    name="planted",
+    about="whether the share falls to the passage that decides, planted among others",
+    make=make,
+    over="attribution.domains",
+    role="answer",
+    sections=("attribution", "metrics"),
+    reads=(out(Results.benchmark),),
+    makes=(out(planted_file), out(planted_table)),
+    failed=failed,
+)

@@ -1,19 +1,27 @@
-"""What attribution found, as records: read by the stage, the report and `ask --why`."""
+"""What attribution found, as records and as rows of the long table.
+
+Families ``attribution`` (``level``: a class of claims or a source; ``tool``: of the items) and
+``planted``. Intervals draw scenarios; ``n`` counts claims, or an item and a claim each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from statistics import fmean
+from typing import TYPE_CHECKING, get_args
 
 from pydantic import Field
 
-from rooms.attribution.sources import FourChances, Shares, Support
+from rooms.attribution.game import FourChances, Shares, Support
+from rooms.attribution.settings import Estimator
+from simulrag.metrics.intervals import mean_estimate
+from simulrag.metrics.settings import MetricSettings
+from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Domain, Record, Usage
 
 if TYPE_CHECKING:
     from flows.project import Results
-
-Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
 
 
 class ItemValue(Record):
@@ -58,6 +66,31 @@ class Attribution(Record):
     failure: str | None = None
 
 
+class PlantedClaim(Record):
+    """One claim's chance with no passage and with all, and what leaving out each of them costs."""
+
+    text: str
+    none: float
+    all: float
+    left_out: tuple[float, ...]
+
+
+class Planted(Record):
+    """What was found for one question. ``place``: of the decisive passage, from 0."""
+
+    question_id: str
+    scenario_id: str
+    place: int
+    claims: tuple[PlantedClaim, ...] = ()
+    failure: str | None = None
+
+    @property
+    def largest(self) -> list[bool]:
+        """By claim: whether the decisive passage is the one that costs most to leave out."""
+        costs = [claim.left_out for claim in self.claims]
+        return [max(some) > 0 and some.index(max(some)) == self.place for some in costs]
+
+
 def planted_file(place: Results, domain: str) -> Path:
     """Whether shares fell to what was planted."""
     return place.data / "attribution" / f"{domain}-planted.jsonl"
@@ -66,3 +99,100 @@ def planted_file(place: Results, domain: str) -> Path:
 def file_of(place: Results, domain: str) -> Path:
     """What the claims of a domain's answers stand on."""
     return place.data / "attribution" / f"{domain}.jsonl"
+
+
+Valued = Sequence[tuple[str, float]]
+"""Values, each with its scenario."""
+
+
+def table_of(place: Results, domain: str) -> Path:
+    """What the claims of a domain's answers stand on, in numbers."""
+    return place.metrics / f"attribution-{domain}.csv"
+
+
+def planted_table(place: Results, domain: str) -> Path:
+    """Whether shares fell to what was planted, in numbers."""
+    return place.metrics / f"planted-{domain}.csv"
+
+
+def attribution_rows(
+    found: Iterable[Attribution],
+    scenarios: Mapping[str, str],
+    threshold: float,
+    settings: MetricSettings,
+    domain: str,
+) -> Iterator[Measurement]:
+    """``stands_on``: the share of claims a class; ``gain``: what a source adds to a chance.
+
+    Of items by tool: ``item_value``, ``item_left_out`` (beside a Shapley value) and
+    ``item_supports``, the share with a value of at least ``threshold``. ``scenarios`` by question.
+    """
+    claims = [(scenarios[one.question_id], claim) for one in found for claim in one.claims]
+    known = [(scenario, claim.support) for scenario, claim in claims if claim.support is not None]
+
+    def row(
+        metric: str, values: Valued, of: int, *, level: str = "", tool: str = ""
+    ) -> Measurement:
+        more = {"tool": tool} if tool else {}
+        place = Measurement(
+            family="attribution", domain=domain, metric=metric, level=level, more=more
+        )
+        return _measured(place, values, of, settings)
+
+    for name in get_args(Support):
+        values = [(scenario, float(support == name)) for scenario, support in known]
+        yield row("stands_on", values, len(claims), level=name)
+    for name in Shares.model_fields:
+        values = [(at, getattr(one.shares, name)) for at, one in claims if one.shares is not None]
+        yield row("gain", values, len(claims), level=name)
+    items: dict[str, list[tuple[str, ItemValue]]] = {}
+    for scenario, item in ((at, item) for at, claim in claims for item in claim.items):
+        items.setdefault(item.item.partition("#")[0], []).append((scenario, item))
+    for tool, own in sorted(items.items()):
+        values = [(at, one.value) for at, one in own if one.value is not None]
+        yield row("item_value", values, len(own), tool=tool)
+        left_out = [(at, one.left_out) for at, one in own if one.left_out is not None]
+        if left_out:
+            yield row("item_left_out", left_out, len(own), tool=tool)
+        supports = [(at, float(value >= threshold)) for at, value in values]
+        yield row("item_supports", supports, len(own), tool=tool)
+
+
+def planted_rows(
+    found: Sequence[Planted], settings: MetricSettings, domain: str
+) -> Iterator[Measurement]:
+    """``all_adds``: what all evidence adds to a claim's chance; ``planted``, ``another``: what is
+    lost where that passage is left out; ``largest_is_planted``: the share of claims.
+    """
+    values: dict[str, list[tuple[str, float]]] = {
+        name: [] for name in ("all_adds", "planted", "another", "largest_is_planted")
+    }
+    for one in found:
+        for claim, largest in zip(one.claims, one.largest, strict=True):
+            others = [cost for at, cost in enumerate(claim.left_out) if at != one.place]
+            told = {
+                "all_adds": claim.all - claim.none,
+                "planted": claim.left_out[one.place],
+                "largest_is_planted": float(largest),
+            }
+            told |= {"another": fmean(others)} if others else {}
+            for name, value in told.items():
+                values[name].append((one.scenario_id, value))
+    answered = sum(one.failure is None for one in found) / len(found) if found else None
+    for name, own in values.items():
+        place = Measurement(family="planted", domain=domain, metric=name, coverage=answered)
+        yield _measured(place, own, None, settings)
+
+
+def _measured(
+    place: Measurement, values: Valued, of: int | None, settings: MetricSettings
+) -> Measurement:
+    mean = mean_estimate(
+        [value for _, value in values],
+        [scenario for scenario, _ in values],
+        resamples=settings.bootstrap,
+        seed=settings.seed,
+        undefined="no claim has it",
+    )
+    coverage = place.coverage if of is None else len(values) / of if of else None
+    return filled(place, mean, n=len(values), coverage=coverage)

@@ -7,10 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from flows.sections import RoomSection
-from rooms.attribution.game import PERMUTATIONS
-from rooms.attribution.records import Estimator
-from rooms.attribution.sources import THRESHOLD
+from rooms.attribution.game import PERMUTATIONS, THRESHOLD
 
+Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
 Kind = Literal["verdicts", "stated"]
 """Where chances come from, see ``chances.py``."""
 

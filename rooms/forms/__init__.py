@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def stage_modules() -> Mapping[str, str]:
     """Its stages."""
     return {
-        "corpus": "rooms.forms.stages.corpus",
-        "forms_answer": "rooms.forms.stages.forms_answer",
-        "forms_benchmark": "rooms.forms.stages.forms_benchmark",
-        "forms_metrics": "rooms.forms.stages.forms_metrics",
+        "corpus": "rooms.forms.corpus",
+        "forms_answer": "rooms.forms.answer",
+        "forms_benchmark": "rooms.forms.benchmark",
+        "forms_metrics": "rooms.forms.metrics",
     }
 
 
@@ -50,7 +50,7 @@ def report_part() -> PartOfReport:
 @hookimpl
 def lineage_note() -> LineageNote:
     """The hashes of the documents that questions are made from."""
-    from rooms.forms.lineage import MAKES, write
+    from rooms.forms.corpus import MAKES, write
 
     return LineageNote(MAKES, write)
 

@@ -40,13 +40,13 @@ def generate(
     from flows.project import find_project
     from flows.running.bench import open_bench
     from rooms.forms import places
-    from rooms.forms.settings import FormsParams
-    from rooms.forms.stages.forms_benchmark import (
+    from rooms.forms.benchmark import (
         made_of,
         simulator_of,
         stage_table,
         write,
     )
+    from rooms.forms.settings import FormsParams
     from simulrag.models.specification import model_settings
 
     project = find_project()
@@ -90,7 +90,7 @@ def import_climaqa(
     """Take over published questions; rows that experts called invalid are left out."""
     from flows.files import write_records
     from flows.project import find_project
-    from rooms.forms.published import CLIMAQA, read_table
+    from rooms.forms.files import CLIMAQA, read_table
     from simulrag.errors import InputError
 
     named = dict(CLIMAQA)
@@ -115,8 +115,7 @@ def export(
 ) -> None:
     """Write questions as tasks of lm-evaluation-harness, or as datasets of inspect_ai."""
     from flows.files import write_text
-    from rooms.forms.exports import inspect_files, lm_eval_files
-    from rooms.forms.published import read_forms
+    from rooms.forms.files import inspect_files, lm_eval_files, read_forms
 
     questions = read_forms(file)
     name = questions[0].source
@@ -130,7 +129,7 @@ def export(
 
 def _source(project: Project, given: str) -> tuple[str, Path | None]:
     """The name of a source, and its corpus where it was given as a path; it is made if needed."""
-    from rooms.forms.stages.corpus import is_corpus
+    from rooms.forms.corpus import is_corpus
     from simulators.library.builder import build_corpus
 
     path = Path(given)

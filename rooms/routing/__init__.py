@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @hookimpl
 def stage_modules() -> Mapping[str, str]:
     """Its stages."""
-    return {"routing": "rooms.routing.stages.routing"}
+    return {"routing": "rooms.routing.stage"}
 
 
 @hookimpl

@@ -11,7 +11,7 @@ from flows.cli.output import Json, print_json
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from rooms.routing.records import Route
+    from rooms.routing.route import Route
     from simulators.base import Simulator
 
 

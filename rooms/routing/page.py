@@ -10,8 +10,9 @@ from flows.files import record_lines
 from flows.outs import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, why
 from flows.report.run import ReportedRun
-from rooms.routing.records import NONE, Routed, file_of
+from rooms.routing.route import NONE, Routed
 from rooms.routing.settings import RoutingParams
+from rooms.routing.stage import file_of
 from simulrag.metrics.intervals import Estimate, mean_estimate
 from simulrag.metrics.table import Measurement, filled
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, StrictStr
 
-from rooms.routing.records import AskedOf, Fit, Route, Routed
 from simulators.base import ArgumentError, RunError, Simulator, validate_call
 from simulators.json_schema import names_of
 from simulrag.errors import ModelError
@@ -19,8 +18,62 @@ from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.questions.records import ArgumentValue, Setting
 from simulrag.questions.scenarios import plain
+from simulrag.records import Record
 from simulrag.stand_in import MARK, RIGHT, Prompted, example_call, sentence
 from simulrag.task import Task
+
+NONE = "none"
+"""The right place of a question that no source can answer."""
+AskedOf = Literal["own", "none", "out_of_range", "not_returned"]
+"""A question of a benchmark, one of ours that no source answers, near misses that a model wrote."""
+
+
+class Fit(Record):
+    """Whether one source fits, the part of the question that it covers, and the tool for it."""
+
+    source: str
+    fit: Literal["fits", "partly", "not"]
+    covers: str = ""
+    tool: str = ""
+
+
+class Route(Record):
+    """What was found for each source, in the order in which they were given."""
+
+    fits: tuple[Fit, ...]
+
+    @property
+    def chosen(self) -> str | None:
+        """The first source that fits, else the first that does partly; None where none does."""
+        for wanted in ("fits", "partly"):
+            for one in self.fits:
+                if one.fit == wanted:
+                    return one.source
+        return None
+
+
+class Routed(Record):
+    """A question whose right source is known (``right`` None: none), and where it was sent.
+
+    ``proof``: of a near miss, what a run of the simulator shows. ``route`` None: it was not yet, or
+    see ``failure``.
+    """
+
+    question_id: str
+    text: str
+    kind: AskedOf
+    right: str | None
+    scenario_id: str
+    proof: str = ""
+    route: Route | None = None
+    failure: str | None = None
+
+    @classmethod
+    def of(
+        cls, id: str, text: str, kind: AskedOf, right: str | None = None, scenario: str = ""
+    ) -> Routed:
+        """One that is not sent anywhere yet; without a scenario it is one by itself."""
+        return cls(question_id=id, text=text, kind=kind, right=right, scenario_id=scenario or id)
 
 
 class SourceFit(Reply):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @hookimpl
 def stage_modules() -> Mapping[str, str]:
     """Its stages."""
-    return {"score": "rooms.score.stages.score"}
+    return {"score": "rooms.score.stage"}
 
 
 @hookimpl

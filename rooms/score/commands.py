@@ -146,7 +146,7 @@ def _read(project: Project, path: Path, domain: str | None) -> list[AnswerToScor
     """The answers of a file: our own answers by every method, or lines from elsewhere."""
     from flows.files import read_records
     from rooms.score.records import AnswerToScore
-    from rooms.score.stages.score import givens, read_pairs
+    from rooms.score.stage import givens, read_pairs
     from simulrag.errors import InputError
 
     try:
@@ -171,7 +171,7 @@ async def _scored(
     from flows.running.runner import StageContext
     from flows.watch.tracking import Tracker
     from rooms.score.desk import open_desk
-    from rooms.score.stages.score import STAGE
+    from rooms.score.stage import STAGE
     from simulrag.method.asking import together
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)

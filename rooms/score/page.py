@@ -19,8 +19,8 @@ from flows.report.blocks import (
 from flows.report.chart import BLUE, GREY, RED, Look
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from rooms.score.measures import MEASURES, NOT_ASKED
 from rooms.score.records import table_of
+from rooms.score.scored import MEASURES, NOT_ASKED
 from rooms.score.settings import ScoreParams
 from simulrag.metrics.methods import CLOSED_BOOK, OURS
 from simulrag.metrics.table import Measurement, read_table, rows_of

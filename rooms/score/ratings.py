@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import Field, ValidationError
 
+from rooms.score.formulas import DETAILS
 from rooms.score.records import AnswerToScore, DetailMark, ScoredAnswer
-from rooms.score.specificity import DETAILS
 from simulrag.errors import InputError
 from simulrag.records import Record, claim_hash
 

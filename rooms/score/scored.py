@@ -4,29 +4,96 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from rooms.score.context import (
+from rooms.score.formulas import (
+    DETAILS,
+    Scorer,
+    asked_back,
     confidence,
     context_use,
+    detail_shares,
     evidence_dependence,
     evidence_used,
     gain,
+    leave_one_out,
+    specificity,
 )
-from rooms.score.measures import MEASURES
 from rooms.score.readability import readability, sentences
+from rooms.score.reading import moved, same_calls, same_claims
 from rooms.score.records import ScoredAnswer, Variant
-from rooms.score.relevance import Scorer, asked_back, leave_one_out
-from rooms.score.robustness import moved, same_calls, same_claims
 from rooms.score.settings import ScoreParams
-from rooms.score.specificity import DETAILS, detail_shares, specificity
 from simulrag.errors import EnvironmentFault, ModelError
 from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights
 from simulrag.metrics.methods import CLOSED_BOOK, FINAL
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Evidence
+
+
+class Measure(NamedTuple):
+    """``needs``: the calls without which it has no value; ``undefined``: why else there is none."""
+
+    title: str
+    undefined: str
+    needs: tuple[str, ...] = ()
+
+
+_MARKS = ("claims", "judge 1")
+_NO_EVIDENCE = "there is no evidence to leave out"
+_UNSTATED = "no claim states it"
+_SILENT = "its claims say nothing of the outputs"
+_OTHER_LANGUAGE = "it is not English text"
+
+
+def _needs(variant: str) -> tuple[str, ...]:
+    return variant, f"reading {variant}", "reading answer", "claims"
+
+
+MEASURES: dict[str, Measure] = {
+    "specificity": Measure("Specificity", "no claim states a detail that has a weight", _MARKS),
+    "specificity_scenario": Measure("Specificity, scenario", _UNSTATED, _MARKS),
+    "specificity_place": Measure("Specificity, place", _UNSTATED, _MARKS),
+    "specificity_time": Measure("Specificity, time", _UNSTATED, _MARKS),
+    "specificity_magnitude": Measure("Specificity, magnitude", _UNSTATED, _MARKS),
+    "relevance": Measure("Relevance", "nothing was asked back", ("asking back", "similarity")),
+    "relevance_unmasked": Measure(
+        "Relevance, nothing masked", "nothing was asked back", ("asking plainly", "similarity")
+    ),
+    "detrimental": Measure(
+        "Sentences that take from the fit", "it is one sentence", ("similarity",)
+    ),
+    "same_calls": Measure("Same tool calls, reworded", "it rests on no tool call", ("paraphrase",)),
+    "same_claims": Measure("Same claims, reworded", _SILENT, _needs("paraphrase")),
+    "paraphrase_similarity": Measure("Similarity, reworded", "", ("paraphrase", "similarity")),
+    "moved": Measure("Moved as simulated", _SILENT, _needs("perturbation")),
+    "perturbation_similarity": Measure(
+        "Similarity, other scenario", "", ("perturbation", "similarity")
+    ),
+    "context_use": Measure("Context use", _NO_EVIDENCE, ("forcing",)),
+    "context_use_relative": Measure("Context use, relative", _NO_EVIDENCE, ("forcing",)),
+    "evidence_gain": Measure("Gain of all evidence", _NO_EVIDENCE, ("forcing",)),
+    "evidence_used": Measure(
+        "Evidence used", "no sentence of the evidence has a number", ("claims",)
+    ),
+    "evidence_dependence": Measure(
+        "Evidence dependence", "the evidence decides none of its claims", ("dependence", "claims")
+    ),
+    "reading_ease": Measure("Reading ease", _OTHER_LANGUAGE),
+    "grade_level": Measure("Grade level", _OTHER_LANGUAGE),
+}
+"""By name, in the order of the tables."""
+
+_NO_VARIANT = "no question was varied (score.variants)"
+NOT_ASKED = {
+    "paraphrase": _NO_VARIANT,
+    "perturbation": _NO_VARIANT,
+    "forcing": "no model that gives probabilities of words is named (score.confidence)",
+    "dependence": "verdicts without each piece of evidence are off (score.dependence)",
+}
+"""By the first of its needs, why a measure has no row."""
 
 
 def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
@@ -138,30 +205,28 @@ def score_rows(
     draw scenarios. After them, with ``baseline``, what each method has more than closed book, over
     the questions where both have a value.
     """
-    order: dict[str, int] = {name: place for place, name in enumerate(FINAL)}
+    order: dict[str, int] = {method: place for place, method in enumerate(FINAL)}
     lines = sorted({_line(one) for one in found}, key=lambda line: (order.get(line[0], 99), line))
-    for name in MEASURES:
-        asked = [(one, one.values[name]) for one in found if name in one.values]
-        by_line = {line: [each for each in asked if _line(each[0]) == line] for line in lines}
-        closed = {_question(one): value for one, value in asked if _line(one)[0] == CLOSED_BOOK}
-        less = {
-            line: [
-                (one, _less(value, closed[_question(one)]))
-                for one, value in valued
-                if _question(one) in closed
-            ]
-            for line, valued in by_line.items()
-            if line[0] != CLOSED_BOOK
-        }
-        names = dict.fromkeys(_scenario(one) for one, _ in asked)
+    for metric in MEASURES:
+        valued = [(one, one.values[metric]) for one in found if metric in one.values]
+        if not valued:
+            continue
+        closed = {_question(one): value for one, value in valued if _is_closed_book(one)}
+        differences = [
+            (one, _less(value, closed[_question(one)]))
+            for one, value in valued
+            if not _is_closed_book(one) and _question(one) in closed
+        ]
+        names = dict.fromkeys(_scenario(one) for one, _ in valued)
         scenarios = {scenario: place for place, scenario in enumerate(names)}
         weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
-        row = Measurement(family="score", domain=domain, metric=name)
-        for baseline, values in (("", by_line), (CLOSED_BOOK, less)):
-            for (method, samples), valued in values.items():
-                if valued:
-                    own = replace(row, method=method, samples=samples, baseline=baseline)
-                    yield _mean(own, valued, scenarios, weights)
+        row = Measurement(family="score", domain=domain, metric=metric)
+        for baseline, values in (("", valued), (CLOSED_BOOK, differences)):
+            for line in lines:
+                if own := [pair for pair in values if _line(pair[0]) == line]:
+                    method, samples = line
+                    place = replace(row, method=method, samples=samples, baseline=baseline)
+                    yield _mean(place, own, scenarios, weights)
 
 
 def _mean(
@@ -186,6 +251,10 @@ def _less(value: float | None, other: float | None) -> float | None:
 
 def _question(asked: ScoredAnswer) -> tuple[str, str]:
     return asked.given.scenario_id, asked.given.question_id or asked.given.question
+
+
+def _is_closed_book(asked: ScoredAnswer) -> bool:
+    return asked.given.method == CLOSED_BOOK
 
 
 def _line(asked: ScoredAnswer) -> tuple[str, int]:

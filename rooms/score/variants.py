@@ -1,20 +1,27 @@
-"""The same question in other words, and the same words about another scenario."""
+"""The same question in other words, the same words about another scenario, and their answers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
+from typing import NamedTuple
 from zlib import crc32
 
+from flows.params import Params
 from rooms.score.records import Variant
+from rooms.score.settings import ScoreParams
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.numbers import numbers
+from simulrag.method.recipes import answer_question
+from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
+from simulrag.method.steps import Backends
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.questions.records import Template
 from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
-from simulrag.records import Question, claim_hash
+from simulrag.records import Answer, FinalText, Question, ToolCall, claim_hash
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
@@ -107,3 +114,64 @@ async def perturb(
 def _differs(reply: RewordedQuestion, question: Question) -> None:
     if claim_hash(reply.question) == claim_hash(question.text):
         raise ValueError("the question is the same as before")
+
+
+class VariantAnswers(NamedTuple):
+    """The answers to a variant by method; ``otherwise`` says why another method has none."""
+
+    by_method: Mapping[str, Variant]
+    otherwise: Variant
+
+    def of(self, method: str) -> Variant:
+        """Return a method's answer, or why there is none."""
+        return self.by_method.get(method, self.otherwise)
+
+
+async def answer_variant(
+    variant: Variant, question: Question, use: Backends, settings: MethodSettings
+) -> VariantAnswers:
+    """Answer a variant of ``question`` by every method; its failure is every method's."""
+    if variant.failure is not None:
+        return VariantAnswers({}, variant)
+    reworded = question.model_copy(update={"text": variant.question})
+    answer = await answer_question(reworded, use, settings)
+    if answer.failure is not None:
+        return VariantAnswers({}, variant.model_copy(update={"failure": answer.failure.reason}))
+    by_method = {
+        method: Variant(
+            question=variant.question,
+            answer=final.text,
+            evidence=variant.evidence,
+            calls=calls_of(method, answer),
+            failure=final.failure,
+        )
+        for method, final in largest_finals(answer).items()
+    }
+    unanswered = variant.model_copy(update={"failure": "this method did not answer it"})
+    return VariantAnswers(by_method, unanswered)
+
+
+def settings_of_variants(answer: Answer, params: Params) -> MethodSettings:
+    """Return settings for a variant: the largest budget, with the kappa of its answer."""
+    changes = {
+        "final_budgets_percent": params.answer.final_budgets_percent[-1:],
+        "kappa": answer.final.line.kappa,
+        "without_kappa": False,
+        "verbalized": False,
+    }
+    if methods := params.room(ScoreParams).methods:
+        changes["baselines"] = any(name.endswith("_rag") for name in methods)
+    return params.answer.model_copy(update=changes)
+
+
+def largest_finals(answer: Answer) -> dict[str, FinalText]:
+    """Return by method the answer of most samples, at its largest budget, with kappa."""
+    by_size = sorted(answer.finals, key=lambda final: final.line.size)
+    largest = {final.line.method: final for final in by_size}
+    order = dict.fromkeys(final.line.method for final in answer.finals)
+    return {method: largest[method] for method in order}
+
+
+def calls_of(method: str, answer: Answer) -> tuple[ToolCall, ...]:
+    """Return the tool calls that a method's answer rests on."""
+    return () if method == "closed_book" else tuple(run.call for run in answer.evidence)

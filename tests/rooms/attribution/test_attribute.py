@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from rooms.attribution.attribute import attribute
-from rooms.attribution.chances import Chances
-from rooms.attribution.counterfactual import rerun
-from rooms.attribution.items import context_of, items_of
+from rooms.attribution.attribute import attribute, rerun
+from rooms.attribution.chances import Chances, context_of, items_of
 from rooms.attribution.settings import AttributionParams
 from simulrag.calls import CallCache
 from simulrag.errors import ModelUnavailable

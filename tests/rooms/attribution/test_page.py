@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 from flows.report.blocks import Table
-from rooms.attribution.measures import attribution_rows, planted_rows
+from rooms.attribution.game import Shares, Support
 from rooms.attribution.page import SECTION, Attributed
-from rooms.attribution.planted import Planted, PlantedClaim
-from rooms.attribution.records import Attribution, ClaimSupport, ItemValue
-from rooms.attribution.sources import Shares, Support
+from rooms.attribution.records import (
+    Attribution,
+    ClaimSupport,
+    ItemValue,
+    Planted,
+    PlantedClaim,
+    attribution_rows,
+    planted_rows,
+)
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, only, read_table, write_table
 from tests.unit.report.made import run_of

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rooms.attribution.game import shapley
-from rooms.attribution.sources import FourChances, by_source, support_of
+from rooms.attribution.game import FourChances, by_source, shapley, support_of
 
 chance = st.floats(0, 1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.hooks import prompts_of
-from rooms.forms.answering import TASKS, answer_question, shown_order
+from rooms.forms.answer import TASKS, answer_question, shown_order
 from rooms.forms.records import ChoiceQuestion, ClozeQuestion, Formed, FreeformQuestion
 from simulators.base import Simulator
 from simulators.climate import ClimateSimulator

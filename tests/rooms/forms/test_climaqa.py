@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rooms.forms.bleu import bleu, bleu_char
-from rooms.forms.entailment import smoothed
 from rooms.forms.page import read_published
+from rooms.forms.scores import smoothed
+from rooms.forms.similarity import bleu, bleu_char
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKED = ROOT.parent / "shared/climaqa/worked_example.json"

@@ -14,7 +14,7 @@ from flows.cli.errors import ended
 from flows.params import load_params
 from flows.plan.plan import make_plan
 from flows.project import Project
-from rooms.forms.published import read_forms
+from rooms.forms.files import read_forms
 from simulrag.errors import InputError
 from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import ROOT, copy_project

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rooms.forms.exports import inspect_files, lm_eval_files
-from rooms.forms.published import CLIMAQA, read_forms, read_table
+from rooms.forms.files import CLIMAQA, inspect_files, lm_eval_files, read_forms, read_table
 from rooms.forms.records import ChoiceQuestion
 from simulrag.errors import InputError
 from tests.rooms.forms.making import MAKER, choice, cloze

@@ -13,7 +13,7 @@ from flows.project import Project
 from flows.running.runner import execute
 from flows.stages.simulators import STAGE
 from rooms.forms import places
-from rooms.forms.lineage import file_hashes
+from rooms.forms.corpus import file_hashes
 from rooms.forms.settings import FormsParams
 from simulrag.errors import InputError
 from tests.integration.projects import PARAMS

@@ -9,17 +9,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rooms.forms.bleu import (
+from rooms.forms.scores import (
+    Factual,
+    exact,
+    exact_folded,
+    factual_accuracy,
+    from_tokens,
+    judge,
+    numbers_right,
+    smoothed,
+)
+from rooms.forms.similarity import (
+    bert_scores,
     bleu,
     bleu_char,
     char_counts,
     char_scores,
+    phrase,
+    phrase_similarities,
     word_counts,
     word_scores,
 )
-from rooms.forms.entailment import Factual, from_tokens, judge, smoothed
-from rooms.forms.scores import exact, exact_folded, factual_accuracy, numbers_right
-from rooms.forms.similarity import bert_scores, phrase, phrase_similarities
 from simulrag.errors import ReplyRefused
 from simulrag.testing import ScriptedModel
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rooms.forms.bleu import word_counts, word_scores
+from rooms.forms.metrics import measured
 from rooms.forms.records import (
     COMPARISONS,
     FAMILY,
@@ -21,7 +21,7 @@ from rooms.forms.records import (
     Level,
 )
 from rooms.forms.scores import scored
-from rooms.forms.tables import measured
+from rooms.forms.similarity import word_counts, word_scores
 from simulrag.metrics.table import Measurement, csv_of, frame_of
 
 LEVELS: tuple[Level, ...] = ("base", "reasoning", "hypothetical")

@@ -10,7 +10,7 @@ import pytest
 
 from flows.report.blocks import Table
 from rooms.routing.page import SECTION, RoutingScores, routing_scores
-from rooms.routing.records import AskedOf, Fit, Route, Routed
+from rooms.routing.route import AskedOf, Fit, Route, Routed
 from simulrag.metrics.intervals import Estimate
 from tests.unit.report.made import run_of
 

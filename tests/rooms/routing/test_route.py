@@ -10,8 +10,7 @@ import pytest
 
 from flows.hooks import prompts_of
 from flows.params import check_params
-from rooms.routing.records import Fit, Route, Routed
-from rooms.routing.route import near_misses, route, routed
+from rooms.routing.route import Fit, Route, Routed, near_misses, route, routed
 from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache

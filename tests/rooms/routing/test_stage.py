@@ -13,7 +13,7 @@ from flows.cli.app import app
 from flows.cli.errors import ended
 from flows.files import read_records
 from rooms.routing.page import routing_scores
-from rooms.routing.records import Routed
+from rooms.routing.route import Routed
 from simulrag.testing.loopback import LoopbackServer
 from simulrag.testing.stand_in import question, stand_in
 from tests.integration.projects import change_params, copy_project, write_questions

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from rooms.score.asking import DETAILS, Panel, ask_about, declared
-from rooms.score.given_words import TokenLikelihoods
+from rooms.score.desk import TokenLikelihoods
 from rooms.score.records import AnswerToScore, ScoredAnswer, Variant
 from rooms.score.settings import ScoreParams
 from simulators.base import Tool

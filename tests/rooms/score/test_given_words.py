@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rooms.score.context import confidence, context_use, losses
-from rooms.score.given_words import likelihood, reranker
-from rooms.score.relevance import leave_one_out
+from rooms.score.desk import likelihood, reranker
+from rooms.score.formulas import confidence, context_use, leave_one_out, losses
 from simulrag.calls import CallCache, call_key
 from simulrag.errors import InputError, ModelError, ModelUnavailable, NotOffered
 from simulrag.models.base import Message, Request, Sampling

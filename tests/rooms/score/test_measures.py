@@ -10,12 +10,17 @@ import pytest
 from scipy.stats import spearmanr
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from rooms.score.context import (
+from rooms.score.formulas import (
+    asked_back,
     confidence,
     context_use,
+    detail_shares,
     evidence_dependence,
     evidence_used,
     gain,
+    leave_one_out,
+    majority,
+    specificity,
 )
 from rooms.score.ratings import fleiss_kappa, spearman
 from rooms.score.readability import (
@@ -26,10 +31,7 @@ from rooms.score.readability import (
     sentences,
     syllables,
 )
-from rooms.score.reading import ClaimReading
-from rooms.score.relevance import asked_back, leave_one_out
-from rooms.score.robustness import moved, same_calls, same_claims
-from rooms.score.specificity import detail_shares, majority, specificity
+from rooms.score.reading import ClaimReading, moved, same_calls, same_claims
 from simulrag.errors import InputError
 from simulrag.records import Evidence, ToolCall
 from tests.making import evidence

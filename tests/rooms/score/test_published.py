@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from rooms.score.context import context_use
+from rooms.score.formulas import context_use, detail_shares, specificity, voted
 from rooms.score.ratings import fleiss_kappa
 from rooms.score.readability import TextCounts, counts, flesch
-from rooms.score.specificity import detail_shares, specificity, voted
 
 SHARED = Path(__file__).resolve().parents[3].parent / "shared"
 VOTES = SHARED / "score/specificity_gemini_qwen.csv"

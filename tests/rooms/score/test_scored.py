@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from rooms.score.measures import MEASURES
 from rooms.score.page import score_table
 from rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
 from rooms.score.reading import ClaimReading
 from rooms.score.records import AnswerToScore, ScoredAnswer, Variant
-from rooms.score.scored import facts_of, measured, score_rows
+from rooms.score.scored import MEASURES, facts_of, measured, score_rows
 from rooms.score.settings import ScoreParams
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.metrics.settings import MetricSettings

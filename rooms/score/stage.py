@@ -13,21 +13,24 @@ from flows.running.bench import StageResources
 from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.score.desk import beside, open_desk
-from rooms.score.measures import MEASURES
 from rooms.score.records import AnswerToScore, ScoredAnswer, Variant, table_of
-from rooms.score.scored import score_rows
+from rooms.score.scored import MEASURES, score_rows
 from rooms.score.settings import ScoreParams
-from rooms.score.variants import paraphrase, perturb
+from rooms.score.variants import (
+    VariantAnswers,
+    answer_variant,
+    calls_of,
+    largest_finals,
+    paraphrase,
+    perturb,
+    settings_of_variants,
+)
 from simulrag.method.asking import both
-from simulrag.method.recipes import answer_question
 from simulrag.metrics.table import Measurement, write_table
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.questions.records import Template, read_templates
-from simulrag.records import Answer, AnswerVariant, FinalClaims, FinalText, ToolCall
+from simulrag.records import Answer, AnswerVariant, FinalClaims
 from simulrag.stage import Outcome, Stage
-
-Anew = tuple[Variant, dict[str, Variant]]
-"""A variant of a question, and by method its answer."""
 
 
 def file_of(place: Results, domain: str) -> Path:
@@ -100,15 +103,15 @@ def read_pairs(answers: Path, benchmark: Path) -> list[AnsweredQuestion]:
 def givens(
     pair: AnsweredQuestion,
     claims: Mapping[tuple[str, AnswerVariant], tuple[str, ...]],
-    anew: Sequence[Anew] = (),
+    variants: Sequence[VariantAnswers] = (),
 ) -> Iterator[AnswerToScore]:
     """The answers to one question, one a method, with the same method's answers to its variants.
 
     ``claims``: of final answers, by question and line.
     """
     question = pair.question
-    for method, final in _largest(pair.answer).items():
-        again = [by_method.get(method, plain) for plain, by_method in anew]
+    for method, final in largest_finals(pair.answer).items():
+        again = [variant.of(method) for variant in variants]
         yield AnswerToScore(
             question=question.text,
             answer=final.text,
@@ -118,23 +121,12 @@ def givens(
             samples=final.line.samples,
             question_id=question.question_id,
             scenario_id=question.scenario_id,
-            calls=_calls(method, pair.answer),
+            calls=calls_of(method, pair.answer),
             claims=claims.get((question.question_id, final.line)),
             paraphrased=again[0] if again else None,
             perturbed=again[1] if again else None,
             failure=final.failure,
         )
-
-
-def _largest(answer: Answer) -> dict[str, FinalText]:
-    """Of each method the answer of most samples, at its largest budget, with kappa."""
-    best = {one.line.method: one for one in sorted(answer.finals, key=lambda one: one.line.size)}
-    order = dict.fromkeys(final.line.method for final in answer.finals)
-    return {method: best[method] for method in order}
-
-
-def _calls(method: str, answer: Answer) -> tuple[ToolCall, ...]:
-    return () if method == "closed_book" else tuple(item.call for item in answer.evidence)
 
 
 async def _vary(
@@ -148,31 +140,10 @@ async def _vary(
 
 async def _answer(
     bench: StageResources, asked: tuple[AnsweredQuestion, Variant], params: Params
-) -> Anew:
-    """A variant's answers: at the largest budget, with the kappa of the question's own answer."""
-    pair, again = asked
-    if again.failure is not None:
-        return again, {}
-    less = {"final_budgets_percent": params.answer.final_budgets_percent[-1:]}
-    kappa = pair.answer.final.line.kappa
-    own = {**less, "without_kappa": False, "verbalized": False, "kappa": kappa}
-    if methods := params.room(ScoreParams).methods:
-        own["baselines"] = any(name.endswith("_rag") for name in methods)
-    question = pair.question.model_copy(update={"text": again.question})
-    settings = params.answer.model_copy(update=own)
-    answer = await answer_question(question, bench.backends, settings)
-    if answer.failure is not None:
-        return again.model_copy(update={"failure": answer.failure.reason}), {}
-    return again.model_copy(update={"failure": "this method did not answer it"}), {
-        method: again.model_copy(
-            update={
-                "answer": final.text,
-                "calls": _calls(method, answer),
-                "failure": final.failure,
-            }
-        )
-        for method, final in _largest(answer).items()
-    }
+) -> VariantAnswers:
+    pair, variant = asked
+    settings = settings_of_variants(pair.answer, params)
+    return await answer_variant(variant, pair.question, bench.backends, settings)
 
 
 def failed(place: Results, domain: str) -> bool:

@@ -11,10 +11,10 @@ from flows.project import Project, out
 from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.forms import places
+from rooms.forms.corpus import is_corpus
 from rooms.forms.documents import documents_of, from_documents
 from rooms.forms.generation import DRAWS, PER_SEED, Made, Seed, generate
 from rooms.forms.settings import FormsParams
-from rooms.forms.stages.corpus import is_corpus
 from simulators.base import Simulator
 from simulrag.errors import InputError
 from simulrag.method.simulation import Simulations

@@ -13,10 +13,9 @@ from flows.running.bench import StageResources
 from flows.running.runner import StageContext
 from flows.watch.artifacts import titled_table
 from rooms.attribution.attribute import attribute
-from rooms.attribution.measures import attribution_rows, table_of
-from rooms.attribution.records import Attribution, file_of
+from rooms.attribution.game import Support
+from rooms.attribution.records import Attribution, attribution_rows, file_of, table_of
 from rooms.attribution.settings import AttributionParams
-from rooms.attribution.sources import Support
 from simulrag.metrics.table import write_table
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.records import Answer

@@ -5,22 +5,53 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 
 from flows.files import record_lines, write_records, write_text
 from flows.params import Params
 from flows.project import Project, Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from rooms.routing.records import OutOfReach, Routed, counts_of, file_of, sent
-from rooms.routing.route import near_misses, routed
+from rooms.routing.route import NONE, Routed, near_misses, routed
 from rooms.routing.settings import RoutingParams
 from simulators.base import Simulator
 from simulrag.questions.published import read_questions
-from simulrag.records import Question
+from simulrag.records import Question, Record
 from simulrag.stage import Outcome, Stage
 
 OUT_OF_REACH = "data/routing/none.jsonl"
 """Questions that no simulator of ours answers, written by hand."""
+
+
+class OutOfReach(Record):
+    """A question that seems the source ``near``'s and that no source answers, and why."""
+
+    question_id: str
+    near: str
+    text: str
+    why: str
+
+
+def sent(found: Iterable[Routed]) -> dict[str, dict[str, int]]:
+    """By kind of question how many were sent right and wrongly; by right and chosen how many."""
+    routed = [one for one in found if one.route is not None]
+    counts: dict[str, dict[str, int]] = {}
+    for one, to in ((one, one.route.chosen) for one in routed if one.route is not None):
+        kind = counts.setdefault(one.kind, {"right": 0, "wrong": 0})
+        kind["right" if one.right == to else "wrong"] += 1
+        row = counts.setdefault(f"right is {one.right or NONE}", {})
+        row[f"sent to {to or NONE}"] = row.get(f"sent to {to or NONE}", 0) + 1
+    return counts
+
+
+def counts_of(place: Results, domain: str) -> Path:
+    """How many questions of a domain were sent where."""
+    return place.metrics / f"routing-{domain}.json"
+
+
+def file_of(place: Results, domain: str) -> Path:
+    """Where the questions of a domain were sent."""
+    return place.data / "routing" / f"{domain}.jsonl"
 
 
 async def make(at: StageContext) -> Outcome:

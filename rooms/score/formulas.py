@@ -1,0 +1,218 @@
+"""The formulas of SCORE for one answer: specificity, relevance, and what it owes to evidence."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from statistics import fmean
+from typing import Literal, get_args
+
+from simulrag.errors import InputError
+from simulrag.method.numbers import numbers
+from simulrag.records import DECIDED, Record, VerdictStatus
+
+Mark = Literal["yes", "no", "n/a"]
+"""The detail is stated and evidence holds it; is stated and it does not; is not stated."""
+
+Marks = Sequence[Mark] | None
+"""One judge's marks of one claim, a detail each; None: this judge gave none."""
+
+DETAILS = ("scenario", "place", "time", "magnitude")
+WEIGHTS = (0.6, 0.2, 0.1, 0.1)
+"""The paper's, in the order of ``DETAILS``."""
+
+
+def majority(votes: Sequence[Mark]) -> Mark:
+    """The most frequent mark; any tie at the top, and no vote at all, is "n/a"."""
+    ranked = Counter(votes).most_common(2)
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return "n/a"
+    return ranked[0][0]
+
+
+def voted(labels: Sequence[Sequence[Marks]]) -> list[tuple[Mark, ...]]:
+    """The judges' majority, by claim and detail. ``labels[judge][claim][detail]``.
+
+    Raises InputError for marks that are no marks, and for judges who saw another number of claims
+    or details.
+    """
+    given = [marks for judge in labels for marks in judge if marks is not None]
+    wrong = next((mark for marks in given for mark in marks if mark not in get_args(Mark)), None)
+    if wrong is not None:
+        raise InputError(f"a judge's mark is one of {', '.join(get_args(Mark))}, not {wrong!r}")
+    if len(set(map(len, given))) > 1 or len(set(map(len, labels))) > 1:
+        raise InputError(
+            "every judge marks the same claims and details: give None for a claim that a judge "
+            "left out, never a shorter list"
+        )
+    return [
+        tuple(
+            majority([marks[detail] for marks in claim if marks is not None])
+            for detail in range(len(given[0]) if given else 0)
+        )
+        for claim in zip(*labels, strict=True)
+    ]
+
+
+def detail_shares(labels: Sequence[Sequence[Marks]]) -> tuple[float | None, ...]:
+    """By detail: the share of "yes" among the claims that state it; None where none does."""
+    shares = []
+    for marks in zip(*voted(labels), strict=True):
+        stated = [mark == "yes" for mark in marks if mark != "n/a"]
+        shares.append(sum(stated) / len(stated) if stated else None)
+    return tuple(shares)
+
+
+def specificity(
+    labels: Sequence[Sequence[Marks]],
+    weights: Sequence[float] = WEIGHTS,
+    *,
+    undefined_as_zero: bool = False,
+) -> float | None:
+    """The weighted mean of the details' shares, over the details that are stated at all.
+
+    ``labels[judge][claim][detail]``: "yes", "no" or "n/a". None where no claim states any detail
+    that has a weight; the published code has 0.0 there (``undefined_as_zero``).
+
+    Raises InputError as ``voted``, and for weights that are negative or not one a detail.
+    """
+    shares = detail_shares(labels)
+    if any(weight < 0 for weight in weights) or (shares and len(weights) != len(shares)):
+        raise InputError(
+            f"{len(shares)} details need as many weights, none negative; given {list(weights)}"
+        )
+    pairs = [(w, s) for w, s in zip(weights, shares, strict=False) if s is not None and w]
+    if not pairs:
+        return 0.0 if undefined_as_zero else None
+    return sum(w * s for w, s in pairs) / sum(w for w, _ in pairs)
+
+
+Scorer = Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]
+"""How well each text fits a query: a reranker's scores, or similarities. Any scale."""
+
+
+class LeftOut(Record):
+    """What each part adds to the fit of an answer: the score with it less that without it.
+
+    ``score``: of the whole answer. ``shares``: one a part, in the answer's order. ``order``: the
+    parts' indices by falling share; ``below_zero``: those that take away.
+    """
+
+    score: float
+    shares: tuple[float, ...]
+    order: tuple[int, ...]
+    below_zero: tuple[int, ...]
+
+
+async def asked_back(question: str, asked: Sequence[str], score: Scorer) -> float | None:
+    """Mean similarity of a question with those that a model asked back; None without any."""
+    return fmean(await score(question, asked)) if asked else None
+
+
+async def leave_one_out(question: str, parts: Sequence[str], score: Scorer) -> LeftOut | None:
+    """Eq. 3 of SCORE over the sentences or paragraphs of an answer.
+
+    None where there is nothing to leave out, or nothing would be left to score.
+    """
+    if len(parts) < 2:
+        return None
+    texts = [_joined(*parts)]
+    texts += [_joined(*parts[:at], *parts[at + 1 :]) for at in range(len(parts))]
+    whole, *without = await score(question, texts)
+    shares = tuple(whole - one for one in without)
+    return LeftOut(
+        score=whole,
+        shares=shares,
+        order=tuple(sorted(range(len(shares)), key=lambda at: -shares[at])),
+        below_zero=tuple(at for at, share in enumerate(shares) if share < 0),
+    )
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part.strip())
+
+
+_ROUNDING = 1e-6
+"""Servers round in single precision: the most that a log-probability is above 0."""
+
+
+def confidence(logprobs: Sequence[float]) -> float | None:
+    """f(a|X): the geometric mean of the probabilities of an answer's tokens (natural logs).
+
+    None for an answer without tokens. Raises InputError for what is no log-probability.
+    """
+    for at, value in enumerate(logprobs):
+        if math.isnan(value) or value > _ROUNDING:
+            raise InputError(f"token {at}: {value} is no log-probability (at most 0)")
+    return min(1.0, math.exp(fmean(logprobs))) if len(logprobs) else None
+
+
+def context_use(full: float, without: Sequence[float]) -> tuple[float | None, float | None]:
+    """(CU, CU_rel): the mean loss of confidence when one piece of evidence is left out.
+
+    ``full``: f(a|q,C); ``without``: f(a|q,C less c_i), one a piece. CU_rel is a fraction, and is
+    CU / ``full`` identically: a rescaling, no second finding. (None, None) without evidence;
+    CU_rel None where ``full`` is 0. Raises InputError for what is no probability.
+    """
+    if not len(without):
+        return None, None
+    use = fmean(losses(full, without))
+    return use, use / full if full else None
+
+
+def losses(full: float, without: Sequence[float]) -> tuple[float, ...]:
+    """Delta_i = f(a|q,C) - f(a|q,C less c_i), one a piece of evidence. Raises InputError."""
+    return tuple(gain(full, one) for one in without)
+
+
+def gain(full: float, alone: float) -> float:
+    """f(a|q,C) - f(a|q): what all evidence adds.
+
+    Leaving out one of two duplicates costs nothing; this they cannot hide. Raises InputError.
+    """
+    for value in (full, alone):
+        if not 0 <= value <= 1:
+            raise InputError(f"a confidence is a probability from 0 to 1, not {value}")
+    return full - alone
+
+
+def evidence_used(
+    claims: Sequence[str], context: Sequence[str], question: str = ""
+) -> float | None:
+    """The share of the evidence's sentences of which some claim states a number. Numbers only.
+
+    ``context``: the sentences; those without a number that ``question`` does not give already are
+    left out. A claim states a number at its own rounding; what else it says is not looked at, so
+    an equal number of another thing counts too. None where no sentence is left.
+    """
+    given = {number.value for number in numbers(question)}
+    said = [number for claim in claims for number in numbers(claim) if number.value not in given]
+    facts = [[n for n in numbers(text) if n.value not in given] for text in context]
+    used = [any(one.repeats(n) for one in said for n in fact) for fact in facts if fact]
+    return fmean(used) if used else None
+
+
+def evidence_dependence(
+    full: Sequence[VerdictStatus], without: Sequence[Sequence[VerdictStatus]]
+) -> tuple[float | None, ...]:
+    """By sentence of evidence: the share of decided claims that turn indeterminate without it.
+
+    ``full``: the verdicts with all evidence; ``without``: those without sentence i, of the same
+    claims. Claims in error count in neither. None where no claim was decided both times.
+
+    Raises InputError for verdicts on another number of claims.
+    """
+    found = []
+    for at, verdicts in enumerate(without):
+        if len(verdicts) != len(full):
+            raise InputError(
+                f"without sentence {at} there are {len(verdicts)} verdicts on {len(full)} claims"
+            )
+        lost = [
+            there == "indeterminate"
+            for here, there in zip(full, verdicts, strict=True)
+            if here in DECIDED and there != "error"
+        ]
+        found.append(fmean(lost) if lost else None)
+    return tuple(found)
