@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def stage_modules() -> Mapping[str, str]:
-    """Its stages."""
+    """Name the modules of its stages."""
     return {
         "attribution": "rooms.attribution.stage",
         "planted": "rooms.attribution.planted",
@@ -31,7 +31,7 @@ def stage_modules() -> Mapping[str, str]:
 
 @hookimpl
 def params_section() -> tuple[str, type[AttributionParams]]:
-    """The section ``attribution`` of params.yaml."""
+    """Return the section ``attribution`` of params.yaml."""
     from rooms.attribution.settings import AttributionParams
 
     return "attribution", AttributionParams
@@ -39,13 +39,13 @@ def params_section() -> tuple[str, type[AttributionParams]]:
 
 @hookimpl
 def prompt_folder(folder: Path) -> Path:
-    """With the project's."""
+    """Return its folder beside the project's."""
     return folder / "attribution"
 
 
 @hookimpl
 def report_part() -> PartOfReport:
-    """Its measures on the page."""
+    """Return its section with what that reads."""
     from rooms.attribution.page import READS, SECTION, read
 
     return PartOfReport(SECTION, READS, read)
@@ -53,7 +53,7 @@ def report_part() -> PartOfReport:
 
 @hookimpl
 def explain(project: Project, params: Params, question: str, answer: Answer) -> Why:
-    """By source and by verdicts."""
+    """Attribute by source and by verdicts."""
     from rooms.attribution.page import why
 
     return why(project, params, question, answer)

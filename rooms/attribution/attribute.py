@@ -53,7 +53,7 @@ class Rerun:
 async def rerun(
     evidence: Evidence, claims: int, chances: Chances, simulations: Simulations
 ) -> Rerun:
-    """What the arguments of one run do for each of ``claims`` claims.
+    """Run one run again without its arguments, and compare each of ``claims`` claims.
 
     The same tool and seed with the tool's own defaults, where it has any. A counterfactual equal to
     the run gives exactly 0 and costs nothing; one that fails gives no value. Raises ModelError as
@@ -79,7 +79,7 @@ async def rerun(
 
 
 def baseline_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The arguments that a call cannot do without; the others take the tool's defaults."""
+    """Return the arguments that a call cannot do without; the others take the tool's defaults."""
     required = tool.arguments.model_json_schema().get("required", [])
     return {name: arguments[name] for name in required if name in arguments}
 
@@ -98,7 +98,7 @@ async def attribute(
     *,
     simulations: Simulations | None = None,
 ) -> Attribution:
-    """What each claim of ``answer`` stands on, as it was drafted.
+    """Find out what each claim of ``answer`` stands on, as it was drafted.
 
     The draft, because its verdict by all evidence was paid for already (with one source, by
     verdicts, nothing is asked at all), and because a corrected claim is supported by construction:
@@ -113,7 +113,7 @@ async def attribute(
         domain=answer.domain,
         estimator=settings.estimator,
         chances=settings.chances,
-        sources=tuple(dict.fromkeys(one.simulator for one in answer.evidence)),
+        sources=tuple(dict.fromkeys(run.simulator for run in answer.evidence)),
     )
     try:
         claims = await work.claims(simulations)
@@ -179,15 +179,15 @@ class _OneQuestion:
         self, claim: int, four: Sequence[frozenset[int]], values: tuple[ItemValue, ...]
     ) -> ClaimSupport:
         text = self.texts[claim]
-        told = [self._told(claim, shown) for shown in four]
-        found = ClaimSupport(claim_hash=claim_hash(text), text=text, support=None, items=values)
-        chances = [one.chance for one in told if one.chance is not None]
-        if len(chances) < len(told):
-            reason = next(one.reason for one in told if one.chance is None)
-            return found.model_copy(update={"failure": reason})
+        estimates = [self._chance(claim, shown) for shown in four]
+        support = ClaimSupport(claim_hash=claim_hash(text), text=text, support=None, items=values)
+        chances = [estimate.chance for estimate in estimates if estimate.chance is not None]
+        if len(chances) < len(estimates):
+            reason = next(estimate.reason for estimate in estimates if estimate.chance is None)
+            return support.model_copy(update={"failure": reason})
         names = ("none", "documents", "simulator", "both")
         conditions = FourChances(**dict(zip(names, chances, strict=True)))
-        return found.model_copy(
+        return support.model_copy(
             update={
                 "conditions": conditions,
                 "shares": by_source(conditions),
@@ -195,7 +195,7 @@ class _OneQuestion:
             }
         )
 
-    def _told(self, claim: int, shown: frozenset[int]) -> ChanceEstimate:
+    def _chance(self, claim: int, shown: frozenset[int]) -> ChanceEstimate:
         return self.chances.of(self.context(shown), claim)
 
     def _estimate(self, value: Value) -> list[Valued]:
@@ -203,33 +203,39 @@ class _OneQuestion:
         if settings.estimator == "shapley":
             return shapley(value, n, permutations=settings.permutations, seed=settings.seed)
         plain = {"leave_one_out": leave_one_out, "alone": alone}[settings.estimator]
-        return [Valued(one, 0.0) for one in plain(value, n)]
+        return [Valued(number, 0.0) for number in plain(value, n)]
 
     def _sets(self) -> list[frozenset[int]]:
-        """The sets that the estimator needs beside the four conditions."""
+        """Return the sets that the estimator needs beside the four conditions."""
         if self.settings.estimator in ("by_source", "rerun"):
             return []
         return sets_asked(self._estimate)
 
     def _values(self, claim: int, sets: Sequence[frozenset[int]]) -> tuple[ItemValue, ...]:
-        told = {shown: self._told(claim, shown) for shown in sets}
-        failed = next((one.reason for one in told.values() if one.chance is None), None)
+        asked = {shown: self._chance(claim, shown) for shown in sets}
+        failed = next(
+            (estimate.reason for estimate in asked.values() if estimate.chance is None), None
+        )
         if failed is not None:
             return tuple(_failed(item, failed) for item in self.items)
-        known = {shown: one.chance for shown, one in told.items() if one.chance is not None}
+        known = {
+            shown: estimate.chance
+            for shown, estimate in asked.items()
+            if estimate.chance is not None
+        }
         estimates = self._estimate(known.__getitem__)
         return tuple(
             ItemValue(
                 item=item.key,
-                value=one.value,
-                standard_error=one.standard_error,
+                value=estimate.value,
+                standard_error=estimate.standard_error,
                 left_out=self._left_out(index, known),
             )
-            for index, (item, one) in enumerate(zip(self.items, estimates, strict=True))
+            for index, (item, estimate) in enumerate(zip(self.items, estimates, strict=True))
         )
 
     def _left_out(self, item: int, known: Mapping[frozenset[int], float]) -> float | None:
-        """Beside a Shapley value, which asks for most sets anyway."""
+        """Return what leaving one item out costs, beside a Shapley value."""
         without = self.all - {item}
         if self.settings.estimator != "shapley" or without not in known:
             return None
@@ -241,15 +247,15 @@ class _OneQuestion:
         by_claim: list[list[ItemValue]] = [[] for _ in self.texts]
         for run in sorted(self.runs):
             item, evidence = self.items[run], self.evidence[self.items[run].evidence]
-            found = await rerun(evidence, len(self.texts), self.chances, simulations)
-            differences = found.differences or (ChanceEstimate(None, found.failure or ""),) * len(
-                self.texts
-            )
-            for values, one in zip(by_claim, differences, strict=True):
+            outcome = await rerun(evidence, len(self.texts), self.chances, simulations)
+            differences = outcome.differences or (
+                ChanceEstimate(None, outcome.failure or ""),
+            ) * len(self.texts)
+            for values, difference in zip(by_claim, differences, strict=True):
                 values.append(
-                    _failed(item, one.reason)
-                    if one.chance is None
-                    else ItemValue(item=item.key, value=one.chance)
+                    _failed(item, difference.reason)
+                    if difference.chance is None
+                    else ItemValue(item=item.key, value=difference.chance)
                 )
         return [tuple(values) for values in by_claim]
 

@@ -33,27 +33,27 @@ class Item(Record):
 
 
 def is_document(evidence: Evidence) -> bool:
-    """Whether evidence is out of documents."""
+    """Return whether evidence is out of documents."""
     return evidence.call.tool == DOCUMENT_TOOL
 
 
 def items_of(evidence: Sequence[Evidence]) -> tuple[Item, ...]:
-    """The items in the order of the evidence; a passage found twice is two items."""
-    return tuple(item for at, one in enumerate(evidence) for item in _items(at, one))
+    """Return the items in the order of the evidence; a passage found twice is two items."""
+    return tuple(item for at, piece in enumerate(evidence) for item in _items(at, piece))
 
 
 def context_of(evidence: Sequence[Evidence], items: Sequence[Item], shown: frozenset[int]) -> str:
-    """The text with only the items at the indices ``shown``; with all, the retrieval's own.
+    """Return the text with only the items at the indices ``shown``; with all, the retrieval's own.
 
     Evidence of which every item is shown keeps its own wording, so that a verdict on the whole
     context, which was paid for before, is a verdict on all items.
     """
     parts: list[str] = []
-    for at, one in enumerate(evidence):
+    for at, piece in enumerate(evidence):
         own = [i for i, item in enumerate(items) if item.evidence == at]
         chosen = [i for i in own if i in shown]
         if chosen and len(chosen) == len(own):
-            parts.append(one.text)
+            parts.append(piece.text)
         else:
             parts += [items[i].text for i in chosen]
     return "\n\n".join(parts)
@@ -64,17 +64,17 @@ def _items(at: int, evidence: Evidence) -> list[Item]:
     if not is_document(evidence):
         return [Item(kind="simulation", key=name, text=evidence.text, evidence=at)]
     passages = evidence.outputs.get("passages")
-    told = [_passage(one) for one in passages] if isinstance(passages, list) else []
-    if not told or not all(told):
+    texts = [_passage(passage) for passage in passages] if isinstance(passages, list) else []
+    if not texts or not all(texts):
         return [Item(kind="passage", key=name, text=evidence.text, evidence=at)]
     return [
         Item(kind="passage", key=f"{name}.{number}", text=text, evidence=at)
-        for number, text in enumerate(told)
+        for number, text in enumerate(texts)
     ]
 
 
 def _passage(value: JsonValue) -> str:
-    """A passage's text after where it stands; "" where it has none."""
+    """Return a passage's text after where it stands; "" where it has none."""
     if isinstance(value, str):
         return value
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
@@ -124,17 +124,17 @@ class Chances:
         self._claims_per_call = claims_per_call
         self._repeats = repeats
         self._known = known or {}
-        self._told: dict[str, list[ChanceEstimate]] = {}
+        self._estimates: dict[str, list[ChanceEstimate]] = {}
 
     async def prepare(self, contexts: Iterable[str]) -> None:
         """Ask for all claims in each of the contexts."""
-        new = [context for context in dict.fromkeys(contexts) if context not in self._told]
-        told = await together(self._of(context) for context in new)
-        self._told.update(zip(new, told, strict=True))
+        new = [context for context in dict.fromkeys(contexts) if context not in self._estimates]
+        estimates = await together(self._of(context) for context in new)
+        self._estimates.update(zip(new, estimates, strict=True))
 
     def of(self, context: str, claim: int) -> ChanceEstimate:
-        """The chance of a claim in a context that was prepared."""
-        return self._told[context][claim]
+        """Return the chance of a claim in a context that was prepared."""
+        return self._estimates[context][claim]
 
     async def _of(self, context: str) -> list[ChanceEstimate]:
         if self._kind == "stated":
@@ -152,7 +152,7 @@ class Chances:
         )
         for i, verdict in zip(asked, verdicts, strict=True):
             known[i] = verdict
-        return [told(verdict) for verdict in known if verdict is not None]
+        return [chance_of(verdict) for verdict in known if verdict is not None]
 
     async def _stated(self, context: str) -> list[ChanceEstimate]:
         rounds = await together(
@@ -168,13 +168,13 @@ class Chances:
             for index in range(self._repeats)
         )
         return [
-            ChanceEstimate(math.fsum(one.probability for one in replies) / self._repeats)
+            ChanceEstimate(math.fsum(reply.probability for reply in replies) / self._repeats)
             for replies in zip(*rounds, strict=True)
         ]
 
 
-def told(verdict: Verdict) -> ChanceEstimate:
-    """What a verdict says of a claim's chance; an error says nothing."""
+def chance_of(verdict: Verdict) -> ChanceEstimate:
+    """Return the chance that a verdict gives a claim; an error gives none."""
     if verdict.status == "error":
         return ChanceEstimate(None, verdict.reason or "verification failed")
     return ChanceEstimate(_MEANS[verdict.status])

@@ -36,7 +36,7 @@ class Valued:
 def shapley(
     value: Value, n: int, *, permutations: int = PERMUTATIONS, seed: int = 0
 ) -> list[Valued]:
-    """The Shapley value of each of ``n`` items; they sum to value(all) - value(none).
+    """Return the Shapley value of each of ``n`` items; they sum to value(all) - value(none).
 
     Exact up to ``EXACT_UP_TO`` items, by all 2^n sets. Beyond, the mean over seeded permutations
     (at most permutations * n sets), whose sum is still exact, with its standard error; the i-th
@@ -58,23 +58,23 @@ def shapley(
             after = asked(frozenset(shown))
             added[item].append(after - before)
             before = after
-    return [_mean(one) for one in added]
+    return [_mean(gains) for gains in added]
 
 
 def leave_one_out(value: Value, n: int) -> list[float]:
-    """value(all) - value(all but the item): a ranking; two items that say the same both get 0."""
+    """Return value(all) - value(all but the item); two items that say the same both get 0."""
     asked, every = _once(value, n), frozenset(range(n))
     return [asked(every) - asked(every - {item}) for item in range(n)]
 
 
 def alone(value: Value, n: int) -> list[float]:
-    """value(the item by itself) - value(none): whether it supports at all."""
+    """Return value(the item by itself) - value(none): whether it supports at all."""
     asked = _once(value, n)
     return [asked(frozenset({item})) - asked(frozenset()) for item in range(n)]
 
 
 def sets_asked(estimate: Callable[[Value], object]) -> list[frozenset[int]]:
-    """The sets whose values an estimator of this module needs, in its order.
+    """Return the sets whose values an estimator of this module needs, in its order.
 
     None of them chooses a set by a value, so a caller whose values cost a call can ask for all of
     them at once.
@@ -101,22 +101,22 @@ def _exact(value: Value, n: int, item: int) -> float:
 
 def _mean(added: list[float]) -> Valued:
     mean = math.fsum(added) / len(added)
-    variance = math.fsum((one - mean) ** 2 for one in added) / (len(added) - 1)
+    variance = math.fsum((gain - mean) ** 2 for gain in added) / (len(added) - 1)
     return Valued(mean, math.sqrt(variance / len(added)))
 
 
 def _once(value: Value, n: int) -> Value:
-    """``value``, asked once a set. Raises ValueError where that cannot be."""
+    """Return ``value``, asked once a set. Raises ValueError where that cannot be."""
     if n < 0:
         raise ValueError(f"there cannot be {n} items")
     known: dict[frozenset[int], float] = {}
 
     def asked(items: frozenset[int]) -> float:
         if items not in known:
-            found = float(value(items))
-            if not math.isfinite(found):
-                raise ValueError(f"the value of items {sorted(items)} is {found}, not a number")
-            known[items] = found
+            number = float(value(items))
+            if not math.isfinite(number):
+                raise ValueError(f"the value of items {sorted(items)} is {number}, not a number")
+            known[items] = number
         return known[items]
 
     return asked
@@ -145,7 +145,7 @@ class Shares(Record):
 
 
 def by_source(conditions: FourChances) -> Shares:
-    """The Shapley values of the two sources: each one's gain, averaged over who is shown first."""
+    """Return the Shapley values of two sources: the gain of each, averaged over both orders."""
     c = conditions
     return Shares(
         simulator=0.5 * ((c.simulator - c.none) + (c.both - c.documents)),
@@ -154,7 +154,7 @@ def by_source(conditions: FourChances) -> Shares:
 
 
 def support_of(conditions: FourChances, threshold: float = THRESHOLD) -> Support:
-    """Which source a claim stands on.
+    """Return which source a claim stands on.
 
     A source with at least ``threshold`` supports it, one with at most -``threshold`` speaks against
     it. ``against`` goes first: no source that speaks for a claim hides another that speaks against

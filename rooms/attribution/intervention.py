@@ -83,7 +83,7 @@ def cil(
     window: int = WINDOW,
     nearest: int = NEAREST,
 ) -> Cil:
-    """CIL of items by the time group of each (a whole number that grows with time).
+    """Return CIL of items by the time group of each (a whole number that grows with time).
 
     ``answer`` states a chance (0 to 1; ValueError otherwise) and is asked once a query; joint
     chances are shared by the items of a group. ``ratings``: how relevant an item is; without, the
@@ -104,12 +104,12 @@ def cil(
             known[query] = chance
         return known[query]
 
-    found = []
+    items = []
     for item in range(len(groups)):
         past = [n for n in range(len(groups)) if 0 < groups[item] - groups[n] <= window]
         past.sort(key=lambda n: (-ratings[n] if ratings else 0.0, -groups[n], n))
-        found.append(_intervened(item, past[:nearest], frozenset(past[nearest:]), stated, truth))
-    return Cil(f"cil[k={nearest},w={window}]", tuple(found))
+        items.append(_intervened(item, past[:nearest], frozenset(past[nearest:]), stated, truth))
+    return Cil(f"cil[k={nearest},w={window}]", tuple(items))
 
 
 def queries(
@@ -119,7 +119,7 @@ def queries(
     window: int = WINDOW,
     nearest: int = NEAREST,
 ) -> list[Query]:
-    """Everything that ``cil`` asks, so that all of it can be asked at once."""
+    """Return everything that ``cil`` asks, so that all of it can be asked at once."""
     asked: dict[Query, None] = {}
 
     def note(query: Query) -> float:
@@ -140,16 +140,16 @@ def _intervened(
         )
         for row in product((True, False), repeat=len(enumerated))
     ]
-    joint = [stated(Course(*one)) if enumerated else 1.0 for one in assignments]
+    joint = [stated(Course(*assignment)) if enumerated else 1.0 for assignment in assignments]
     total, past = math.fsum(joint), len(enumerated) + len(held)
     if total == 0:
         reason = "every stated joint chance is 0, so none of them can be weighed"
         return Intervened(None, past, len(held), total, reason)
     # All conditionals are asked, also at weight 0: which calls are made hangs on no reply.
     terms = []
-    for one, weight in zip(assignments, joint, strict=True):
-        with_it = stated(Conditional(item, True, *one))
-        without = stated(Conditional(item, False, *one))
+    for assignment, weight in zip(assignments, joint, strict=True):
+        with_it = stated(Conditional(item, True, *assignment))
+        without = stated(Conditional(item, False, *assignment))
         terms.append(weight / total * (with_it - without))
     difference = math.fsum(terms)
     return Intervened(difference if truth else -difference, past, len(held), total)

@@ -61,13 +61,13 @@ class Attributed:
     planted: Sequence[Measurement] = ()
 
     def row(self, metric: str, **where: str) -> Measurement | None:
-        """The row of a metric, of this level or tool."""
-        rows = (one for one in self.measured if one.metric == metric)
+        """Return the row of a metric, of this level or tool."""
+        rows = (row for row in self.measured if row.metric == metric)
         return next((r for r in rows if all(r.get(k) == v for k, v in where.items())), None)
 
 
 def read(outs: RunOutputs) -> dict[str, Attributed]:
-    """Of the domains that have it; a file left over from a run that asked for it is passed over."""
+    """Read the domains that were asked for; files left over from another run are passed over."""
     settings = outs.params.room(AttributionParams)
     wanted = settings.domains if outs.ours else outs.domains
 
@@ -87,22 +87,24 @@ def read(outs: RunOutputs) -> dict[str, Attributed]:
     }
 
 
-def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) -> Attributed:
-    """The classes of a domain's claims, its questions gone through once."""
+def counted(
+    attributions: Iterable[Attribution], labels: LabelTable, threshold: float
+) -> Attributed:
+    """Return the classes of a domain's claims, its questions gone through once."""
     claims: Counter[Support | None] = Counter()
     judged: Counter[tuple[Support | None, str]] = Counter()
     sources: dict[str, None] = {}
     names, questions, failed = ("by_source", "verdicts"), 0, 0
-    for one in found:
-        names = (one.estimator, one.chances)
+    for attribution in attributions:
+        names = (attribution.estimator, attribution.chances)
         questions += 1
-        failed += one.failure is not None
-        sources.update(dict.fromkeys(one.sources))
-        said = labels.of(one.question_id)
-        for claim in one.claims:
+        failed += attribution.failure is not None
+        sources.update(dict.fromkeys(attribution.sources))
+        labelled = labels.of(attribution.question_id)
+        for claim in attribution.claims:
             claims[claim.support] += 1
-            if claim.claim_hash in said:
-                judged[claim.support, said[claim.claim_hash].label] += 1
+            if claim.claim_hash in labelled:
+                judged[claim.support, labelled[claim.claim_hash].label] += 1
     return Attributed(
         estimator=names[0],
         chances=names[1],
@@ -118,73 +120,77 @@ def counted(found: Iterable[Attribution], labels: LabelTable, threshold: float) 
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Classes a domain and, with an estimator of items, their values; nothing where not run."""
+    """Yield each domain's classes and, with an estimator of items, the items' values."""
     by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
-    for domain, found in by_domain.items():
-        yield _classes(domain, found)
-        if tools := [row.text("tool") for row in found.measured if row.metric == "item_value"]:
-            yield _items(domain, found, tools)
-        if found.planted:
-            yield _planted(domain, found.planted)
+    for domain, attributed in by_domain.items():
+        yield _classes(domain, attributed)
+        if tools := [row.text("tool") for row in attributed.measured if row.metric == "item_value"]:
+            yield _items(domain, attributed, tools)
+        if attributed.planted:
+            yield _planted(domain, attributed.planted)
 
 
-def _classes(domain: str, found: Attributed) -> Table:
-    total = sum(number for number, _, _ in found.claims.values())
+def _classes(domain: str, attributed: Attributed) -> Table:
+    total = sum(number for number, _, _ in attributed.claims.values())
     rows = []
     for name in (*get_args(Support), None):
-        number, true, false = found.claims.get(name, (0, 0, 0))
+        number, true, false = attributed.claims.get(name, (0, 0, 0))
         if name is None and not number:
             continue
         cells = (count(number), percent(number / total if total else None))
         of = true + false
         rows.append((name or "failed", *cells, percent(true / of if of else None), count(of)))
-    lost = f" {found.failed} of {found.questions} questions failed." if found.failed else ""
+    lost = (
+        f" {attributed.failed} of {attributed.questions} questions failed."
+        if attributed.failed
+        else ""
+    )
     return Table(
         name="attribution",
-        caption=f"{domain}: what {total} claims of {found.questions} questions stand on",
+        caption=f"{domain}: what {total} claims of {attributed.questions} questions stand on",
         columns=("Stands on", "Claims", "Share", "True of those judged", "Judged"),
         rows=tuple(rows),
         headers=1,
         notes=(
-            f"Evidence of: {', '.join(found.sources) or DASH}.{lost}",
-            *_shares(found),
-            _CHANCES[found.chances],
-            _NOTE.format(threshold=found.threshold),
+            f"Evidence of: {', '.join(attributed.sources) or DASH}.{lost}",
+            *_shares(attributed),
+            _CHANCES[attributed.chances],
+            _NOTE.format(threshold=attributed.threshold),
         ),
         domain=domain,
     )
 
 
-def _shares(found: Attributed) -> Iterator[str]:
-    for row in found.measured:
+def _shares(attributed: Attributed) -> Iterator[str]:
+    for row in attributed.measured:
         if row.metric == "gain":
             adds = f"{row.level} add{'s' * (row.level == 'simulator')}"
             yield f"To a claim's chance the {adds} {interval(row, signed=True)} on average."
 
 
-def _items(domain: str, found: Attributed, tools: Sequence[str]) -> Table:
+def _items(domain: str, attributed: Attributed, tools: Sequence[str]) -> Table:
     rows = []
     for tool in tools:
         value, left_out, supports = (
-            found.row(f"item_{name}", tool=tool) for name in ("value", "left_out", "supports")
+            attributed.row(f"item_{name}", tool=tool) for name in ("value", "left_out", "supports")
         )
-        cells = [interval(one, signed=True) for one in (value, left_out)]
+        cells = [interval(row, signed=True) for row in (value, left_out)]
         share = percent(supports.value if supports else None)
         rows.append((tool, *cells, share, count(value.n if value else None)))
     return Table(
         name="attribution-items",
-        caption=f"{domain}: values of items ({found.estimator}), an item and a claim each",
+        caption=f"{domain}: values of items ({attributed.estimator}), an item and a claim each",
         columns=("Tool", "Mean value", "Left out", "Supporting", "Values"),
         rows=tuple(rows),
         headers=1,
-        notes=(f"A value is {_ITEMS[found.estimator]}. Left out: {_ITEMS['leave_one_out']}.",),
+        notes=(f"A value is {_ITEMS[attributed.estimator]}. Left out: {_ITEMS['leave_one_out']}.",),
         domain=domain,
     )
 
 
-def _planted(domain: str, found: Sequence[Measurement]) -> Table:
-    """Whether the share falls to the passage that decides, among those of other questions."""
-    by_name = {row.metric: row for row in found}
+def _planted(domain: str, rows: Sequence[Measurement]) -> Table:
+    """Show whether the share falls to the passage that decides."""
+    by_name = {row.metric: row for row in rows}
     first = by_name["largest_is_planted"]
     means = (interval(by_name[name], signed=True) for name in ("all_adds", "planted", "another"))
     return Table(
@@ -213,12 +219,12 @@ class Why:
     found: Attribution
 
     def as_json(self) -> list[dict[str, Any]]:
-        """For programs: one object a claim, in the order of the answer's claims."""
+        """Return one object a claim, in the order of the answer's claims."""
         fields = {"text", "support", "shares", "conditions", "failure"}
         return [claim.model_dump(mode="json", include=fields) for claim in self.found.claims]
 
     def show(self) -> None:
-        """For people: the class of each claim, as it was drafted, and what each source adds."""
+        """Print the class of each claim, as it was drafted, and what each source adds."""
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
@@ -241,7 +247,7 @@ class Why:
 
 
 def why(project: Project, params: Params, question: str, answer: Answer) -> Why:
-    """By source and by verdicts, which were paid for, whatever params.yaml names.
+    """Attribute by source and by verdicts, which were paid for, whatever params.yaml names.
 
     Raises ModelError where a call failed.
     """

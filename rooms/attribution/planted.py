@@ -40,21 +40,23 @@ CLAIMS = 6
 
 
 def plantable(questions: Sequence[Question]) -> list[Question]:
-    """Those with evidence of their own, and with a claim that gives a number."""
-    return [one for one in questions if one.evidence and _claims(one)]
+    """Return the questions with evidence of their own, and with a claim that gives a number."""
+    return [question for question in questions if question.evidence and _claims(question)]
 
 
 async def planted(question: Question, others: Iterable[Question], ask: Asker, seed: int) -> Planted:
-    """The chances of a question's claims with its evidence among four others'.
+    """Ask for the chances of a question's claims with its evidence among four others'.
 
     Every chance is stated once. A failed call is the result's ``failure``. Raises CallsPending.
     """
     draw = random.Random(f"{seed} {question.question_id}")  # noqa: S311 no secret
-    apart = [one for one in others if one.scenario_id != question.scenario_id]
-    passages = [_text(one) for one in draw.sample(apart, min(OTHERS, len(apart)))]
+    apart = [other for other in others if other.scenario_id != question.scenario_id]
+    passages = [_text(other) for other in draw.sample(apart, min(OTHERS, len(apart)))]
     place = draw.randint(0, len(passages))
     passages.insert(place, _text(question))
-    found = Planted(question_id=question.question_id, scenario_id=question.scenario_id, place=place)
+    result = Planted(
+        question_id=question.question_id, scenario_id=question.scenario_id, place=place
+    )
     texts, count = _claims(question), len(passages)
     chances = Chances(question.text, texts, ask, kind="stated", repeats=1)
 
@@ -66,7 +68,7 @@ async def planted(question: Question, others: Iterable[Question], ask: Asker, se
     try:
         await chances.prepare(map(context, sets))
     except ModelError as error:
-        return found.model_copy(update={"failure": str(error)})
+        return result.model_copy(update={"failure": str(error)})
 
     def stated(claim: int, shown: frozenset[int]) -> float:
         return chances.of(context(shown), claim).chance or 0.0  # a stated one is always there
@@ -80,12 +82,12 @@ async def planted(question: Question, others: Iterable[Question], ask: Asker, se
         )
         for number, text in enumerate(texts)
     )
-    return found.model_copy(update={"claims": claims})
+    return result.model_copy(update={"claims": claims})
 
 
 def _claims(question: Question) -> list[str]:
-    told = [one for one in question.reference_claims if one.kind == "quantitative"]
-    return [one.text for one in told if one.source != "open"][:CLAIMS]
+    claims = [claim for claim in question.reference_claims if claim.kind == "quantitative"]
+    return [claim.text for claim in claims if claim.source != "open"][:CLAIMS]
 
 
 def _text(question: Question) -> str:
@@ -103,17 +105,17 @@ async def make(at: StageContext) -> Outcome:
     chosen = questions[max(0, len(questions) - settings.planted) :]
     work = partial(_work, others=questions, seed=settings.seed)
     async with at.asking(here=True) as bench:
-        found = await at.over("planted", chosen, work, bench)
-        write_records(planted_file(at.place, at.item), found)
-    rows = planted_rows(found, at.params.metrics, at.item)
+        results = await at.over("planted", chosen, work, bench)
+        write_records(planted_file(at.place, at.item), results)
+    rows = planted_rows(results, at.params.metrics, at.item)
     write_table(planted_table(at.place, at.item), rows)
-    largest = [each for one in found for each in one.largest]
+    largest = [each for result in results for each in result.largest]
     table = titled_table(
         f"planted {at.item}",
         ("claims", "the planted passage has the largest share"),
         [(len(largest), sum(largest))],
     )
-    return Outcome.of(table, "questions", [one.failure for one in found])
+    return Outcome.of(table, "questions", [result.failure for result in results])
 
 
 async def _work(
@@ -123,9 +125,9 @@ async def _work(
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether a question failed."""
+    """Return whether a question failed."""
     path: Path = planted_file(place, domain)
-    return path.is_file() and any(one.failure for one in record_lines(path, Planted))
+    return path.is_file() and any(result.failure for result in record_lines(path, Planted))
 
 
 STAGE = Stage(

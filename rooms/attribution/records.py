@@ -92,12 +92,12 @@ class Planted(Record):
 
 
 def planted_file(place: Results, domain: str) -> Path:
-    """Whether shares fell to what was planted."""
+    """Return the file that says whether shares fell to what was planted."""
     return place.data / "attribution" / f"{domain}-planted.jsonl"
 
 
 def file_of(place: Results, domain: str) -> Path:
-    """What the claims of a domain's answers stand on."""
+    """Return the file that says what the claims of a domain's answers stand on."""
     return place.data / "attribution" / f"{domain}.jsonl"
 
 
@@ -106,28 +106,32 @@ Valued = Sequence[tuple[str, float]]
 
 
 def table_of(place: Results, domain: str) -> Path:
-    """What the claims of a domain's answers stand on, in numbers."""
+    """Return the table of what the claims of a domain's answers stand on."""
     return place.metrics / f"attribution-{domain}.csv"
 
 
 def planted_table(place: Results, domain: str) -> Path:
-    """Whether shares fell to what was planted, in numbers."""
+    """Return the table of whether shares fell to what was planted."""
     return place.metrics / f"planted-{domain}.csv"
 
 
 def attribution_rows(
-    found: Iterable[Attribution],
+    attributions: Iterable[Attribution],
     scenarios: Mapping[str, str],
     threshold: float,
     settings: MetricSettings,
     domain: str,
 ) -> Iterator[Measurement]:
-    """``stands_on``: the share of claims a class; ``gain``: what a source adds to a chance.
+    """Yield ``stands_on``, the share of claims a class, and ``gain``, what a source adds.
 
     Of items by tool: ``item_value``, ``item_left_out`` (beside a Shapley value) and
     ``item_supports``, the share with a value of at least ``threshold``. ``scenarios`` by question.
     """
-    claims = [(scenarios[one.question_id], claim) for one in found for claim in one.claims]
+    claims = [
+        (scenarios[attribution.question_id], claim)
+        for attribution in attributions
+        for claim in attribution.claims
+    ]
     known = [(scenario, claim.support) for scenario, claim in claims if claim.support is not None]
 
     def row(
@@ -143,15 +147,25 @@ def attribution_rows(
         values = [(scenario, float(support == name)) for scenario, support in known]
         yield row("stands_on", values, len(claims), level=name)
     for name in Shares.model_fields:
-        values = [(at, getattr(one.shares, name)) for at, one in claims if one.shares is not None]
+        values = [
+            (at, getattr(attribution.shares, name))
+            for at, attribution in claims
+            if attribution.shares is not None
+        ]
         yield row("gain", values, len(claims), level=name)
     items: dict[str, list[tuple[str, ItemValue]]] = {}
     for scenario, item in ((at, item) for at, claim in claims for item in claim.items):
         items.setdefault(item.item.partition("#")[0], []).append((scenario, item))
     for tool, own in sorted(items.items()):
-        values = [(at, one.value) for at, one in own if one.value is not None]
+        values = [
+            (at, attribution.value) for at, attribution in own if attribution.value is not None
+        ]
         yield row("item_value", values, len(own), tool=tool)
-        left_out = [(at, one.left_out) for at, one in own if one.left_out is not None]
+        left_out = [
+            (at, attribution.left_out)
+            for at, attribution in own
+            if attribution.left_out is not None
+        ]
         if left_out:
             yield row("item_left_out", left_out, len(own), tool=tool)
         supports = [(at, float(value >= threshold)) for at, value in values]
@@ -159,26 +173,27 @@ def attribution_rows(
 
 
 def planted_rows(
-    found: Sequence[Planted], settings: MetricSettings, domain: str
+    results: Sequence[Planted], settings: MetricSettings, domain: str
 ) -> Iterator[Measurement]:
-    """``all_adds``: what all evidence adds to a claim's chance; ``planted``, ``another``: what is
-    lost where that passage is left out; ``largest_is_planted``: the share of claims.
+    """Yield what all evidence adds to a claim's chance, and what leaving a passage out costs.
+
+    ``planted``, ``another``: of that passage. ``largest_is_planted``: the share of claims.
     """
     values: dict[str, list[tuple[str, float]]] = {
         name: [] for name in ("all_adds", "planted", "another", "largest_is_planted")
     }
-    for one in found:
-        for claim, largest in zip(one.claims, one.largest, strict=True):
-            others = [cost for at, cost in enumerate(claim.left_out) if at != one.place]
-            told = {
+    for result in results:
+        for claim, largest in zip(result.claims, result.largest, strict=True):
+            others = [cost for at, cost in enumerate(claim.left_out) if at != result.place]
+            measured = {
                 "all_adds": claim.all - claim.none,
-                "planted": claim.left_out[one.place],
+                "planted": claim.left_out[result.place],
                 "largest_is_planted": float(largest),
             }
-            told |= {"another": fmean(others)} if others else {}
-            for name, value in told.items():
-                values[name].append((one.scenario_id, value))
-    answered = sum(one.failure is None for one in found) / len(found) if found else None
+            measured |= {"another": fmean(others)} if others else {}
+            for name, value in measured.items():
+                values[name].append((result.scenario_id, value))
+    answered = sum(result.failure is None for result in results) / len(results) if results else None
     for name, own in values.items():
         place = Measurement(family="planted", domain=domain, metric=name, coverage=answered)
         yield _measured(place, own, None, settings)

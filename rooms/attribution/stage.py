@@ -27,21 +27,23 @@ async def make(at: StageContext) -> Outcome:
     path = at.place.answers(at.item)
     questions = read_questions(at.benchmark)
     answers = answered_questions(record_lines(path, Answer), path, questions)
-    complete = [one for one in answers if one.answer.failure is None]
+    complete = [held for held in answers if held.answer.failure is None]
     settings = at.params.room(AttributionParams)
     complete = complete[: settings.questions]
     async with at.asking(*at.chosen()) as bench:
-        found = await at.over("attribution", complete, partial(work, params=at.params), bench)
-        write_records(file_of(at.place, at.item), found)
-    scenarios = {one.question.question_id: one.question.scenario_id for one in complete}
-    rows = attribution_rows(found, scenarios, settings.threshold, at.params.metrics, at.item)
+        attributions = await at.over(
+            "attribution", complete, partial(work, params=at.params), bench
+        )
+        write_records(file_of(at.place, at.item), attributions)
+    scenarios = {held.question.question_id: held.question.scenario_id for held in complete}
+    rows = attribution_rows(attributions, scenarios, settings.threshold, at.params.metrics, at.item)
     write_table(table_of(at.place, at.item), rows)
-    failures = [one.failure for one in found]
-    return Outcome.of(stage_table(at.item, found), "questions", failures)
+    failures = [attribution.failure for attribution in attributions]
+    return Outcome.of(stage_table(at.item, attributions), "questions", failures)
 
 
 async def work(bench: StageResources, held: AnsweredQuestion, params: Params) -> Attribution:
-    """What the claims of one answer stand on."""
+    """Attribute the claims of one answer."""
     return await attribute(
         held.question.text,
         held.answer,
@@ -51,21 +53,26 @@ async def work(bench: StageResources, held: AnsweredQuestion, params: Params) ->
     )
 
 
-def stage_table(domain: str, found: list[Attribution]) -> str:
-    """The stage as Markdown."""
-    counts = Counter(claim.support for one in found for claim in one.claims)
+def stage_table(domain: str, attributions: list[Attribution]) -> str:
+    """Show the stage as Markdown."""
+    counts = Counter(claim.support for attribution in attributions for claim in attribution.claims)
     rows = [(name, counts[name]) for name in get_args(Support)]
     rows += [("failed", counts[None])] if counts[None] else []
-    failures = [(one.question_id, "attribution", one.failure) for one in found if one.failure]
+    failures = [
+        (attribution.question_id, "attribution", attribution.failure)
+        for attribution in attributions
+        if attribution.failure
+    ]
     return titled_table(f"attribution {domain}", ("stands on", "claims"), rows, failures)
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether a question failed, or a claim of which nothing is known."""
+    """Return whether a question failed, or a claim of which nothing is known."""
     path = file_of(place, domain)
     return path.is_file() and any(
-        one.failure is not None or any(claim.support is None for claim in one.claims)
-        for one in record_lines(path, Attribution)
+        attribution.failure is not None
+        or any(claim.support is None for claim in attribution.claims)
+        for attribution in record_lines(path, Attribution)
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def stage_modules() -> Mapping[str, str]:
-    """Its stages."""
+    """Name the modules of its stages."""
     return {
         "corpus": "rooms.forms.corpus",
         "forms_answer": "rooms.forms.answer",
@@ -27,7 +27,7 @@ def stage_modules() -> Mapping[str, str]:
 
 @hookimpl
 def params_section() -> tuple[str, type[FormsParams]]:
-    """The section ``forms`` of params.yaml."""
+    """Return the section ``forms`` of params.yaml."""
     from rooms.forms.settings import FormsParams
 
     return "forms", FormsParams
@@ -35,13 +35,13 @@ def params_section() -> tuple[str, type[FormsParams]]:
 
 @hookimpl
 def prompt_folder(folder: Path) -> Path:
-    """With the project's."""
+    """Return its folder beside the project's."""
     return folder / "forms"
 
 
 @hookimpl
 def report_part() -> PartOfReport:
-    """Its measures on the page."""
+    """Return its section with what that reads."""
     from rooms.forms.page import READS, SECTION, read
 
     return PartOfReport(SECTION, READS, read)
@@ -49,7 +49,7 @@ def report_part() -> PartOfReport:
 
 @hookimpl
 def lineage_note() -> LineageNote:
-    """The hashes of the documents that questions are made from."""
+    """Note the hashes of the documents that questions are made from."""
     from rooms.forms.corpus import MAKES, write
 
     return LineageNote(MAKES, write)
@@ -57,7 +57,7 @@ def lineage_note() -> LineageNote:
 
 @hookimpl
 def register_commands(app: typer.Typer) -> None:
-    """``simulrag forms``."""
+    """Add ``simulrag forms``."""
     from rooms.forms.commands import register
 
     register(app)

@@ -64,7 +64,7 @@ TASKS: Mapping[Form, Task] = {
 
 
 def shown_order(question: Formed, seed: int) -> tuple[int, ...]:
-    """The options' indices as they are shown: one order a question, the same in all conditions."""
+    """Return the options' indices as shown: one order a question, whatever the condition."""
     if not isinstance(question, ChoiceQuestion):
         return ()
     order = list(range(len(question.options)))
@@ -89,7 +89,7 @@ async def answer_question(
     """
     order = shown_order(question, seed)
     options = [question.options[i] for i in order] if isinstance(question, ChoiceQuestion) else []
-    found = FormAnswer(
+    answer = FormAnswer(
         question_id=question.question_id,
         scenario_id=question.scenario_id,
         form=question.form,
@@ -103,20 +103,20 @@ async def answer_question(
             retrieval = await retrieve(
                 asked, ask, simulations, max_attempts=max_attempts, seed=simulator_seed
             )
-            found = found.model_copy(update={"retrieval": retrieval})
+            answer = answer.model_copy(update={"retrieval": retrieval})
             if retrieval.status == "failed":
                 reason = f"no evidence: {'; '.join(retrieval.problems)}"
-                return found.model_copy(update={"failure": reason})
-        context = "\n\n".join(item.text for item in found.evidence)
-        told = await ask.ask(
+                return answer.model_copy(update={"failure": reason})
+        context = "\n\n".join(item.text for item in answer.evidence)
+        reply = await ask.ask(
             TASKS[question.form],
             question=question.text,
             context=context,
             options=options,
         )
     except ModelError as error:
-        return found.model_copy(update={"failure": str(error)})
-    return found.model_copy(update=_read(told.parsed, question, order))
+        return answer.model_copy(update={"failure": str(error)})
+    return answer.model_copy(update=_read(reply.parsed, question, order))
 
 
 def _read(reply: Reply, question: Formed, order: tuple[int, ...]) -> dict[str, object]:
@@ -150,7 +150,7 @@ async def make(at: StageContext) -> Outcome:
 
 
 def tasks(questions: list[Formed], simulators: Mapping[Condition, Simulator]) -> list[Asked]:
-    """Every question under every condition."""
+    """Pair every question with every condition."""
     conditions: tuple[Condition, ...] = ("nothing", *simulators)
     return [(question, condition) for question in questions for condition in conditions]
 
@@ -162,7 +162,7 @@ async def work(
     source: str,
     runs: Mapping[Condition, Simulations],
 ) -> FormAnswer:
-    """One question under one condition."""
+    """Answer one question under one condition."""
     (question, condition), wanted = task, params.room(FormsParams)
     return await answer_question(
         question,
@@ -176,65 +176,69 @@ async def work(
 
 
 def seed_of(params: Params, source: str) -> int:
-    """The seed of the simulator that a source's questions are answered from; 0 without one."""
+    """Return the seed of the simulator that answers a source's questions; 0 without one."""
     names = params.room(FormsParams).answer.evidence.get(source, (source,))
     choices = [params.simulators[name] for name in names if name in params.simulators]
     return next((choice.seed for choice in choices if choice.name != "library"), 0)
 
 
 def evidence_of(project: Project, params: Params, source: str) -> dict[Condition, Simulator]:
-    """What a source's questions are answered from, by condition; "nothing" is not among them.
+    """Load what a source's questions are answered from, by condition but "nothing".
 
     Those that ``forms.answer.evidence`` names, else its own documents and its own simulator.
     Raises InputError for names that are unknown, or two of one kind.
     """
-    found: dict[Condition, Chosen] = {}
+    chosen: dict[Condition, Chosen] = {}
     names = params.room(FormsParams).answer.evidence.get(source)
     for entry in names if names is not None else (source,) * (source in params.simulators):
         choice = params.chosen(entry, project.root)
         kind: Condition = "library" if choice[0] == "library" else "simulator"
-        if kind in found:
+        if kind in chosen:
             raise InputError(
                 f"forms.answer.evidence.{source}: two of the kind {kind}; name one library and one "
                 "simulator, or one of them"
             )
         if choice[0] != "replay":  # it knows the open questions of its own file alone
-            found[kind] = choice
+            chosen[kind] = choice
     corpus = places.corpus(project.results, source)
     if names is None and is_corpus(corpus):
-        found["library"] = ("library", {"corpus": str(corpus), "retrieves_by": "question"})
-    if len(found) == 2:
+        chosen["library"] = ("library", {"corpus": str(corpus), "retrieves_by": "question"})
+    if len(chosen) == 2:
         pair: list[JsonValue] = [
-            {"name": found[kind][0], "settings": found[kind][1]}
+            {"name": chosen[kind][0], "settings": chosen[kind][1]}
             for kind in ("library", "simulator")
         ]
-        found["both"] = ("joined", {"sources": pair})
+        chosen["both"] = ("joined", {"sources": pair})
     order: tuple[Condition, ...] = ("library", "simulator", "both")
-    return {kind: load(*found[kind]) for kind in order if kind in found}
+    return {kind: load(*chosen[kind]) for kind in order if kind in chosen}
 
 
 def lacks_corpus(params: Params, source: str, simulators: Mapping[Condition, Simulator]) -> bool:
-    """Whether the documents of a source are still to become its library."""
+    """Return whether the documents of a source are still to become its library."""
     wanted = params.room(FormsParams)
     own = source in wanted.documents and source not in wanted.answer.evidence
     return own and "library" not in simulators
 
 
-def stage_table(source: str, found: list[FormAnswer]) -> str:
-    """The stage as Markdown."""
+def stage_table(source: str, answers: list[FormAnswer]) -> str:
+    """Show the stage as Markdown."""
     rows = []
-    for condition in dict.fromkeys(one.condition for one in found):
-        done = [one.failure is None for one in found if one.condition == condition]
+    for condition in dict.fromkeys(answer.condition for answer in answers):
+        done = [answer.failure is None for answer in answers if answer.condition == condition]
         rows.append((condition, sum(done), len(done)))
-    failures = [(one.question_id, one.condition, one.failure) for one in found if one.failure]
+    failures = [
+        (answer.question_id, answer.condition, answer.failure)
+        for answer in answers
+        if answer.failure
+    ]
     columns = ("condition", "answered", "of")
     return titled_table(f"forms_answer {source}", columns, rows, failures)
 
 
 def failed(place: Results, source: str) -> bool:
-    """Whether a question has no answer under some condition."""
+    """Return whether a question has no answer under some condition."""
     path = places.answers(place, source)
-    return path.is_file() and any(one.failure for one in record_lines(path, FormAnswer))
+    return path.is_file() and any(answer.failure for answer in record_lines(path, FormAnswer))
 
 
 STAGE = Stage(

@@ -60,7 +60,7 @@ _SHOWN_OPTION = re.compile(r"^ +([a-d])\) (.*)$", re.M)
 
 
 def _right_ones(prompted: Prompted) -> object:
-    """The right option of a stand-in, else the one whose number stands in the contexts."""
+    """Return the right option of a stand-in, else the one whose number stands in the contexts."""
     known = numbers(prompted.text("source_text"))
 
     def fits(option: str) -> bool:
@@ -96,24 +96,24 @@ _FIGURES = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 
 
 def masked(statement: str, term: str) -> str | Rejection:
-    """The statement with its term taken out, or why that cannot be.
+    """Return the statement with its term taken out, or why that cannot be.
 
     The term stands as whole words, in any case, and not as a part of another number.
     """
     whole = rf"(?<![\w])(?<!\d[.,]){re.escape(term.strip())}(?!\w)(?![.,]\d)"
-    found = list(re.finditer(whole, statement, re.IGNORECASE)) if term.strip() else []
-    if MASK in statement or len(found) > 1:
-        return _flaw("term_repeated", f"'{term}' stands {len(found)} times in '{statement}'")
-    if not found:
+    places = list(re.finditer(whole, statement, re.IGNORECASE)) if term.strip() else []
+    if MASK in statement or len(places) > 1:
+        return _flaw("term_repeated", f"'{term}' stands {len(places)} times in '{statement}'")
+    if not places:
         return _flaw("term_absent", f"'{term}' does not stand in '{statement}'")
-    text = f"{statement[: found[0].start()]}{MASK}{statement[found[0].end() :]}"
+    text = f"{statement[: places[0].start()]}{MASK}{statement[places[0].end() :]}"
     if not _words(text.replace(MASK, " ")):
         return _flaw("not_self_contained", f"nothing is left of '{statement}'")
     return text
 
 
 def structure(question: Formed, given: Iterable[str] = ()) -> tuple[Rejection, ...]:
-    """What code finds: options, numbers that stand nowhere, an answer within the question.
+    """Check by code: options, numbers that stand nowhere, an answer within the question.
 
     Numbers may stand in the contexts or in ``given``; those of wrong options are free.
     """
@@ -121,7 +121,7 @@ def structure(question: Formed, given: Iterable[str] = ()) -> tuple[Rejection, .
 
 
 def repeats(question: Formed, others: Iterable[Formed]) -> Rejection | None:
-    """The rejection of a question that says what an earlier one of its form says.
+    """Return the rejection of a question that says what an earlier one of its form says.
 
     Another number makes another question: two scenarios of one template share all other words.
     """
@@ -136,14 +136,14 @@ def repeats(question: Formed, others: Iterable[Formed]) -> Rejection | None:
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Common words as a share of all; 0 where there are none."""
+    """Return common words as a share of all; 0 where there are none."""
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
 async def audited(
     ask: Asker, questions: Sequence[Formed], given: Iterable[str] = ()
 ) -> list[Formed]:
-    """The questions of one seed with what the audits say. Raises ModelError.
+    """Audit the questions of one seed. Raises ModelError.
 
     A second reader answers them from the contexts, then an auditor reads question and answers.
     """
@@ -186,7 +186,7 @@ async def audited(
 
 
 def shown(question: Formed) -> str:
-    """A question as an examinee sees it, options with their letters."""
+    """Return a question as an examinee sees it, options with their letters."""
     if not isinstance(question, ChoiceQuestion):
         return question.text
     options = zip(LETTERS, question.options, strict=True)
@@ -194,13 +194,13 @@ def shown(question: Formed) -> str:
 
 
 def told(question: Formed) -> str:
-    """The right answer, with its letter where there are options."""
+    """Return the right answer, with its letter where there are options."""
     if isinstance(question, ChoiceQuestion):
         return f"{LETTERS[question.answer]}) {question.answer_text}"
     return question.answer_text
 
 
-def _with(question: Formed, own: str, reading: Reading, found: tuple[Rejection, ...]) -> Formed:
+def _with(question: Formed, own: str, reading: Reading, flaws: tuple[Rejection, ...]) -> Formed:
     same = reading.same_answer
     if isinstance(question, ChoiceQuestion):
         same = own == LETTERS[question.answer]
@@ -214,13 +214,13 @@ def _with(question: Formed, own: str, reading: Reading, found: tuple[Rejection, 
         ("invalid", reading.probability < LIKELY),
     ]
     details = {"inconsistent": f"a second reader: {own}", "invalid": f"{reading.probability:g}"}
-    kinds = {item.kind for item in found}
+    kinds = {item.kind for item in flaws}
     told_of = [
         _flaw(kind, details.get(kind, "by the auditor"))
         for kind, wrong in read
         if wrong and kind not in kinds
     ]
-    validity = Validity(rejections=(*found, *told_of))
+    validity = Validity(rejections=(*flaws, *told_of))
     return question.model_copy(update={"valid": validity})
 
 
@@ -239,7 +239,7 @@ def _options(question: Formed) -> Iterator[Rejection]:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two texts say one number in the same words, one of them perhaps more coarsely."""
+    """Return whether two texts say one number in the same words, one perhaps more coarsely."""
     given = [(numbers(text), _FIGURES.sub(" ", text).split()) for text in (one, other)]
     (ones, words), (others, other_words) = given
     if words != other_words or len(ones) != len(others) or not ones:
@@ -259,8 +259,8 @@ def _numbers(question: Formed, given: Iterable[str]) -> Iterator[Rejection]:
 
 
 def _leak(question: Formed) -> Iterator[Rejection]:
-    """The right answer's words, in one piece, in the question. A term was taken out of a cloze."""
-    if question.form == "cloze":
+    """Yield a flaw where the right answer stands in one piece in the question."""
+    if question.form == "cloze":  # its term was taken out of it
         return
     answer = " ".join(_WORD.findall(question.answer_text.casefold()))
     text = " ".join(_WORD.findall(question.text.replace(MASK, " ").casefold()))

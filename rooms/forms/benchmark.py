@@ -57,7 +57,7 @@ async def make(at: StageContext) -> Outcome:
 
 
 def simulator_of(project: Project, params: Params, source: str) -> Simulator | None:
-    """The simulator whose runs a source is asked about; documents are no runs."""
+    """Return the simulator whose runs a source is asked about; documents are no runs."""
     choice = params.simulators.get(source)
     if choice is None or choice.name in ("library", "replay"):
         return None
@@ -72,7 +72,7 @@ async def made_of(
     corpus: Path,
     accepted: Callable[[], None] = lambda: None,
 ) -> list[Made]:
-    """The questions from a source's documents, if it has any, and from its runs, if it has any."""
+    """Make questions from a source's documents and from its runs, as far as it has any."""
     wanted, seeds = params.room(FormsParams), list[list[Seed]]()
     if is_corpus(corpus):
         seeds.append(
@@ -115,9 +115,9 @@ async def made_of(
 
 
 def write(file: Path, parts: list[Made]) -> None:
-    """The questions, and beside them what was refused, and the summary."""
+    """Write the questions, and beside them what was refused, and the summary."""
     write_records(file, [question for part in parts for question in part.questions])
-    write_records(_beside(file, "refused"), [one for part in parts for one in part.refused])
+    write_records(_beside(file, "refused"), [refused for part in parts for refused in part.refused])
     lines = [part.summary.model_dump_json(indent=1) for part in parts]
     write_text(_beside(file, "summary", ".json"), "[" + ",\n".join(lines) + "]\n")
 
@@ -128,7 +128,7 @@ def _beside(file: Path, what: str, suffix: str = ".jsonl") -> Path:
 
 
 def stage_table(parts: list[Made]) -> str:
-    """What was made and refused, as Markdown."""
+    """Show what was made and refused, as Markdown."""
     rows: list[tuple[str, int]] = []
     for summary in (part.summary for part in parts):
         rows += [(name, getattr(summary, name)) for name in ("requested", "accepted")]

@@ -17,7 +17,7 @@ Out = Annotated[Path, typer.Option(help="File to write, JSON lines.")]
 
 
 def register(app: typer.Typer) -> None:
-    """``simulrag forms``."""
+    """Add ``simulrag forms``."""
     app.add_typer(forms_app, name="forms", rich_help_panel="Questions and evidence")
 
 
@@ -128,7 +128,7 @@ def export(
 
 
 def _source(project: Project, given: str) -> tuple[str, Path | None]:
-    """The name of a source, and its corpus where it was given as a path; it is made if needed."""
+    """Return a source's name, and its corpus where a path was given; it is made if needed."""
     from rooms.forms.corpus import is_corpus
     from simulators.library.builder import build_corpus
 

@@ -20,7 +20,7 @@ MAKES = ("data/sources",)
 
 
 def write(project: Project, params: Params, place: Results) -> None:
-    """The hashes of every source's documents; none of a source without."""
+    """Write the hashes of every source's documents; none of a source without."""
     wanted = params.room(FormsParams)
     check_folder(places.documents(place, "any").parent)  # an out, also where nothing is asked about
     for source in wanted.sources:
@@ -31,20 +31,20 @@ def write(project: Project, params: Params, place: Results) -> None:
 
 
 def file_hashes(place: Path) -> dict[str, str]:
-    """The SHA-256 of a file, or of all files of a folder, by their paths in it.
+    """Return the SHA-256 of a file, or of all files of a folder, by their paths in it.
 
     Raises InputError where there is neither.
     """
     if place.is_file():
-        found = [place]
+        files = [place]
     elif place.is_dir():
         root = place.resolve()
         below = sorted(file for file in place.rglob("*") if file.is_file())
-        found = [file for file in below if file.resolve().is_relative_to(root)]
+        files = [file for file in below if file.resolve().is_relative_to(root)]
     else:
         raise InputError(f"params.yaml: forms.documents: there is no file or folder {place}")
     hashes = {}
-    for file in found:
+    for file in files:
         with file.open("rb") as content:
             name = file.relative_to(place).as_posix() if place.is_dir() else file.name
             hashes[name] = hashlib.file_digest(content, "sha256").hexdigest()
@@ -67,7 +67,7 @@ async def make(at: StageContext) -> Outcome | None:
 
 
 def is_corpus(folder: Path) -> bool:
-    """Whether a folder holds a corpus."""
+    """Return whether a folder holds a corpus."""
     return (folder / MANIFEST).is_file()
 
 

@@ -74,7 +74,7 @@ class Documents:
 
 
 def documents_of(folder: Path) -> Documents:
-    """The passages of a corpus and its lexical ranking. Raises CorpusError."""
+    """Open the passages of a corpus and its lexical ranking. Raises CorpusError."""
     corpus = Corpus(folder)
     corpus.open()
     ranking = open_ranking(folder, "bm25", None)
@@ -95,11 +95,11 @@ def documents_of(folder: Path) -> Documents:
 
 
 def seed_passages(documents: Documents, seed: int) -> list[int]:
-    """Every passage worth asking about, once, in an order that depends on the seed alone.
+    """Return every passage worth asking about, once, in an order that depends on the seed alone.
 
     Raises InputError where there is none.
     """
-    long = [i for i, one in enumerate(documents.passages) if len(one.text) >= SHORTEST_SEED]
+    long = [i for i, passage in enumerate(documents.passages) if len(passage.text) >= SHORTEST_SEED]
     if not long:
         raise InputError(
             f"no passage of the documents has {SHORTEST_SEED} characters: there is nothing to ask "
@@ -112,7 +112,7 @@ def seed_passages(documents: Documents, seed: int) -> list[int]:
 def contexts_of(
     documents: Documents, number: int, count: int, threshold: float
 ) -> tuple[SourceText, ...]:
-    """The seed passage, then at most ``count`` others that are like it; the best first.
+    """Return the seed passage, then at most ``count`` others that are like it; the best first.
 
     A passage is like it that scores at least ``threshold`` of what the seed itself scores for its
     own text. The seed is left out by its id, wherever it ranks. None passes: the seed alone.
@@ -121,18 +121,18 @@ def contexts_of(
     ranked = documents.similar(own.text, count + 2)
     scores = [score for place, score in ranked if documents.passages[place].id == own.id]
     best = max(scores, default=0.0)
-    found = {
+    alike = {
         documents.passages[place].id: documents.passages[place]
         for place, score in ranked
         if documents.passages[place].id != own.id and best and score >= threshold * best
     }
-    return (own, *list(found.values())[:count])
+    return (own, *list(alike.values())[:count])
 
 
 def from_documents(
     documents: Documents, ask: Asker, source: str, *, seed: int, contexts: int, threshold: float
 ) -> list[Seed]:
-    """A seed a passage, each giving a base question, one that evolved from it, and a cloze."""
+    """Return a seed a passage: a base question, one that evolves from it, and a cloze."""
 
     def one(rank: int, number: int) -> Seed:
         scenario_id = f"{source}-{documents.passages[number].id}"
@@ -142,8 +142,8 @@ def from_documents(
             make = Maker(source, scenario_id, shown, seed)
             choice, level = in_turn(rank)
             family = _family(ask, make, level, choice=choice)
-            found, cloze = await both(family, attempt(_cloze(ask, make)))
-            return Written([*found, cloze])
+            questions, cloze = await both(family, attempt(_cloze(ask, make)))
+            return Written([*questions, cloze])
 
         return Seed(scenario_id, write)
 
@@ -153,7 +153,7 @@ def from_documents(
 async def _family(
     ask: Asker, make: Maker, level: Level, *, choice: bool
 ) -> list[Formed | Rejection]:
-    """A base question, and the one of ``level`` that evolves from it."""
+    """Write a base question, and the one of ``level`` that evolves from it."""
     base = await attempt(_written(ask, make, "base", choice=choice))
     if isinstance(base, Rejection):
         return [base]
@@ -177,7 +177,7 @@ async def _written(
 
 
 async def _cloze(ask: Asker, make: Maker) -> Formed | Rejection:
-    """A statement, then the term to take out of it."""
+    """Write a statement, then choose the term to take out of it."""
     shown = [context.text for context in make.contexts]
     reply = await ask.ask(
         FORMS_WRITE.replying(WrittenStatement),

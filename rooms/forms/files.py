@@ -50,7 +50,7 @@ _LEVELS: Mapping[str, Level] = {
 def read_table(
     path: Path, source: str, columns: Mapping[str, str] = CLIMAQA
 ) -> tuple[list[Formed], int]:
-    """The questions of a CSV or JSONL file, in its order, and how many rows people called invalid.
+    """Read the questions of a CSV or JSONL file, and count the rows that people called invalid.
 
     ``columns``: the file's names for ``CLIMAQA``'s keys. Rows with options are choices, rows with
     ``<MASK>`` clozes, others freeform. Rows of one context share a scenario. Raises InputError that
@@ -89,9 +89,9 @@ def read_table(
 
 
 def read_forms(path: Path) -> list[Formed]:
-    """The questions of a file of ours. Raises InputError with file:line and field."""
+    """Read the questions of a file of ours. Raises InputError with file:line and field."""
     adapter = asked_forms()
-    found: dict[str, Formed] = {}
+    questions: dict[str, Formed] = {}
     for number, line in enumerate(_content(path).split("\n"), start=1):
         if not line.strip():
             continue
@@ -100,12 +100,12 @@ def read_forms(path: Path) -> list[Formed]:
         except ValidationError as error:
             problem = first_problem(error, "line")
             raise InputError(f"{path}:{number}: {problem}; make it again") from None
-        if question.question_id in found:
+        if question.question_id in questions:
             raise InputError(f"{path}:{number}: question_id '{question.question_id}' stands twice")
-        found[question.question_id] = question
-    if not found:
+        questions[question.question_id] = question
+    if not questions:
         raise InputError(f"{path} holds no question; generate or import some first")
-    return list(found.values())
+    return list(questions.values())
 
 
 def _question(cells: Mapping[str, str], source: str, where: str) -> Formed:
@@ -212,7 +212,7 @@ _TASKS: Mapping[str, Mapping[str, Any]] = {
 
 
 def lm_eval_files(questions: Sequence[Formed], name: str, folder: str) -> dict[str, str]:
-    """By file name: a task and its data for each form there is. ``folder``: where they will lie."""
+    """Return by file name a task and its data for each form; they will lie in ``folder``."""
     files: dict[str, str] = {}
     for form, lines in _lines(questions, _row):
         task = {
@@ -230,14 +230,14 @@ def lm_eval_files(questions: Sequence[Formed], name: str, folder: str) -> dict[s
 
 
 def inspect_files(questions: Sequence[Formed], name: str) -> dict[str, str]:
-    """By file name: samples of each form, for ``json_dataset``; a choice's target is its letter."""
+    """Return samples for ``json_dataset`` by file name; a choice's target is its letter."""
     return {f"{name}-{form}.jsonl": lines for form, lines in _lines(questions, _sample)}
 
 
 def _row(question: Formed) -> dict[str, Any]:
     options = question.options if isinstance(question, ChoiceQuestion) else ()
-    told = {"question": question.text, "options": options, "answer": question.answer}
-    return {"question_id": question.question_id, **told, **_where(question)}
+    fields = {"question": question.text, "options": options, "answer": question.answer}
+    return {"question_id": question.question_id, **fields, **_where(question)}
 
 
 def _sample(question: Formed) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def _where(question: Formed) -> dict[str, str]:
 def _lines(
     questions: Sequence[Formed], line: Callable[[Formed], dict[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Each form that there is, with a line of JSON for each question of it."""
+    """Yield each form that there is, with a line of JSON for each question of it."""
     for form in _TASKS:
         rows = [line(question) for question in questions if question.form == form]
         if rows:

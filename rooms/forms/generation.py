@@ -118,7 +118,7 @@ async def generate(
     concurrency: int = 16,
     accepted: Callable[[], None] = lambda: None,
 ) -> Made:
-    """``n`` questions that pass the audits, or fewer where the summary says why.
+    """Make ``n`` questions that pass the audits, or fewer where the summary says why.
 
     Questions are in the seeds' order, so that a larger ``n`` keeps those of a smaller one. A reply
     that stays unusable refuses its question. Raises ModelError where the provider is not reached.
@@ -130,12 +130,15 @@ async def generate(
     async def one(seed: Seed) -> list[Formed | Refused]:
         async with slots:
             written = await seed.write()
-            found = await _audited(ask, written)
-            for question in found:
+            audited = await _audited(ask, written)
+            for question in audited:
                 if not isinstance(question, Refused):
                     accepted()
             lost = [item for item in written.questions if isinstance(item, Rejection)]
-            return [*found, *(Refused(scenario_id=seed.scenario_id, rejections=(r,)) for r in lost)]
+            return [
+                *audited,
+                *(Refused(scenario_id=seed.scenario_id, rejections=(r,)) for r in lost),
+            ]
 
     limit = min(len(seeds), DRAWS * ceil(n / PER_SEED))
     results: list[Formed | Refused] = []
@@ -162,7 +165,7 @@ async def generate(
 
 
 async def attempt(writing: Awaitable[Formed | Rejection]) -> Formed | Rejection:
-    """What was written; a reply that stays unusable is a rejection. Raises other ModelErrors."""
+    """Return what was written, or a rejection of a reply that stays unusable."""
     try:
         return await writing
     except ModelError as error:
@@ -170,7 +173,7 @@ async def attempt(writing: Awaitable[Formed | Rejection]) -> Formed | Rejection:
 
 
 def in_turn(rank: int) -> tuple[bool, Level]:
-    """Of the n-th seed: whether its first question is a choice, and the level of its heir."""
+    """Return of the n-th seed whether its first question is a choice, and its heir's level."""
     return rank % 2 == 0, ("reasoning", "hypothetical")[rank // 2 % 2]
 
 
@@ -184,7 +187,7 @@ class Maker:
     seed: int
 
     def choice(self, level: Level, stem: str, right: str, wrong: Sequence[str]) -> ChoiceQuestion:
-        """A choice of the right option and three wrong ones."""
+        """Make a choice of the right option and three wrong ones."""
         options = [right, *wrong]
         random.Random(f"{self.seed} {stem}").shuffle(options)  # noqa: S311 - no secret
         return ChoiceQuestion(
@@ -194,11 +197,11 @@ class Maker:
         )
 
     def freeform(self, level: Level, text: str, answer: str) -> FreeformQuestion:
-        """A question with an answer in words."""
+        """Make a question with an answer in words."""
         return FreeformQuestion(**self.common("freeform", level, text, answer), answer=answer)
 
     def cloze(self, statement: str, term: str, choices: str = "") -> ClozeQuestion | Rejection:
-        """The statement with its term taken out, or why that cannot be.
+        """Make a cloze of a statement and its term, or say why that cannot be.
 
         ``choices``: a sentence to follow, with the words that the term is one of.
         """
@@ -209,7 +212,7 @@ class Maker:
         return ClozeQuestion(**self.common("cloze", "base", text, term), answer=term.strip())
 
     def common(self, form: Form, level: Level, text: str, *answers: str) -> dict[str, Any]:
-        """The fields that all forms share."""
+        """Return the fields that all forms share."""
         return {
             "question_id": question_id(self.source, self.scenario_id, form, level, text, *answers),
             "level": level,
@@ -221,7 +224,7 @@ class Maker:
 
 
 async def _audited(ask: Asker, written: Written) -> list[Formed | Refused]:
-    """The questions of a seed that pass, and those that do not."""
+    """Audit the questions of a seed: those that pass, and those that do not."""
     questions = [one for one in written.questions if not isinstance(one, Rejection)]
     try:
         found = await audited(ask, questions, written.given)
@@ -234,7 +237,7 @@ async def _audited(ask: Asker, written: Written) -> list[Formed | Refused]:
 
 
 def _sifted(results: Sequence[Formed | Refused]) -> tuple[list[Formed], list[Refused]]:
-    """The questions without those that repeat an earlier one, and all that is refused."""
+    """Return the questions without those that repeat an earlier one, and all that is refused."""
     kept: list[Formed] = []
     refused: list[Refused] = []
     for one in results:

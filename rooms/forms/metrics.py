@@ -57,7 +57,7 @@ def measured(
     bootstrap: int,
     seed: int,
 ) -> Iterator[Measurement]:
-    """Rows by metric, condition and level, then the paired differences between conditions.
+    """Yield rows by metric, condition and level, then the paired differences between conditions.
 
     ``names``: a measure's full name (an encoder, an evaluator). Scenarios are drawn, each with all
     forms and levels of its questions. The overall value is the mean of the levels' values weighted
@@ -94,7 +94,7 @@ class _Resampled:
         return self.metric in row.values
 
     def of_level(self, rows: Sequence[FormScore]) -> tuple[Floats, Floats]:
-        """Values and how many answers they are of."""
+        """Return values and how many answers they are of."""
         drawn = self._weights[:, [self._number[row.scenario_id] for row in rows]]
         size = drawn.sum(axis=1)
         if self.metric in _CORPUS:
@@ -107,7 +107,7 @@ class _Resampled:
         return np.where(size > 0, values, np.nan), size
 
     def overall(self, rows: Sequence[FormScore]) -> Floats:
-        """The levels' mean, weighted by size."""
+        """Return the levels' mean, weighted by size."""
         levels = [[row for row in rows if row.level == level] for level in LEVELS]
         found = [self.of_level(level) for level in levels if level]
         if not found:
@@ -136,7 +136,7 @@ def _differences(
     resampled: _Resampled,
     form: Form,
 ) -> Iterator[Measurement]:
-    """Each condition minus each before it, on the questions that both have a value of."""
+    """Yield each condition minus each before it, on the questions that both have a value of."""
     pairs = []
     for before, after in combinations(there, 2):
         known = [
@@ -165,7 +165,7 @@ def _differences(
 
 
 def _why(rows: Sequence[FormScore], resampled: _Resampled) -> str:
-    """The commonest reason for which there is no value."""
+    """Return the commonest reason for which there is no value."""
     reasons = Counter(
         f"no answer: {row.failure}" if row.failure else row.reasons.get(resampled.metric, "")
         for row in rows
@@ -190,22 +190,22 @@ async def make(at: StageContext) -> Outcome:
     encoder = _encoder(at.params)
     async with at.asking(here=True) as bench:
         ask = partial(work, params=at.params)
-        found = await at.over("judge", judged.values(), ask, bench)
-    scores = scored(pairs, dict(zip(judged, found, strict=True)), encoder)
+        judged_answers = await at.over("judge", judged.values(), ask, bench)
+    scores = scored(pairs, dict(zip(judged, judged_answers, strict=True)), encoder)
     rows = table(at.item, scores, at.params)
     write_records(places.scores(place, at.item), scores)
     write_table(places.metrics(place, at.item), rows)
-    told = sum(one.p_supports is not None for one in found)
+    told = sum(one.p_supports is not None for one in judged_answers)
     return Outcome(
         table=stage_table(at.item, rows),
-        counts={"answers judged": (told, len(found))},
-        done=len(found),  # what the judge could not say is a reason in the table
-        total=len(found),
+        counts={"answers judged": (told, len(judged_answers))},
+        done=len(judged_answers),  # what the judge could not say is a reason in the table
+        total=len(judged_answers),
     )
 
 
 def judging(params: Params) -> Params:
-    """The parameters with the judge's sampling as the variant of factual accuracy needs it."""
+    """Return parameters whose judge samples as factual accuracy needs it."""
     judge_settings, variant = params.model("judge"), params.room(FormsParams).metrics.factual
     if variant != "logprobs":
         return params
@@ -217,12 +217,12 @@ def judging(params: Params) -> Params:
 
 
 def to_judge(pair: QuestionAnswer) -> bool:
-    """Whether factual accuracy is of this answer."""
+    """Return whether factual accuracy is measured of this answer."""
     return pair[0].form == "freeform" and pair[1].failure is None
 
 
 async def work(bench: StageResources, pair: QuestionAnswer, params: Params) -> Factual:
-    """Factual accuracy of one answer."""
+    """Judge the factual accuracy of one answer."""
     wanted = params.room(FormsParams).metrics
     return await judge(
         pair[0].text,
@@ -235,7 +235,7 @@ async def work(bench: StageResources, pair: QuestionAnswer, params: Params) -> F
 
 
 def table(source: str, scores: list[FormScore], params: Params) -> list[Measurement]:
-    """The long table's rows, with the encoder's and the evaluator's names in those of metrics."""
+    """Return the table's rows, with the encoder and the evaluator in the metrics' names."""
     wanted, evaluator = params.room(FormsParams).metrics, params.model("judge").model
     how = f"{evaluator}, stated" if wanted.factual == "stated" else evaluator
     names = {name: f"{name}[{NAME}]" for name in ("bertscore", "ps")}
@@ -245,7 +245,7 @@ def table(source: str, scores: list[FormScore], params: Params) -> list[Measurem
 
 
 def _encoder(params: Params) -> TextEncoder | str:
-    """The encoder, or why there is none."""
+    """Load the encoder, or say why there is none."""
     if not params.room(FormsParams).metrics.encoder:
         return "not asked for (forms.metrics.encoder: false)"
     try:
@@ -255,7 +255,7 @@ def _encoder(params: Params) -> TextEncoder | str:
 
 
 def stage_table(source: str, rows: list[Measurement]) -> str:
-    """The overall values as Markdown."""
+    """Show the overall values as Markdown."""
     overall = [
         (row.metric, row.method, row.reason if row.value is None else f"{row.value:.3f}", row.n)
         for row in rows

@@ -77,48 +77,48 @@ class FormsFound:
 
 
 def read(outs: RunOutputs) -> FormsFound | None:
-    """Of the sources that were measured: their long tables and some answers."""
-    found = {}
+    """Read the long tables and some answers of the sources that were measured."""
+    sources = {}
     for source in outs.params.room(FormsParams).sources if outs.ours else ():
         if (path := places.metrics(outs.place, source)).is_file():
             table = DomainTable.of(source, rows_of(read_table(path)))
             scores = list(record_lines(places.scores(outs.place, source), FormScore))
-            found[source] = AnsweredForms(table, examples(scores), stated(scores))
-    return FormsFound(found, read_published(outs.project.published)) if found else None
+            sources[source] = AnsweredForms(table, examples(scores), stated(scores))
+    return FormsFound(sources, read_published(outs.project.published)) if sources else None
 
 
 def read_published(folder: Path) -> list[dict[str, str]]:
-    """ClimaQA's Tables 3 and 4, a row a model, as printed; [] where the file is not there."""
+    """Read ClimaQA's Tables 3 and 4 as printed, a row a model; [] without the file."""
     path = folder / "climaqa.csv"
     return list(csv.DictReader(path.open(encoding="utf-8"))) if path.is_file() else []
 
 
 def examples(scores: Iterable[FormScore]) -> tuple[FormScore, ...]:
-    """The answers to some questions of each form, all conditions of a question together."""
+    """Return the answers to some questions of each form, all conditions of a question together."""
     by_question: dict[str, list[FormScore]] = {}
     for row in scores:
         by_question.setdefault(row.question_id, []).append(row)
-    found: list[FormScore] = []
+    shown: list[FormScore] = []
     for form, (metric, *_) in METRICS.items():
         of_form = [rows for rows in by_question.values() if rows[0].form == form]
         differ = [-len({row.values.get(metric) for row in rows}) for rows in of_form]
         first = sorted(range(len(of_form)), key=differ.__getitem__)[:EXAMPLES]
-        found += [row for index in first for row in of_form[index]]
-    return tuple(found)
+        shown += [row for index in first for row in of_form[index]]
+    return tuple(shown)
 
 
 def stated(scores: Iterable[FormScore]) -> tuple[tuple[float, bool], ...]:
-    """The stated probability of each freeform answer, and whether its numbers are right."""
+    """Return the stated probability of each freeform answer, and whether its numbers are right."""
     return tuple(
-        (one.values["p_supports"], bool(one.values["number"]))
-        for one in scores
-        if {"p_supports", "number"} <= one.values.keys()
+        (score.values["p_supports"], bool(score.values["number"]))
+        for score in scores
+        if {"p_supports", "number"} <= score.values.keys()
     )
 
 
 def known_without(source: str, table: DomainTable) -> str:
-    """How many choices and clozes a model gets right that is shown nothing; "" without any."""
-    told, shares = [], []
+    """Say how many choices and clozes a model gets right that is shown nothing; "" if none."""
+    counted, shares = [], []
     for metric, what in (("accuracy", "choices"), ("exact_folded", "clozes")):
         by_condition = {
             row.method: row
@@ -130,46 +130,46 @@ def known_without(source: str, table: DomainTable) -> str:
         shares.append(alone.value or 0.0)
         given = max((row.value or 0.0 for row in by_condition.values()), default=None)
         beside = "" if given is None else f" (with the source {given * (alone.n or 0):.0f})"
-        told.append(f"{(alone.value or 0.0) * (alone.n or 0):.0f} of {alone.n} {what}{beside}")
-    if not told:
+        counted.append(f"{(alone.value or 0.0) * (alone.n or 0):.0f} of {alone.n} {what}{beside}")
+    if not counted:
         return ""
     measures = (
         "such questions no longer measure this model"
         if min(shares) >= KNOWN
         else "such questions measure what evidence adds"
     )
-    return f"{source}: shown nothing, the model gets {' and '.join(told)} right: {measures}."
+    return f"{source}: shown nothing, the model gets {' and '.join(counted)} right: {measures}."
 
 
-def _calibration(source: str, found: Sequence[tuple[float, bool]]) -> Table:
-    """How often an answer's numbers are right where a model states so high a probability."""
+def _calibration(source: str, stated: Sequence[tuple[float, bool]]) -> Table:
+    """Show how often an answer's numbers are right where a model states so high a probability."""
     rows = []
     for low, high in BINS:
-        inside = [right for chance, right in found if low <= chance < high]
+        inside = [right for chance, right in stated if low <= chance < high]
         if inside:
             ends = f"{100 * low:.0f} to {min(100 * high, 100):.0f} %"
             rows.append((ends, count(len(inside)), percent(sum(inside) / len(inside))))
-    brier = sum((chance - right) ** 2 for chance, right in found) / len(found)
+    brier = sum((chance - right) ** 2 for chance, right in stated) / len(stated)
     return Table(
         name="forms-calibration",
         caption=f"{source}: stated probability that the reference supports an answer",
         columns=("Stated", "Answers", "With the reference's numbers"),
         rows=tuple(rows),
         headers=1,
-        notes=(f"Brier score {brier:.3f} over {len(found)} answers whose reference has numbers.",),
+        notes=(f"Brier score {brier:.3f} over {len(stated)} answers whose reference has numbers.",),
         domain=source,
     )
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Of each source: measures by form, differences, examples, and the published tables."""
-    found: FormsFound | None = run.rooms.get("forms")
-    if found is None:
+    """Yield of each source its measures by form, differences, examples, and published tables."""
+    forms: FormsFound | None = run.rooms.get("forms")
+    if forms is None:
         return
-    for source, shown in found.sources.items():
+    for source, shown in forms.sources.items():
         if words := known_without(source, shown.table):
             yield Text(words)
-    for source, shown in found.sources.items():
+    for source, shown in forms.sources.items():
         rows = shown.table.rows(FAMILY)
         heads: Columns = {"Answered from": lambda row: row.method, "Level": lambda row: row.level}
         for form, names in METRICS.items():
@@ -206,22 +206,22 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
             notes=("Scenarios are drawn with all forms and levels of their questions.",),
         )
         yield _shown(source, shown.examples)
-        for number in _PUBLISHED if found.published else ():
-            yield _beside(source, rows, number, found.published)
+        for number in _PUBLISHED if forms.published else ():
+            yield _beside(source, rows, number, forms.published)
 
 
 def _name(row: Measurement) -> str:
-    """A measure's name without its encoder's or evaluator's."""
+    """Return a measure's name without its encoder's or evaluator's."""
     return row.metric.partition("[")[0]
 
 
-def _shown(source: str, found: Sequence[FormScore]) -> Table:
+def _shown(source: str, scores: Sequence[FormScore]) -> Table:
     rows = []
-    for one in found:
-        told = (f"{name} {value:.2f}" for name, value in one.values.items())
-        asked = (f"{one.form}, {one.level}", one.text, one.reference)
-        answer = (one.answer or DASH, one.failure or ", ".join(told))
-        rows.append((*asked, one.condition, *answer))
+    for score in scores:
+        values = (f"{name} {value:.2f}" for name, value in score.values.items())
+        asked = (f"{score.form}, {score.level}", score.text, score.reference)
+        answer = (score.answer or DASH, score.failure or ", ".join(values))
+        rows.append((*asked, score.condition, *answer))
     return Table(
         name="forms-examples",
         caption=f"{source}: questions to look at",
@@ -240,7 +240,7 @@ def _beside(
     number: int,
     theirs: Sequence[Mapping[str, str]],
 ) -> Table:
-    """A published table with this run's conditions above it."""
+    """Show a published table with this run's conditions above it."""
     by_place = {(row.method, _name(row), row.level): row for row in ours}
     columns: dict[str, tuple[str, str, int]] = {}
     for key, (metric, scale) in _PUBLISHED[number].items():

@@ -8,12 +8,12 @@ from flows.project import Results
 
 
 def documents(place: Results, source: str) -> Path:
-    """What lineage knows of a source's documents."""
+    """Return the file of what lineage knows of a source's documents."""
     return place.data / "sources" / f"{source}.json"
 
 
 def corpus(place: Results, source: str) -> Path:
-    """The folder of a source's documents; empty where it has none."""
+    """Return the folder of a source's documents; empty where it has none."""
     return place.data / "corpus" / source
 
 

@@ -142,12 +142,12 @@ AskedForm = Annotated[Formed, Field(discriminator="form")]
 
 
 def asked_forms() -> TypeAdapter[Formed]:
-    """The adapter that reads one question of the three forms."""
+    """Return the adapter that reads one question of the three forms."""
     return TypeAdapter(AskedForm)
 
 
 def question_id(source: Domain, scenario_id: str, form: Form, level: Level, *words: str) -> str:
-    """The id of a question: its content's hash, the right answer included."""
+    """Return the id of a question: its content's hash, the right answer included."""
     content = "\0".join((source, scenario_id, form, level, *words))
     return f"{source}-{form}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 

@@ -72,7 +72,7 @@ def from_runs(
     seed: int,
     simulator_seed: int = 0,
 ) -> list[Seed]:
-    """At most ``seeds`` scenarios, each giving a question, a harder one and a cloze."""
+    """Return at most ``seeds`` scenarios, each giving a question, a harder one and a cloze."""
     drawn = max(seeds, NEIGHBOURS * len(templates))
     scenarios = list(islice(scenario_stream(templates, seed, source), drawn))
     by_id = {template.template_id: template for template in templates}
@@ -108,23 +108,25 @@ class _Scenario:
     async def written(
         self, source: str, seed: int, turn: int, choice: bool, level: Level
     ) -> Written:
-        """The questions. Each asks for another output of the template, as far as there are any."""
+        """Write the questions, each about another output of the template while there is one."""
         evidence = await run_scenario(self.simulations, self.scenario, self.simulator_seed)
         make = Maker(source, self.scenario.scenario_id, self._contexts(evidence), seed)
-        found = [(ask, result) for ask in self.template.asks if (result := self._of(ask, evidence))]
-        valued = [pair for pair in found if pair[1].value]
-        named = [pair for pair in found if pair[1].term]
+        results = [
+            (ask, result) for ask in self.template.asks if (result := self._of(ask, evidence))
+        ]
+        valued = [pair for pair in results if pair[1].value]
+        named = [pair for pair in results if pair[1].term]
         write = self._choice if choice else self._freeform
-        told: list[Awaitable[Formed | Rejection]] = []
+        writing: list[Awaitable[Formed | Rejection]] = []
         if valued:
             levels: tuple[Level, Level] = ("base", level)
             for step, how in enumerate(levels):
-                told.append(attempt(write(make, how, *valued[(turn + step) % len(valued)])))
+                writing.append(attempt(write(make, how, *valued[(turn + step) % len(valued)])))
         if named:
-            told.append(attempt(self._cloze(make, *named[turn % len(named)])))
+            writing.append(attempt(self._cloze(make, *named[turn % len(named)])))
         given = [self._set_up(), self.scenario.situation]
-        given += [f"{r.value} {self._asked(a)}" for a, r in found]
-        return Written(await together(told), tuple(given))
+        given += [f"{r.value} {self._asked(a)}" for a, r in results]
+        return Written(await together(writing), tuple(given))
 
     async def _choice(
         self, make: Maker, level: Level, ask: Ask, result: Result
@@ -150,8 +152,8 @@ class _Scenario:
     async def _freeform(
         self, make: Maker, level: Level, ask: Ask, result: Result
     ) -> Formed | Rejection:
-        told = f"{result.value} ({result.term})" if result.term else result.value
-        reply = await self._reply(FORMS_RUN, "freeform", make, level, ask, told)
+        answer = f"{result.value} ({result.term})" if result.term else result.value
+        reply = await self._reply(FORMS_RUN, "freeform", make, level, ask, answer)
         return make.freeform(level, reply.question, reply.answer)
 
     async def _cloze(self, make: Maker, ask: Ask, result: Result) -> Formed | Rejection:
@@ -160,7 +162,7 @@ class _Scenario:
         return make.cloze(reply.statement, result.term, self._choices(ask))
 
     def _choices(self, ask: Ask) -> str:
-        """The words that a term is one of; of classes with the sizes at which each begins."""
+        """Say the words that a term is one of; of classes with the sizes where they begin."""
         unit = self._unit(ask)
         named = [
             f"{c.name} (size from {c.from_magnitude:g} {unit}".rstrip() + ")" for c in ask.classes
@@ -187,7 +189,7 @@ class _Scenario:
         return completion.parsed
 
     def _of(self, ask: Ask, evidence: Sequence[Evidence]) -> Result | None:
-        """The result of an ask; None where the runs give none."""
+        """Return the result of an ask; None where the runs give none."""
         if ask.answers:
             return Result("", str(evidence[ask.run - 1].outputs.get(ask.output, "")))
         asked = asked_value(ask, evidence)
@@ -208,13 +210,13 @@ class _Scenario:
         return next((field.unit for field in described(outputs) if field.name == ask.output), "")
 
     def _asked(self, ask: Ask) -> str:
-        """What is asked for, in the template's words."""
+        """Say what is asked for, in the template's words."""
         words, unit = self.scenario.words, self._unit(ask)
-        said = [f"{ask.words} ({unit})" if unit else ask.words, f"of: {words[ask.run - 1]}"]
+        lines = [f"{ask.words} ({unit})" if unit else ask.words, f"of: {words[ask.run - 1]}"]
         if ask.against:
-            said.append(f"compared with: {words[ask.against - 1]} (first minus second)")
-        said += [f"class {c.name}: size from {c.from_magnitude:g}" for c in ask.classes]
-        return "\n".join([*said, *(f"possible: {word}" for word in ask.answers)])
+            lines.append(f"compared with: {words[ask.against - 1]} (first minus second)")
+        lines += [f"class {c.name}: size from {c.from_magnitude:g}" for c in ask.classes]
+        return "\n".join([*lines, *(f"possible: {word}" for word in ask.answers)])
 
     def _contexts(self, evidence: Sequence[Evidence]) -> tuple[SourceText, ...]:
         several = len(evidence) > 1
@@ -231,7 +233,7 @@ class _Scenario:
 
 
 def _distance(one: SampledScenario, other: SampledScenario) -> float:
-    """How far apart two scenarios of a template are: relative steps of numbers, 1 a word."""
+    """Measure how far apart two scenarios are: relative steps of numbers, 1 a word."""
     return sum(
         _step(value, theirs.arguments.get(name))
         for ours, theirs in zip(one.calls, other.calls, strict=True)

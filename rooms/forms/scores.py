@@ -55,7 +55,7 @@ class Factual(Record):
 
 
 def label_masses(tokens: FirstTokens) -> tuple[float, float]:
-    """The probabilities of SUPPORTS and of REFUTES: of tokens that begin exactly one of them."""
+    """Sum the probabilities of tokens that begin SUPPORTS alone, and REFUTES alone."""
     masses = [0.0, 0.0]
     for token, logprob in tokens:
         begun = token.strip().casefold()
@@ -66,7 +66,7 @@ def label_masses(tokens: FirstTokens) -> tuple[float, float]:
 
 
 def from_tokens(tokens: FirstTokens, min_label_mass: float) -> Factual:
-    """The value in a reply's first tokens."""
+    """Read the value in a reply's first tokens."""
     if not tokens:
         return Factual(reason="the model's server sent no log-probabilities")
     supports, refutes = label_masses(tokens)
@@ -89,16 +89,18 @@ async def judge(
         return Factual(reason="not asked for (forms.metrics.factual: off)")
     try:
         if variant == "logprobs":
-            told = await ask.ask(FORMS_ENTAIL, reference=reference, answer=answer)
-            return from_tokens(told.first_tokens, min_label_mass)
-        told = await ask.ask(FORMS_SUPPORTED, question=question, reference=reference, answer=answer)
+            reply = await ask.ask(FORMS_ENTAIL, reference=reference, answer=answer)
+            return from_tokens(reply.first_tokens, min_label_mass)
+        reply = await ask.ask(
+            FORMS_SUPPORTED, question=question, reference=reference, answer=answer
+        )
     except ModelError as error:
         return Factual(reason=str(error))
-    return Factual(p_supports=told.parsed.probability)
+    return Factual(p_supports=reply.parsed.probability)
 
 
 def smoothed(probability: float, temperature: float = TEMPERATURE) -> float:
-    """The logistic of logit(p) / T; 0 and 1 stay. Raises ValueError outside of 0 to 1, or T <= 0.
+    """Return the logistic of logit(p) / T. Raises ValueError outside of 0 to 1, or T <= 0.
 
     Section 3.2; equal to p^(1/T) / (p^(1/T) + (1 - p)^(1/T)).
     """
@@ -114,46 +116,46 @@ def scored(
     factual: Mapping[int, Factual],
     encoder: TextEncoder | str,
 ) -> list[FormScore]:
-    """Each answer's measures. ``factual``: by index; ``encoder``: or why there is none."""
+    """Measure each answer. ``factual``: by index; ``encoder``: or why there is none."""
     similar = {} if isinstance(encoder, str) else _similar(pairs, encoder)
     no_vectors = encoder if isinstance(encoder, str) else "a text without words"
-    found = []
+    scores = []
     for index, (question, answer) in enumerate(pairs):
-        told: dict[str, float | str] = {}
+        measures: dict[str, float | str] = {}
         if answer.failure is None:
             like = similar.get(index)
             likeness = no_vectors if like is None else like
-            told = _measures(question, answer.answer, factual.get(index), likeness)
-        found.append(
+            measures = _measures(question, answer.answer, factual.get(index), likeness)
+        scores.append(
             FormScore(
                 **answer.model_dump(include=set(Answered.model_fields)),
                 text=question.text,
                 reference=question.answer_text,
-                values={name: x for name, x in told.items() if not isinstance(x, str)},
-                reasons={name: x for name, x in told.items() if isinstance(x, str)},
+                values={name: x for name, x in measures.items() if not isinstance(x, str)},
+                reasons={name: x for name, x in measures.items() if isinstance(x, str)},
             )
         )
-    return found
+    return scores
 
 
 def _measures(
     question: Formed, answer: str, factual: Factual | None, likeness: float | str
 ) -> dict[str, float | str]:
-    """A value, or the reason why there is none, by name."""
+    """Return a value, or the reason why there is none, by name."""
     pair = (question.answer_text, answer)
     if question.form == "choice":
         return {"accuracy": float(exact(*pair))}
     if question.form == "cloze":
         same = {"exact": float(exact(*pair)), "exact_folded": float(exact_folded(*pair))}
         return {**same, "ps": likeness}
-    told = factual or Factual(reason="not asked for")
+    judged = factual or Factual(reason="not asked for")
     right = numbers_right(question.text, *pair)
     by_judge = {
-        "fa": factual_accuracy(told, right),
-        "p_supports": told.p_supports,
-        "label_mass": told.label_mass,
+        "fa": factual_accuracy(judged, right),
+        "p_supports": judged.p_supports,
+        "label_mass": judged.label_mass,
     }
-    why = told.reason or "a stated probability has none"
+    why = judged.reason or "a stated probability has none"
     return {
         "bleu": bleu(*pair),
         "bleu_char": bleu_char(*pair),
@@ -164,39 +166,41 @@ def _measures(
 
 
 def numbers_right(question: str, reference: str, answer: str) -> bool | None:
-    """Whether the answer has the reference's numbers, each at the reference's own rounding.
+    """Return whether the answer has the reference's numbers, each at the reference's own rounding.
 
     Signs and words are aside. Numbers of the question are not asked for; None where the reference
     has no other.
     """
     given, stated = numbers(question), numbers(answer)
-    asked = [one for one in numbers(reference) if not any(one.repeats(x) for x in given)]
+    asked = [number for number in numbers(reference) if not any(number.repeats(x) for x in given)]
     if not asked:
         return None
-    return all(any(one.states(other.value) for other in stated) for one in asked)
+    return all(any(number.states(other.value) for other in stated) for number in asked)
 
 
-def factual_accuracy(told: Factual, numbers_right: bool | None) -> float | None:
-    """Of log-probabilities as published, smoothed; else as stated, 0 where a number is wrong."""
-    if told.p_supports is None:
+def factual_accuracy(judged: Factual, numbers_right: bool | None) -> float | None:
+    """Smooth log-probabilities as published; else take what is stated, 0 if a number is wrong."""
+    if judged.p_supports is None:
         return None
-    if told.label_mass is not None:
-        return smoothed(told.p_supports)
-    return 0.0 if numbers_right is False else told.p_supports
+    if judged.label_mass is not None:
+        return smoothed(judged.p_supports)
+    return 0.0 if numbers_right is False else judged.p_supports
 
 
 def _similar(
     pairs: Sequence[tuple[Formed, FormAnswer]], encoder: TextEncoder
 ) -> dict[int, float | None]:
-    """Phrase similarity of clozes and BERTScore of freeform answers, by index."""
-    there = [(i, asked, told) for i, (asked, told) in enumerate(pairs) if told.failure is None]
-    clozes = [one for one in there if one[1].form == "cloze"]
-    free = [one for one in there if one[1].form == "freeform"]
-    phrases = [(asked.text, asked.answer_text, told.answer) for _, asked, told in clozes]
-    texts = [(asked.answer_text, told.answer) for _, asked, told in free]
-    found: list[float | None] = [*phrase_similarities(encoder, phrases)]
-    found += bert_scores(encoder, texts)
-    return {one[0]: value for one, value in zip([*clozes, *free], found, strict=True)}
+    """Return phrase similarity of clozes and BERTScore of freeform answers, by index."""
+    there = [
+        (i, asked, answer) for i, (asked, answer) in enumerate(pairs) if answer.failure is None
+    ]
+    clozes = [pair for pair in there if pair[1].form == "cloze"]
+    free = [pair for pair in there if pair[1].form == "freeform"]
+    phrases = [(asked.text, asked.answer_text, answer.answer) for _, asked, answer in clozes]
+    texts = [(asked.answer_text, answer.answer) for _, asked, answer in free]
+    values: list[float | None] = [*phrase_similarities(encoder, phrases)]
+    values += bert_scores(encoder, texts)
+    return {pair[0]: value for pair, value in zip([*clozes, *free], values, strict=True)}
 
 
 _SIGNS = string.punctuation.replace("%", "") + "“”‘’«»„…–—·"
@@ -204,18 +208,18 @@ _SHORTEST_PLURAL = 4
 
 
 def exact(reference: str, answer: str) -> bool:
-    """The same text, character by character: the published measure."""
+    """Compare character by character: the published measure."""
     return reference == answer
 
 
 def exact_folded(reference: str, answer: str) -> bool:
-    """The same but for case, compatibility forms, signs around words and an English plural's s."""
+    """Compare but for case, compatibility forms, signs around words and a plural's s."""
     one, two = folded(reference), folded(answer)
     return one == two if one or two else exact(reference, answer)
 
 
 def folded(text: str) -> str:
-    """The words of a term in the form in which they are compared; numbers keep their sign."""
+    """Return a term's words in the form that is compared; numbers keep their sign."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\N{MINUS SIGN}", "-")
     words = (_singular(_bare(word)) for word in plain.split())
     return " ".join(word for word in words if word).replace(" %", "%")

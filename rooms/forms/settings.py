@@ -85,7 +85,7 @@ class FormsParams(RoomSection):
         return self.documents
 
     def misfit(self, domains: Sequence[str]) -> str | None:
-        """A source that is neither a domain nor documents, in words."""
+        """Return a source that is neither a domain nor documents, in words."""
         others = [name for name in self.sources if name not in {*domains, *self.documents}]
         if not others:
             return None

@@ -19,17 +19,17 @@ _PLAIN = BLEU(tokenize="none", max_ngram_order=ORDER)
 
 
 def bleu(reference: str, answer: str) -> float:
-    """BLEU of words of one pair, 0 to 1, as sacreBLEU's ``sentence_bleu`` (effective order)."""
+    """Return BLEU of one pair's words, 0 to 1, as sacreBLEU's ``sentence_bleu`` has it."""
     return float(word_scores(word_counts(reference, answer)[None], effective_order=True)[0])
 
 
 def bleu_char(reference: str, answer: str) -> float:
-    """The published BLEU of one pair, 0 to 1: of characters, and not of words."""
+    """Return the published BLEU of one pair, 0 to 1: of characters, and not of words."""
     return float(char_scores(char_counts(reference, answer)[None])[0])
 
 
 def word_counts(reference: str, answer: str) -> Floats:
-    """What ``word_scores`` needs of a pair; the counts of a corpus are their sum.
+    """Count what ``word_scores`` needs of a pair; the counts of a corpus are their sum.
 
     Shape (10,): n-grams of the answer that the reference has (n = 1 to 4), n-grams of the answer,
     length of the answer, length of the reference.
@@ -38,16 +38,16 @@ def word_counts(reference: str, answer: str) -> Floats:
 
 
 def char_counts(reference: str, answer: str) -> Floats:
-    """The same of characters, for ``char_scores``. NLTK counts at least one n-gram a pair."""
+    """Count characters for ``char_scores``. NLTK counts at least one n-gram a pair."""
     # sacreBLEU's own characters leave spaces out, so each character is the word of its number.
     words = (" ".join(str(ord(sign)) for sign in text) for text in (reference, answer))
-    found = _counts(_PLAIN, *words)
-    found[ORDER : 2 * ORDER] = np.maximum(found[ORDER : 2 * ORDER], 1)
-    return found
+    counts = _counts(_PLAIN, *words)
+    counts[ORDER : 2 * ORDER] = np.maximum(counts[ORDER : 2 * ORDER], 1)
+    return counts
 
 
 def word_scores(counts: Floats, *, effective_order: bool = False) -> Floats:
-    """sacreBLEU of each row of summed counts, shape (rows, 10), as 0 to 1.
+    """Return sacreBLEU of each row of summed counts, shape (rows, 10), as 0 to 1.
 
     ``effective_order``: orders that the answer is too short for are left out.
     """
@@ -63,7 +63,7 @@ def word_scores(counts: Floats, *, effective_order: bool = False) -> Floats:
 
 
 def char_scores(counts: Floats) -> Floats:
-    """NLTK's ``corpus_bleu`` with ``method1`` of each row of summed counts, shape (rows, 10)."""
+    """Return NLTK's ``corpus_bleu`` (``method1``) of each row of summed counts."""
     matches = counts[:, :ORDER]
     precision = np.where(matches > 0, matches, _EPSILON) / np.maximum(
         counts[:, ORDER : 2 * ORDER], 1
@@ -73,8 +73,8 @@ def char_scores(counts: Floats) -> Floats:
 
 
 def _counts(rules: BLEU, reference: str, answer: str) -> Floats:
-    told = rules.corpus_score([answer], [[reference]])
-    return np.array([*told.counts, *told.totals, told.sys_len, told.ref_len], dtype=float)
+    score = rules.corpus_score([answer], [[reference]])
+    return np.array([*score.counts, *score.totals, score.sys_len, score.ref_len], dtype=float)
 
 
 def _brevity(counts: Floats) -> Floats:
@@ -101,7 +101,7 @@ class TextEncoder(Protocol):
 
 
 def phrase(text: str, term: str) -> str:
-    """The term in its window: four words on each side of the word that holds the mask.
+    """Return the term in its window: four words on each side of the word that holds the mask.
 
     Raises ValueError where the text has not exactly one mask.
     """
@@ -116,7 +116,7 @@ def phrase(text: str, term: str) -> str:
 def phrase_similarities(
     encoder: TextEncoder, clozes: Sequence[tuple[str, str, str]]
 ) -> list[float]:
-    """2 (cosine - 0.5) of each (text, reference, answer): at most 1, below 0 for unlike ones."""
+    """Return 2 (cosine - 0.5) of each (text, reference, answer): at most 1."""
     phrases = [phrase(text, term) for text, *terms in clozes for term in terms]
     if not phrases:
         return []
@@ -126,7 +126,7 @@ def phrase_similarities(
 
 
 def bert_scores(encoder: TextEncoder, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-    """F1 of each (reference, answer); None where one of the two has no pieces."""
+    """Return F1 of each (reference, answer); None where one of the two has no pieces."""
     pieces = encoder.encode_pieces([text for pair in pairs for text in pair]) if pairs else []
     return [_f1(one, two) for one, two in zip(pieces[::2], pieces[1::2], strict=True)]
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @hookimpl
 def stage_modules() -> Mapping[str, str]:
-    """Its stages."""
+    """Name the modules of its stages."""
     return {"routing": "rooms.routing.stage"}
 
 
 @hookimpl
 def params_section() -> tuple[str, type[RoutingParams]]:
-    """The section ``routing`` of params.yaml."""
+    """Return the section ``routing`` of params.yaml."""
     from rooms.routing.settings import RoutingParams
 
     return "routing", RoutingParams
@@ -32,13 +32,13 @@ def params_section() -> tuple[str, type[RoutingParams]]:
 
 @hookimpl
 def prompt_folder(folder: Path) -> Path:
-    """With the project's."""
+    """Return its folder beside the project's."""
     return folder / "routing"
 
 
 @hookimpl
 def report_part() -> PartOfReport:
-    """Its measures on the page."""
+    """Return its section with what that reads."""
     from rooms.routing.page import READS, SECTION, read
 
     return PartOfReport(SECTION, READS, read)
@@ -46,7 +46,7 @@ def report_part() -> PartOfReport:
 
 @hookimpl
 def register_commands(app: typer.Typer) -> None:
-    """``simulrag route``."""
+    """Add ``simulrag route``."""
     from rooms.routing.commands import register
 
     register(app)
@@ -54,7 +54,7 @@ def register_commands(app: typer.Typer) -> None:
 
 @hookimpl
 def choose_domain(project: Project, params: Params, text: str) -> str:
-    """By the sources' handbooks."""
+    """Choose by the sources' handbooks."""
     from rooms.routing.commands import route_question
 
     return route_question(project, params, text)[0].chosen or ""

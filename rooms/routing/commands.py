@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """``simulrag route``."""
+    """Add ``simulrag route``."""
     epilog = 'Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
     app.command(rich_help_panel="Questions and evidence", epilog=epilog)(route)
 
@@ -40,29 +40,29 @@ def route(
     project = find_project()
     chosen = None if model is None else model_settings(model)
     params, source = with_model(project, load_params(project.params), chosen, None)
-    found, unavailable = route_question(project, params, question.strip())
+    routed, unavailable = route_question(project, params, question.strip())
     if as_json:
-        fits = [one.model_dump() for one in found.fits]
+        fits = [fit.model_dump() for fit in routed.fits]
         print_json(
             {
                 "question": question.strip(),
-                "chosen": found.chosen,
+                "chosen": routed.chosen,
                 "sources": fits,
                 "unavailable": unavailable,
                 "source": source,
             }
         )
         return
-    for one in found.fits:
-        said = f": {one.covers} ({one.tool})" if one.fit != "not" else ""
-        typer.echo(f"{one.source}: {one.fit}{said}")
+    for fit in routed.fits:
+        covered = f": {fit.covers} ({fit.tool})" if fit.fit != "not" else ""
+        typer.echo(f"{fit.source}: {fit.fit}{covered}")
     for name, why in unavailable.items():
         typer.echo(f"{name}: not asked about, {why}")
-    typer.echo(f"Answer with: {found.chosen or 'no source; closed book, unverified'}")
+    typer.echo(f"Answer with: {routed.chosen or 'no source; closed book, unverified'}")
 
 
 def route_question(project: Project, params: Params, text: str) -> tuple[Route, dict[str, str]]:
-    """What was found for each source, and why others were left out."""
+    """Ask which source fits; return it with the sources that were left out, and why."""
     import asyncio
 
     from flows.running.bench import open_bench
@@ -78,7 +78,7 @@ def route_question(project: Project, params: Params, text: str) -> tuple[Route, 
 
 
 def _sources(project: Project, params: Params) -> tuple[dict[str, Simulator], dict[str, str]]:
-    """Every configured source that answers by its tools; a service that is down stops no other."""
+    """Load every source that answers by its tools; a service that is down stops no other."""
     from simulators.base import SimulatorError
 
     kept: dict[str, Simulator] = {}

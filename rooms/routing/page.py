@@ -51,82 +51,87 @@ class RoutingScores:
 
 
 def routing_scores(
-    found: Iterable[Routed], *, resamples: int = 1000, seed: int = 0
+    questions: Iterable[Routed], *, resamples: int = 1000, seed: int = 0
 ) -> RoutingScores:
-    """Scores with 95 % intervals; questions of one scenario are drawn together."""
-    every = list(found)
-    sent = [(one, one.route.chosen) for one in every if one.route is not None]
+    """Score with 95 % intervals; questions of one scenario are drawn together."""
+    every = list(questions)
+    sent = [(question, question.route.chosen) for question in every if question.route is not None]
     accuracy, counts, wrong = {}, {}, {}
     for kind in KINDS:
-        chosen = [(one, to) for one, to in sent if kind in ("all", one.kind)]
+        chosen = [(question, to) for question, to in sent if kind in ("all", question.kind)]
         accuracy[kind] = mean_estimate(
-            [one.right == to for one, to in chosen],
-            [one.scenario_id for one, _ in chosen],
+            [question.right == to for question, to in chosen],
+            [question.scenario_id for question, _ in chosen],
             resamples=resamples,
             seed=seed,
             stream=kind,
             undefined="no such question",
         )
         counts[kind] = len(chosen)
-        wrong[kind] = sum(one.right != to for one, to in chosen)
-    confusion = Counter((one.right or NONE, to or NONE) for one, to in sent)
-    near = tuple(one for one, _ in sent if one.proof)
+        wrong[kind] = sum(question.right != to for question, to in chosen)
+    confusion = Counter((question.right or NONE, to or NONE) for question, to in sent)
+    near = tuple(question for question, _ in sent if question.proof)
     failed = len(every) - len(sent)
     return RoutingScores(accuracy, counts, wrong, dict(sorted(confusion.items())), failed, near)
 
 
 def read(outs: RunOutputs) -> RoutingScores | None:
-    """Over all domains that were routed; files left over from another run are passed over."""
+    """Score all domains that were routed; files left over from another run are passed over."""
     wanted = outs.params.room(RoutingParams).domains if outs.ours else outs.domains
     paths = [path for name in wanted if (path := file_of(outs.place, name)).is_file()]
-    found = [one for path in paths for one in record_lines(path, Routed)]
+    questions = [question for path in paths for question in record_lines(path, Routed)]
     settings = outs.params.metrics
-    scores = routing_scores(found, resamples=settings.bootstrap, seed=settings.seed)
-    return scores if found else None
+    scores = routing_scores(questions, resamples=settings.bootstrap, seed=settings.seed)
+    return scores if questions else None
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Accuracy by kind of question, and the confusion."""
-    found: RoutingScores | None = run.rooms.get("routing")
-    if found is None:
+    """Yield accuracy by kind of question, and the confusion."""
+    scores: RoutingScores | None = run.rooms.get("routing")
+    if scores is None:
         return
     place = Measurement(family="routing", domain="")
     rows = [
-        (words, filled(place, found.accuracy[kind], method=words, n=found.counts[kind]))
+        (words, filled(place, scores.accuracy[kind], method=words, n=scores.counts[kind]))
         for kind, words in KINDS.items()
     ]
-    failed = [f"{found.failed} questions failed and count nowhere."] if found.failed else []
+    failed = [f"{scores.failed} questions failed and count nowhere."] if scores.failed else []
     yield Table(
         name="routing",
         caption="How often a question is sent to the right source",
         columns=("Questions", "Sent right", "Sent wrongly", "Count"),
         rows=tuple(
-            (words, interval(row), str(found.wrong[kind]), count(row.n))
+            (words, interval(row), str(scores.wrong[kind]), count(row.n))
             for kind, (words, row) in zip(KINDS, rows, strict=True)
         ),
         headers=1,
         notes=(_NOTE, *failed, *why([row for _, row in rows])),
     )
-    names = list(dict.fromkeys(name for pair in found.confusion for name in pair))
+    names = list(dict.fromkeys(name for pair in scores.confusion for name in pair))
     yield Table(
         name="routing-confusion",
         caption="What is taken for what: the right source by line, the chosen one by column",
         columns=("Right", *names),
         rows=tuple(
-            (right, *(count(found.confusion.get((right, sent))) or DASH for sent in names))
+            (right, *(count(scores.confusion.get((right, sent))) or DASH for sent in names))
             for right in names
-            if any(right == one for one, _ in found.confusion)
+            if any(right == question for question, _ in scores.confusion)
         ),
         headers=1,
     )
-    if found.near:
+    if scores.near:
         yield Table(
             name="routing-near-misses",
             caption="Near misses, and what the simulator says to them",
             columns=("Question", "Kind", "Shown by", "Sent to"),
             rows=tuple(
-                (one.text, KINDS[one.kind], one.proof, (one.route and one.route.chosen) or NONE)
-                for one in found.near
+                (
+                    question.text,
+                    KINDS[question.kind],
+                    question.proof,
+                    (question.route and question.route.chosen) or NONE,
+                )
+                for question in scores.near
             ),
             prose=(0, 2),
             fold="Near misses",

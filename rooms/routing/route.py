@@ -46,9 +46,9 @@ class Route(Record):
     def chosen(self) -> str | None:
         """The first source that fits, else the first that does partly; None where none does."""
         for wanted in ("fits", "partly"):
-            for one in self.fits:
-                if one.fit == wanted:
-                    return one.source
+            for fit in self.fits:
+                if fit.fit == wanted:
+                    return fit.source
         return None
 
 
@@ -72,7 +72,7 @@ class Routed(Record):
     def of(
         cls, id: str, text: str, kind: AskedOf, right: str | None = None, scenario: str = ""
     ) -> Routed:
-        """One that is not sent anywhere yet; without a scenario it is one by itself."""
+        """Make one that is not sent anywhere yet; without a scenario it is one by itself."""
         return cls(question_id=id, text=text, kind=kind, right=right, scenario_id=scenario or id)
 
 
@@ -127,20 +127,20 @@ def _by_name(prompted: Prompted) -> object:
     """A source fits a question that says so of it, by its name."""
     asked = prompted.text("question")
     parts = re.split(r"^# Source: ", prompted.text("sources"), flags=re.M)[1:]
-    found = []
+    sources = []
     for part in parts:
         name = part.partition("\n")[0].strip()
         fits = RIGHT in asked and name in asked.split() and bool(prompted.tools(part))
-        told = {"fit": "partly", "covers": MARK, "tool": prompted.tools(part)[0][1]} if fits else {}
-        found.append({"source": name, "fit": "not", "covers": "", "tool": "", **told})
-    return {"sources": found}
+        fit = {"fit": "partly", "covers": MARK, "tool": prompted.tools(part)[0][1]} if fits else {}
+        sources.append({"source": name, "fit": "not", "covers": "", "tool": "", **fit})
+    return {"sources": sources}
 
 
 def _as_many(prompted: Prompted) -> object:
     """Of the first tool of the source that the prompt names last."""
     name = prompted.messages[-1].content.rpartition('source "')[2].partition('"')[0]
-    _, _, told = prompted.text("sources").partition(f"# Source: {name}\n")
-    handbook = told.partition("\n# Source: ")[0]
+    _, _, handbooks = prompted.text("sources").partition(f"# Source: {name}\n")
+    handbook = handbooks.partition("\n# Source: ")[0]
     simulator, tool = prompted.tools(handbook)[0]
     call = {
         "tool": tool,
@@ -176,15 +176,15 @@ async def route(question: str, sources: Mapping[str, Simulator], ask: Asker) -> 
     completion = await ask.ask(
         ROUTE,
         check=check,
-        sources=_told(sources),
+        sources=_shown(sources),
         question=question,
     )
-    by_name = {one.source: one for one in completion.parsed.sources}
+    by_name = {fit.source: fit for fit in completion.parsed.sources}
     return Route(fits=tuple(Fit(**by_name[name].model_dump()) for name in sources))
 
 
 async def routed(asked: Routed, sources: Mapping[str, Simulator], ask: Asker) -> Routed:
-    """A question of a test, sent by ``route``; a failed call is its ``failure``."""
+    """Send a question whose right source is known; a failed call is its ``failure``."""
     try:
         return asked.model_copy(update={"route": await route(asked.text, sources, ask)})
     except ModelError as error:
@@ -199,7 +199,7 @@ async def near_misses(
     seed: int,
     count: int,
 ) -> list[Routed]:
-    """Questions that seem made for the source ``name`` and that no source can answer.
+    """Write questions that seem made for the source ``name`` and that no source can answer.
 
     A model writes them in one call, each with a call of the source that shows it: one that is
     refused for one argument and runs with another, or one that runs without what is asked. A call
@@ -210,12 +210,12 @@ async def near_misses(
 
     def check(reply: Any) -> None:
         written = [*reply.out_of_range, *reply.not_returned]
-        different = {" ".join(one.question.split()).casefold() for one in written}
+        different = {" ".join(miss.question.split()).casefold() for miss in written}
         if len(written) != count or len(different) != count:
             raise ValueError(f"give {count} different questions, not {len(different)}")
-        found = [(one.question, _outside(one, simulator)) for one in reply.out_of_range]
-        found += [(one.question, _beside(one, simulator)) for one in reply.not_returned]
-        if problems := [f"'{question}': {why}" for question, why in found if why]:
+        checked = [(miss.question, _outside(miss, simulator)) for miss in reply.out_of_range]
+        checked += [(miss.question, _beside(miss, simulator)) for miss in reply.not_returned]
+        if problems := [f"'{question}': {why}" for question, why in checked if why]:
             raise ValueError("; ".join(problems))
 
     if not count:
@@ -224,31 +224,31 @@ async def near_misses(
         NEAR_MISSES,
         check=check,
         name=name,
-        sources=_told(sources),
+        sources=_shown(sources),
         count=count,
     )
     reply: NearMisses = completion.parsed
     written: list[OutOfRange | NotReturned] = [*reply.out_of_range, *reply.not_returned]
-    proofs = await together(_proof(one, runs, seed) for one in written)
+    proofs = await together(_proof(miss, runs, seed) for miss in written)
     kinds: list[AskedOf] = ["out_of_range"] * len(reply.out_of_range)
     kinds += ["not_returned"] * len(reply.not_returned)
     return [
-        Routed.of(f"near-{name}-{number}", one.question, kind).model_copy(update={"proof": proof})
-        for number, (one, kind, proof) in enumerate(zip(written, kinds, proofs, strict=True), 1)
+        Routed.of(f"near-{name}-{number}", miss.question, kind).model_copy(update={"proof": proof})
+        for number, (miss, kind, proof) in enumerate(zip(written, kinds, proofs, strict=True), 1)
         if proof
     ]
 
 
-def _arguments(one: NearMiss) -> dict[str, JsonValue]:
-    return {item.argument: plain(item.value) for item in one.arguments}
+def _arguments(miss: NearMiss) -> dict[str, JsonValue]:
+    return {item.argument: plain(item.value) for item in miss.arguments}
 
 
-def _within(one: OutOfRange) -> dict[str, JsonValue]:
-    return {**_arguments(one), one.argument: plain(one.inside)}
+def _within(miss: OutOfRange) -> dict[str, JsonValue]:
+    return {**_arguments(miss), miss.argument: plain(miss.inside)}
 
 
 def _refusal(simulator: Simulator, tool: str, arguments: Mapping[str, JsonValue]) -> str:
-    """Why a call is refused; "" where it is not."""
+    """Say why a call is refused; "" where it is not."""
     try:
         validate_call(simulator, tool, arguments)
     except ArgumentError as error:
@@ -256,54 +256,54 @@ def _refusal(simulator: Simulator, tool: str, arguments: Mapping[str, JsonValue]
     return ""
 
 
-def _outside(one: OutOfRange, simulator: Simulator) -> str:
-    """Why it does not show an argument out of range, in words that a model can act on."""
-    if one.argument not in _arguments(one):
-        return f"arguments do not hold '{one.argument}'"
-    if why := _refusal(simulator, one.tool, _within(one)):
-        return f"with {one.argument} inside: {why}"
-    if not _refusal(simulator, one.tool, _arguments(one)):
-        return f"{one.tool} takes these arguments, so {one.argument} is not out of range"
+def _outside(miss: OutOfRange, simulator: Simulator) -> str:
+    """Say why it does not show an argument out of range, in words that a model can act on."""
+    if miss.argument not in _arguments(miss):
+        return f"arguments do not hold '{miss.argument}'"
+    if why := _refusal(simulator, miss.tool, _within(miss)):
+        return f"with {miss.argument} inside: {why}"
+    if not _refusal(simulator, miss.tool, _arguments(miss)):
+        return f"{miss.tool} takes these arguments, so {miss.argument} is not out of range"
     return ""
 
 
-def _beside(one: NotReturned, simulator: Simulator) -> str:
-    """Why it does not show an output that comes near, in words that a model can act on."""
-    if why := _refusal(simulator, one.tool, _arguments(one)):
+def _beside(miss: NotReturned, simulator: Simulator) -> str:
+    """Say why it does not show an output that comes near, in words that a model can act on."""
+    if why := _refusal(simulator, miss.tool, _arguments(miss)):
         return why
-    outputs = names_of(simulator.tools[one.tool].outputs)
-    return "" if one.nearest in outputs else f"nearest is one of {', '.join(outputs)}"
+    outputs = names_of(simulator.tools[miss.tool].outputs)
+    return "" if miss.nearest in outputs else f"nearest is one of {', '.join(outputs)}"
 
 
-async def _proof(one: OutOfRange | NotReturned, runs: Simulations, seed: int) -> str:
-    """What a run shows, in words; "" where none could be made."""
-    inside = _within(one) if isinstance(one, OutOfRange) else _arguments(one)
+async def _proof(miss: OutOfRange | NotReturned, runs: Simulations, seed: int) -> str:
+    """Say what a run shows; "" where none could be made."""
+    inside = _within(miss) if isinstance(miss, OutOfRange) else _arguments(miss)
     try:
-        run = await runs.run(one.tool, inside, seed)
+        run = await runs.run(miss.tool, inside, seed)
     except (ArgumentError, RunError):
         return ""
-    if isinstance(one, OutOfRange):
-        refused = _refusal(runs.simulator, one.tool, _arguments(one))
-        return f"{refused}; with {one.argument} {json.dumps(plain(one.inside))} it runs"
+    if isinstance(miss, OutOfRange):
+        refused = _refusal(runs.simulator, miss.tool, _arguments(miss))
+        return f"{refused}; with {miss.argument} {json.dumps(plain(miss.inside))} it runs"
     given = ", ".join(name for name, value in run.outputs.items() if value is not None)
-    call = f"{one.tool} {json.dumps(_arguments(one), ensure_ascii=False)}"
-    return f"{call} runs and returns {given}; the nearest is {one.nearest}"
+    call = f"{miss.tool} {json.dumps(_arguments(miss), ensure_ascii=False)}"
+    return f"{call} runs and returns {given}; the nearest is {miss.nearest}"
 
 
-def _told(sources: Mapping[str, Simulator]) -> list[dict[str, str]]:
-    return [{"name": name, "handbook": one.handbook()} for name, one in sources.items()]
+def _shown(sources: Mapping[str, Simulator]) -> list[dict[str, str]]:
+    return [{"name": name, "handbook": simulator.handbook()} for name, simulator in sources.items()]
 
 
 def _problems(given: Sequence[SourceFit], sources: Mapping[str, Simulator]) -> list[str]:
-    """What is wrong with a reply, in words that a model can act on."""
-    names = [one.source for one in given]
-    found = [f"give source '{name}' exactly once" for name in sources if names.count(name) != 1]
-    for one in given:
-        if one.source not in sources:
-            found.append(f"there is no source '{one.source}'; known: {', '.join(sources)}")
-        elif one.fit != "not" and one.tool not in sources[one.source].tools:
-            known = ", ".join(sources[one.source].tools)
-            found.append(f"{one.source}: there is no tool '{one.tool}'; known: {known}")
-        elif one.fit == "not" and (one.tool or one.covers):
-            found.append(f"{one.source}: leave covers and tool empty where fit is 'not'")
-    return found
+    """Say what is wrong with a reply, in words that a model can act on."""
+    names = [fit.source for fit in given]
+    problems = [f"give source '{name}' exactly once" for name in sources if names.count(name) != 1]
+    for fit in given:
+        if fit.source not in sources:
+            problems.append(f"there is no source '{fit.source}'; known: {', '.join(sources)}")
+        elif fit.fit != "not" and fit.tool not in sources[fit.source].tools:
+            known = ", ".join(sources[fit.source].tools)
+            problems.append(f"{fit.source}: there is no tool '{fit.tool}'; known: {known}")
+        elif fit.fit == "not" and (fit.tool or fit.covers):
+            problems.append(f"{fit.source}: leave covers and tool empty where fit is 'not'")
+    return problems

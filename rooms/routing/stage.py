@@ -32,25 +32,27 @@ class OutOfReach(Record):
     why: str
 
 
-def sent(found: Iterable[Routed]) -> dict[str, dict[str, int]]:
-    """By kind of question how many were sent right and wrongly; by right and chosen how many."""
-    routed = [one for one in found if one.route is not None]
+def sent(questions: Iterable[Routed]) -> dict[str, dict[str, int]]:
+    """Count by kind of question who was sent right and wrongly, and by right and chosen."""
+    routed = [question for question in questions if question.route is not None]
     counts: dict[str, dict[str, int]] = {}
-    for one, to in ((one, one.route.chosen) for one in routed if one.route is not None):
-        kind = counts.setdefault(one.kind, {"right": 0, "wrong": 0})
-        kind["right" if one.right == to else "wrong"] += 1
-        row = counts.setdefault(f"right is {one.right or NONE}", {})
+    for question, to in (
+        (question, question.route.chosen) for question in routed if question.route is not None
+    ):
+        kind = counts.setdefault(question.kind, {"right": 0, "wrong": 0})
+        kind["right" if question.right == to else "wrong"] += 1
+        row = counts.setdefault(f"right is {question.right or NONE}", {})
         row[f"sent to {to or NONE}"] = row.get(f"sent to {to or NONE}", 0) + 1
     return counts
 
 
 def counts_of(place: Results, domain: str) -> Path:
-    """How many questions of a domain were sent where."""
+    """Return the file that counts where a domain's questions were sent."""
     return place.metrics / f"routing-{domain}.json"
 
 
 def file_of(place: Results, domain: str) -> Path:
-    """Where the questions of a domain were sent."""
+    """Return the file that says where a domain's questions were sent."""
     return place.data / "routing" / f"{domain}.jsonl"
 
 
@@ -78,36 +80,42 @@ async def _work(bench: StageResources, asked: Routed, sources: Mapping[str, Simu
 
 
 def sources_of(project: Project, params: Params) -> dict[str, Simulator]:
-    """The domains that run and answer by tools; each has a file of identity that DVC follows."""
+    """Load the domains that run and answer by tools; DVC follows each one's identity."""
     loaded = {name: params.load_simulator(name, project.root) for name in params.domains}
-    return {name: one for name, one in loaded.items() if not one.oracle}
+    return {name: simulator for name, simulator in loaded.items() if not simulator.oracle}
 
 
 def to_route(domain: str, questions: Iterable[Question]) -> list[Routed]:
-    """A benchmark's questions, whose right source is their own."""
+    """Return a benchmark's questions, whose right source is their own."""
     return [Routed.of(q.question_id, q.text, "own", domain, q.scenario_id) for q in questions]
 
 
 def out_of_reach(project: Project, domain: str) -> list[Routed]:
-    """The questions of ours that seem a domain's and that no source answers."""
+    """Read the questions of ours that seem a domain's and that no source answers."""
     rows = record_lines(project.root / OUT_OF_REACH, OutOfReach)
-    return [Routed.of(one.question_id, one.text, "none") for one in rows if one.near == domain]
+    return [Routed.of(row.question_id, row.text, "none") for row in rows if row.near == domain]
 
 
-def stage_table(domain: str, found: Iterable[Routed]) -> str:
-    """The stage as Markdown."""
+def stage_table(domain: str, questions: Iterable[Routed]) -> str:
+    """Show the stage as Markdown."""
     lines = [f"## routing {domain}", "", "| question | right | sent to |", "| --- | --- | --- |"]
-    for one in found:
-        sent = f"failed: {one.failure}" if one.route is None else one.route.chosen or "none"
-        if sent != (one.right or "none"):
-            lines.append(f"| {one.question_id} | {one.right or 'none'} | {sent} |")
+    for question in questions:
+        sent = (
+            f"failed: {question.failure}"
+            if question.route is None
+            else question.route.chosen or "none"
+        )
+        if sent != (question.right or "none"):
+            lines.append(f"| {question.question_id} | {question.right or 'none'} | {sent} |")
     return "\n".join(lines if len(lines) > 4 else [*lines[:1], "", "Every question is sent right."])
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether a question could not be routed."""
+    """Return whether a question could not be routed."""
     path = file_of(place, domain)
-    return path.is_file() and any(one.failure is not None for one in record_lines(path, Routed))
+    return path.is_file() and any(
+        question.failure is not None for question in record_lines(path, Routed)
+    )
 
 
 STAGE = Stage(

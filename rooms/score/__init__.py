@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @hookimpl
 def stage_modules() -> Mapping[str, str]:
-    """Its stages."""
+    """Name the modules of its stages."""
     return {"score": "rooms.score.stage"}
 
 
 @hookimpl
 def params_section() -> tuple[str, type[ScoreParams]]:
-    """The section ``score`` of params.yaml."""
+    """Return the section ``score`` of params.yaml."""
     from rooms.score.settings import ScoreParams
 
     return "score", ScoreParams
@@ -30,13 +30,13 @@ def params_section() -> tuple[str, type[ScoreParams]]:
 
 @hookimpl
 def prompt_folder(folder: Path) -> Path:
-    """With the project's."""
+    """Return its folder beside the project's."""
     return folder / "score"
 
 
 @hookimpl
 def report_part() -> PartOfReport:
-    """Its measures on the page."""
+    """Return its section with what that reads."""
     from rooms.score.page import READS, SECTION, read
 
     return PartOfReport(SECTION, READS, read)
@@ -44,7 +44,7 @@ def report_part() -> PartOfReport:
 
 @hookimpl
 def register_commands(app: typer.Typer) -> None:
-    """``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
+    """Add ``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
     from rooms.score.commands import register
 
     register(app)

@@ -88,7 +88,7 @@ class Panel:
 async def ask_about(
     given: AnswerToScore, facts: Sequence[str], panel: Panel, settings: ScoreParams, *, forced: bool
 ) -> ScoredAnswer:
-    """What models say of one answer. ``facts``: the sentences of its evidence.
+    """Ask models about one answer. ``facts``: the sentences of its evidence.
 
     A call that failed leaves its part empty, with the reason. Raises CallsPending where calls wait
     for a batch, after all that needs no reply of theirs was asked.
@@ -100,10 +100,10 @@ async def ask_about(
     parts = [work.about_claims(), work.asked_back()]
     if forced and panel.probabilities is not None:
         parts.append(work.forced(panel.probabilities))
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for part in await together(parts):
-        found |= part
-    return asked.model_copy(update={**found, "reasons": dict(sorted(work.reasons.items()))})
+        answers |= part
+    return asked.model_copy(update={**answers, "reasons": dict(sorted(work.reasons.items()))})
 
 
 class _OneAnswer:
@@ -117,7 +117,7 @@ class _OneAnswer:
         self.ablated = [facts, *(facts[:i] + facts[i + 1 :] for i in range(len(facts)))]
 
     async def tried(self, name: str, work: Awaitable[Found], otherwise: Found) -> Found:
-        """The result, or ``otherwise`` with the reason noted under the name."""
+        """Await the result, or ``otherwise`` with the reason noted under the name."""
         try:
             return await work
         except ModelError as error:
@@ -155,16 +155,16 @@ class _OneAnswer:
         return tuple(await together(asked))
 
     async def readings(self, claims: Sequence[str]) -> Any:
-        """What the answers say, where a variant of the question was answered too."""
+        """Read what the answers say, where a variant of the question was answered too."""
         given, ask = self.given, self.panel.ask
 
-        async def read(question: str, said: Sequence[str], runs: Sequence[Evidence]) -> Any:
+        async def read(question: str, claims: Sequence[str], runs: Sequence[Evidence]) -> Any:
             listed = readable_runs(runs, self.panel.tools)
-            return await read_claims(question, said, listed, ask, claims_per_call=self.size)
+            return await read_claims(question, claims, listed, ask, claims_per_call=self.size)
 
-        async def again(one: Variant) -> Any:
-            said = await decompose_final(one.question, one.answer, ask)
-            return await read(one.question, said, one.evidence)
+        async def again(variant: Variant) -> Any:
+            claims = await decompose_final(variant.question, variant.answer, ask)
+            return await read(variant.question, claims, variant.evidence)
 
         variants = {"paraphrase": given.paraphrased, "perturbation": given.perturbed}
         work = {
@@ -179,21 +179,21 @@ class _OneAnswer:
         return {name: said for name, said in found if said is not None}
 
     async def verdicts(self, claims: Sequence[str]) -> Any:
-        """By all facts, then without each, where that is asked for."""
+        """Verify by all facts, then without each, where that is asked for."""
         if not (self.settings.dependence and self.ablated[0] and claims):
             return ()
 
         async def by(facts: Sequence[str]) -> tuple[VerdictStatus, ...]:
             if not facts:
                 return tuple(["indeterminate"] * len(claims))
-            found = await verify_claims(
+            verdicts = await verify_claims(
                 self.given.question,
                 claims,
                 "\n".join(facts),
                 self.panel.ask,
                 claims_per_call=self.size,
             )
-            return tuple(one.status for one in found)
+            return tuple(verdict.status for verdict in verdicts)
 
         return tuple(await self.tried("dependence", together(map(by, self.ablated)), []))
 
@@ -229,30 +229,30 @@ class _OneAnswer:
     async def forced(
         self, probabilities: Callable[[AnswerToScore, Sequence[str]], Awaitable[Sequence[float]]]
     ) -> dict[str, Any]:
-        """How probable the answer is with all facts, without each, and with none."""
+        """Measure how probable the answer is with all facts, without each, and with none."""
         work = together(probabilities(self.given, facts) for facts in [*self.ablated, []])
         rows = tuple(tuple(row) for row in await self.tried("forcing", work, []))
         return {"forced": rows, "proxy": self.panel.proxy}
 
 
 def declared(runs: Sequence[Evidence], tools: Mapping[str, Tool]) -> dict[str, list[str]]:
-    """The fields of the runs' tools by detail, as ``json_schema_extra={"detail": "place"}`` says.
+    """Sort the tools' fields by detail, as ``json_schema_extra={"detail": "place"}`` says.
 
     Undeclared ones go by unit and name; else an argument is of the scenario and an output a
     magnitude.
     """
-    found: dict[str, dict[str, None]] = {}
+    by_detail: dict[str, dict[str, None]] = {}
     for name in dict.fromkeys(run.call.tool for run in runs if run.call.tool in tools):
         tool = tools[name]
         for shape, other in ((tool.arguments, "scenario"), (tool.outputs, "magnitude")):
             for field in described(shape):
-                found.setdefault(_detail(field, other), {})[field.name] = None
-    return {detail: list(found[detail]) for detail in DETAILS if detail in found}
+                by_detail.setdefault(_detail(field, other), {})[field.name] = None
+    return {detail: list(by_detail[detail]) for detail in DETAILS if detail in by_detail}
 
 
 def _detail(field: Described, otherwise: str) -> str:
-    told = field.schema.get("detail")
-    if told in DETAILS:
-        return str(told)
+    declared_as = field.schema.get("detail")
+    if declared_as in DETAILS:
+        return str(declared_as)
     words = {*field.name.split("_"), field.unit}
     return "place" if words & _PLACE else "time" if words & _TIME else otherwise

@@ -20,7 +20,7 @@ FORMS = "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or l
 
 
 def register(app: typer.Typer) -> None:
-    """``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
+    """Add ``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
     epilog = "Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores"
     app.command(rich_help_panel="Look", epilog=epilog)(score)
     app.command(rich_help_panel="Labels by people")(profiles)
@@ -65,20 +65,20 @@ def score(
         )
         params = params.model_copy(update={"score": chosen})
     given = _read(project, answers, domain)
-    found = asyncio.run(_scored(project, params, domain, given))
+    scored = asyncio.run(_scored(project, params, domain, given))
     name = domain or answers.stem
-    rows = list(score_rows(found, params.metrics, name))
+    rows = list(score_rows(scored, params.metrics, name))
     table = score_table(name, rows)
-    write_records(out / "scores.jsonl", found)
+    write_records(out / "scores.jsonl", scored)
     for suffix, text in files_of(table).items():
         write_text(out / f"table.{suffix}", text)
     for figure in score_figures(name, rows):
         write_text(out / f"{figure.name}.svg", standalone(figure.svg))
     typer.echo(files_of(table)["md"])
-    failures = {reason for one in found for reason in one.failures}
+    failures = {reason for answer in scored for reason in answer.failures}
     for reason in sorted(failures):
         typer.echo(f"failed: {reason}", err=True)
-    typer.echo(f"{len(found)} answers -> {out}")
+    typer.echo(f"{len(scored)} answers -> {out}")
 
 
 def profiles(
@@ -97,11 +97,11 @@ def profiles(
     from simulrag.questions.published import read_questions
 
     if domain is None:
-        found = hazard_questions(count, seed)
+        questions = hazard_questions(count, seed)
     else:
-        found = asked_by_roles(read_questions(find_project().results.benchmark(domain)))
-    write_records(out, found)
-    typer.echo(f"{len(found)} questions -> {out}")
+        questions = asked_by_roles(read_questions(find_project().results.benchmark(domain)))
+    write_records(out, questions)
+    typer.echo(f"{len(questions)} questions -> {out}")
 
 
 def rate(
@@ -115,7 +115,7 @@ def rate(
     from rooms.score.ratings import rating_tasks
     from rooms.score.records import ScoredAnswer
 
-    tasks = rating_tasks([one.given for one in read_records(scores, ScoredAnswer)])
+    tasks = rating_tasks([answer.given for answer in read_records(scores, ScoredAnswer)])
     write_text(out / "tasks.json", json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
     form = resources.files(__package__).joinpath("ratings.xml")
     write_text(out / "config.xml", form.read_text(encoding="utf-8"))
@@ -134,7 +134,7 @@ def ratings(
     from rooms.score.ratings import agreements, read_ratings
     from rooms.score.records import ScoredAnswer
 
-    given = [one for file in files for one in read_ratings(label.content(file), str(file))]
+    given = [rating for file in files for rating in read_ratings(label.content(file), str(file))]
     table = Table("What", "Between", "Agreement", "p", "Answers or pairs")
     for row in agreements(given, read_records(scores, ScoredAnswer)):
         shown = ("-" if number is None else f"{number:.3f}" for number in (row.value, row.p))
@@ -143,7 +143,7 @@ def ratings(
 
 
 def _read(project: Project, path: Path, domain: str | None) -> list[AnswerToScore]:
-    """The answers of a file: our own answers by every method, or lines from elsewhere."""
+    """Read the answers of a file: our own answers by every method, or lines from elsewhere."""
     from flows.files import read_records
     from rooms.score.records import AnswerToScore
     from rooms.score.stage import givens, read_pairs
@@ -182,6 +182,8 @@ async def _scored(
     ):
         wait = bench.waiting
         forced = desk.panel.probabilities is not None
-        found = await together(wait.unless(desk.score(bench, (one, forced))) for one in given)
+        scored = await together(
+            wait.unless(desk.score(bench, (answer, forced))) for answer in given
+        )
         wait.check()
-    return [one for one in found if one is not None]
+    return [answer for answer in scored if answer is not None]

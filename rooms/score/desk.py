@@ -47,7 +47,7 @@ class TokenLikelihoods(Record):
 async def likelihood(
     gateway: Gateway, task: str, answer: str, **values: object
 ) -> TokenLikelihoods:
-    """The task's prompt rendered with ``values``, and how probable ``answer`` is after it.
+    """Measure how probable ``answer`` is after the task's prompt, rendered with ``values``.
 
     Stored as any other call, under a key of its own kind. Raises InputError for an empty answer,
     NotOffered (a ModelError) with the reason where the provider has no such thing, and ModelError.
@@ -67,7 +67,7 @@ async def likelihood(
 
 
 def reranker(gateway: Gateway) -> Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]:
-    """Scores by a compatible ``/v1/rerank``, one a text, stored as any other call.
+    """Return a scorer by a compatible ``/v1/rerank``, one a text, stored as any other call.
 
     They raise NotOffered (a ModelError) where the provider has no reranker, and ModelError.
     """
@@ -76,8 +76,8 @@ def reranker(gateway: Gateway) -> Callable[[str, Sequence[str]], Awaitable[Seque
         messages = tuple(Message(role="user", content=text) for text in (query, *texts))
         least = Sampling(max_output_tokens=1)
         request = Request("rerank", messages, sampling=least, measure="rerank")
-        found: list[float] = json.loads((await gateway.complete(request)).text)
-        return found
+        values: list[float] = json.loads((await gateway.complete(request)).text)
+        return values
 
     return scores
 
@@ -87,7 +87,7 @@ _encoder = lru_cache(maxsize=1)(Encoder)
 
 
 async def similarity(query: str, texts: Sequence[str]) -> list[float]:
-    """Cosines of all-MiniLM-L6-v2 vectors, on the CPU: the same on every machine, and no call.
+    """Return cosines of all-MiniLM-L6-v2 vectors, on the CPU: the same on every machine.
 
     Raises EnvironmentFault where its weights are not installed.
     """
@@ -113,7 +113,7 @@ class ScoringDesk:
     fits: Scorer
 
     async def score(self, _: StageResources, item: tuple[AnswerToScore, bool]) -> ScoredAnswer:
-        """One answer's scores; the item says whether its context use is measured."""
+        """Score one answer; the item says whether its context use is measured."""
         given, forced = item
         facts = facts_of(given.evidence)
         asked = await ask_about(given, facts, self.panel, self.settings, forced=forced)
@@ -124,7 +124,7 @@ class ScoringDesk:
 async def open_desk(
     at: StageContext, bench: StageResources, simulator: Simulator | None
 ) -> AsyncIterator[ScoringDesk]:
-    """The judge of a bench or several, and models of confidence and fit where they are named."""
+    """Open one judge or several, and the models of confidence and fit that are named."""
     score = at.params.room(ScoreParams)
     async with AsyncExitStack() as stack:
 
@@ -135,16 +135,18 @@ async def open_desk(
 
         judges = [(bench.gateway, sample) for sample in range(score.samples)]
         if score.judges:
-            benches = [await further(f"judge-{i}", one) for i, one in enumerate(score.judges, 1)]
-            judges = [(one.gateway, 0) for one in benches]
+            benches = [
+                await further(f"judge-{i}", judge) for i, judge in enumerate(score.judges, 1)
+            ]
+            judges = [(judge.gateway, 0) for judge in benches]
         panel = Panel(bench.gateway, judges, {} if simulator is None else simulator.tools)
         if score.confidence is not None:
             proxy = (await further("confidence", score.confidence)).gateway
 
             async def probabilities(given: AnswerToScore, facts: Sequence[str]) -> Sequence[float]:
                 shown = {"question": given.question, "facts": list(facts)}
-                told = await likelihood(proxy, SCORE_CONFIDENCE.name, given.answer, **shown)
-                return told.logprobs
+                likelihoods = await likelihood(proxy, SCORE_CONFIDENCE.name, given.answer, **shown)
+                return likelihoods.logprobs
 
             named = f"{score.confidence.provider}: {Path(score.confidence.model).name}"
             panel = replace(panel, probabilities=probabilities, proxy=named)
@@ -165,7 +167,7 @@ async def beside(
     simulator: Simulator | None = None,
     seed: int = 0,
 ) -> AsyncIterator[StageResources]:
-    """A further model of the stage, whose calls go into the stage's one export."""
+    """Open a further model of the stage, whose calls go into the stage's one export."""
     async with at.opened(simulator, seed, beside=what, role=role, params=params) as bench:
         yield bench
         main.cache.adopt(bench.cache.used, bench.cache.questions, StageRun(**bench.cache.counts()))

@@ -24,7 +24,7 @@ WEIGHTS = (0.6, 0.2, 0.1, 0.1)
 
 
 def majority(votes: Sequence[Mark]) -> Mark:
-    """The most frequent mark; any tie at the top, and no vote at all, is "n/a"."""
+    """Return the most frequent mark; any tie at the top, and no vote at all, is "n/a"."""
     ranked = Counter(votes).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return "n/a"
@@ -32,7 +32,7 @@ def majority(votes: Sequence[Mark]) -> Mark:
 
 
 def voted(labels: Sequence[Sequence[Marks]]) -> list[tuple[Mark, ...]]:
-    """The judges' majority, by claim and detail. ``labels[judge][claim][detail]``.
+    """Return the judges' majority, by claim and detail. ``labels[judge][claim][detail]``.
 
     Raises InputError for marks that are no marks, and for judges who saw another number of claims
     or details.
@@ -56,7 +56,7 @@ def voted(labels: Sequence[Sequence[Marks]]) -> list[tuple[Mark, ...]]:
 
 
 def detail_shares(labels: Sequence[Sequence[Marks]]) -> tuple[float | None, ...]:
-    """By detail: the share of "yes" among the claims that state it; None where none does."""
+    """Return by detail the share of "yes" among the claims that state it; None where none does."""
     shares = []
     for marks in zip(*voted(labels), strict=True):
         stated = [mark == "yes" for mark in marks if mark != "n/a"]
@@ -70,7 +70,7 @@ def specificity(
     *,
     undefined_as_zero: bool = False,
 ) -> float | None:
-    """The weighted mean of the details' shares, over the details that are stated at all.
+    """Return the weighted mean of the details' shares, over the details that are stated at all.
 
     ``labels[judge][claim][detail]``: "yes", "no" or "n/a". None where no claim states any detail
     that has a weight; the published code has 0.0 there (``undefined_as_zero``).
@@ -106,12 +106,12 @@ class LeftOut(Record):
 
 
 async def asked_back(question: str, asked: Sequence[str], score: Scorer) -> float | None:
-    """Mean similarity of a question with those that a model asked back; None without any."""
+    """Return mean similarity of a question with those that a model asked back; None without any."""
     return fmean(await score(question, asked)) if asked else None
 
 
 async def leave_one_out(question: str, parts: Sequence[str], score: Scorer) -> LeftOut | None:
-    """Eq. 3 of SCORE over the sentences or paragraphs of an answer.
+    """Compute Eq. 3 of SCORE over the sentences or paragraphs of an answer.
 
     None where there is nothing to leave out, or nothing would be left to score.
     """
@@ -120,7 +120,7 @@ async def leave_one_out(question: str, parts: Sequence[str], score: Scorer) -> L
     texts = [_joined(*parts)]
     texts += [_joined(*parts[:at], *parts[at + 1 :]) for at in range(len(parts))]
     whole, *without = await score(question, texts)
-    shares = tuple(whole - one for one in without)
+    shares = tuple(whole - score_without for score_without in without)
     return LeftOut(
         score=whole,
         shares=shares,
@@ -138,7 +138,7 @@ _ROUNDING = 1e-6
 
 
 def confidence(logprobs: Sequence[float]) -> float | None:
-    """f(a|X): the geometric mean of the probabilities of an answer's tokens (natural logs).
+    """Return f(a|X): the geometric mean of the probabilities of an answer's tokens.
 
     None for an answer without tokens. Raises InputError for what is no log-probability.
     """
@@ -149,7 +149,7 @@ def confidence(logprobs: Sequence[float]) -> float | None:
 
 
 def context_use(full: float, without: Sequence[float]) -> tuple[float | None, float | None]:
-    """(CU, CU_rel): the mean loss of confidence when one piece of evidence is left out.
+    """Return (CU, CU_rel): the mean loss of confidence without one piece of evidence.
 
     ``full``: f(a|q,C); ``without``: f(a|q,C less c_i), one a piece. CU_rel is a fraction, and is
     CU / ``full`` identically: a rescaling, no second finding. (None, None) without evidence;
@@ -162,12 +162,12 @@ def context_use(full: float, without: Sequence[float]) -> tuple[float | None, fl
 
 
 def losses(full: float, without: Sequence[float]) -> tuple[float, ...]:
-    """Delta_i = f(a|q,C) - f(a|q,C less c_i), one a piece of evidence. Raises InputError."""
-    return tuple(gain(full, one) for one in without)
+    """Return f(a|q,C) - f(a|q,C less c_i), one a piece of evidence. Raises InputError."""
+    return tuple(gain(full, value) for value in without)
 
 
 def gain(full: float, alone: float) -> float:
-    """f(a|q,C) - f(a|q): what all evidence adds.
+    """Return f(a|q,C) - f(a|q): what all evidence adds.
 
     Leaving out one of two duplicates costs nothing; this they cannot hide. Raises InputError.
     """
@@ -180,30 +180,30 @@ def gain(full: float, alone: float) -> float:
 def evidence_used(
     claims: Sequence[str], context: Sequence[str], question: str = ""
 ) -> float | None:
-    """The share of the evidence's sentences of which some claim states a number. Numbers only.
+    """Return the share of the evidence's sentences of which some claim states a number.
 
     ``context``: the sentences; those without a number that ``question`` does not give already are
     left out. A claim states a number at its own rounding; what else it says is not looked at, so
     an equal number of another thing counts too. None where no sentence is left.
     """
     given = {number.value for number in numbers(question)}
-    said = [number for claim in claims for number in numbers(claim) if number.value not in given]
+    stated = [number for claim in claims for number in numbers(claim) if number.value not in given]
     facts = [[n for n in numbers(text) if n.value not in given] for text in context]
-    used = [any(one.repeats(n) for one in said for n in fact) for fact in facts if fact]
+    used = [any(number.repeats(n) for number in stated for n in fact) for fact in facts if fact]
     return fmean(used) if used else None
 
 
 def evidence_dependence(
     full: Sequence[VerdictStatus], without: Sequence[Sequence[VerdictStatus]]
 ) -> tuple[float | None, ...]:
-    """By sentence of evidence: the share of decided claims that turn indeterminate without it.
+    """Return by sentence the share of decided claims that turn indeterminate without it.
 
     ``full``: the verdicts with all evidence; ``without``: those without sentence i, of the same
     claims. Claims in error count in neither. None where no claim was decided both times.
 
     Raises InputError for verdicts on another number of claims.
     """
-    found = []
+    shares = []
     for at, verdicts in enumerate(without):
         if len(verdicts) != len(full):
             raise InputError(
@@ -214,5 +214,5 @@ def evidence_dependence(
             for here, there in zip(full, verdicts, strict=True)
             if here in DECIDED and there != "error"
         ]
-        found.append(fmean(lost) if lost else None)
-    return tuple(found)
+        shares.append(fmean(lost) if lost else None)
+    return tuple(shares)

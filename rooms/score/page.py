@@ -40,7 +40,7 @@ READS = ("data/metrics",)
 
 
 def read(outs: RunOutputs) -> dict[str, list[Measurement]] | None:
-    """The rows of the domains that were scored; files of an earlier run are passed over."""
+    """Read the rows of the domains that were scored; files of an earlier run are passed over."""
     wanted = outs.params.room(ScoreParams).domains if outs.ours else outs.domains
     found = {
         name: DomainTable.of(name, rows_of(read_table(path))).rows("score")
@@ -51,7 +51,7 @@ def read(outs: RunOutputs) -> dict[str, list[Measurement]] | None:
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Pictures and a table a domain; nothing where the stage was not run."""
+    """Yield pictures and a table a domain; nothing where the stage was not run."""
     scores: Mapping[str, Sequence[Measurement]] = run.rooms.get("score", {})
     if scores:
         yield Text(ABOUT)
@@ -61,7 +61,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
-    """A picture a leading measure: a row a method."""
+    """Yield a picture a leading measure: a row a method."""
     looks: dict[str, Look] = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
     for name in DRAWN:
         found = [row for row in rows if row.metric == name and not row.baseline]
@@ -82,7 +82,7 @@ def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
 
 
 def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
-    """A row a measure, a column a method, and one a method for its difference to closed book.
+    """Show a row a measure, a column a method, and one for its difference to closed book.
 
     Coverage is of the answers that a measure was asked of.
     """

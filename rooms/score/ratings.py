@@ -42,29 +42,29 @@ class Rating(Record):
 
 
 def answer_hash(given: AnswerToScore) -> str:
-    """What a rating and a score know an answer by."""
+    """Return what a rating and a score know an answer by."""
     return claim_hash("\n".join((given.question, given.method, given.answer)))
 
 
 def rating_tasks(given: Sequence[AnswerToScore]) -> list[dict[str, Any]]:
-    """A task an answer; who or what wrote it is not shown."""
+    """Make a task an answer; who or what wrote it is not shown."""
     return [
         {
             "data": {
-                "answer_hash": answer_hash(one),
-                "question": one.question,
-                "evidence": "\n\n".join(one.texts),
-                "answer": one.answer,
+                "answer_hash": answer_hash(answer),
+                "question": answer.question,
+                "evidence": "\n\n".join(answer.texts),
+                "answer": answer.answer,
             },
             "meta": {"annotators_wanted": 2},
         }
-        for one in given
-        if one.failure is None
+        for answer in given
+        if answer.failure is None
     ]
 
 
 def read_ratings(content: bytes, name: str) -> list[Rating]:
-    """The ratings of an export of the type JSON; skipped tasks are left out.
+    """Read the ratings of an export of the type JSON; skipped tasks are left out.
 
     Raises InputError that names the task and the field.
     """
@@ -81,15 +81,17 @@ def read_ratings(content: bytes, name: str) -> list[Rating]:
 
 
 def _rating(data: dict[str, Any], annotation: dict[str, Any], where: str) -> Rating:
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for result in annotation["result"]:
         (given,) = list(result["value"].values())[:1]
         value = " ".join(given) if isinstance(given, list) else given
-        said[result["from_name"]] = int(value) if result["from_name"] in SCALES else value
+        fields[result["from_name"]] = int(value) if result["from_name"] in SCALES else value
     by = annotation["completed_by"]
     who = f"label-studio-{by['id'] if isinstance(by, dict) else by}"
     try:
-        return Rating.model_validate({**said, "answer_hash": data["answer_hash"], "annotator": who})
+        return Rating.model_validate(
+            {**fields, "answer_hash": data["answer_hash"], "annotator": who}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{where}, {who}: {first['loc']}: {first['msg']}") from None
@@ -116,7 +118,7 @@ class RaterAgreement(NamedTuple):
 def agreements(
     ratings: Sequence[Rating], scored: Sequence[ScoredAnswer]
 ) -> Iterator[RaterAgreement]:
-    """Between people by detail and scale, then between people's mean and the scores.
+    """Yield agreement between people by detail and scale, then with the scores.
 
     Raises InputError for a rating of an answer that was not scored, and for a second one by the
     same annotator.
@@ -160,19 +162,19 @@ def agreements(
 
 
 def _mean(what: str, given: dict[str, Rating]) -> float | None:
-    said = [getattr(one, what) for one in given.values()]
-    known = [one == "yes" if isinstance(one, str) else one for one in said if one != "n/a"]
+    marks = [getattr(mark, what) for mark in given.values()]
+    known = [mark == "yes" if isinstance(mark, str) else mark for mark in marks if mark != "n/a"]
     return fmean(known) if known else None
 
 
 def _correlated(what: str, between: str, pairs: Sequence[tuple[float, float]]) -> RaterAgreement:
-    found = spearman([one for one, _ in pairs], [two for _, two in pairs])
-    value, p = found or (None, None)
+    correlation = spearman([one for one, _ in pairs], [two for _, two in pairs])
+    value, p = correlation or (None, None)
     return RaterAgreement(what, between, value, p, len(pairs))
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
-    """Fleiss' kappa (1971); ``counts[item][label]``: how many raters gave it.
+    """Compute Fleiss' kappa (1971); ``counts[item][label]``: how many raters gave it.
 
     None where one label alone was ever given, or none. Raises InputError where items have
     different numbers of ratings, or fewer than two.
@@ -193,7 +195,7 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
 
 
 def spearman(one: Sequence[float], two: Sequence[float]) -> tuple[float, float] | None:
-    """Spearman's rank correlation, ties by midrank, and its two-sided p-value.
+    """Compute Spearman's rank correlation, ties by midrank, and its two-sided p-value.
 
     None below 3 pairs and for a constant.
     """
@@ -203,5 +205,5 @@ def spearman(one: Sequence[float], two: Sequence[float]) -> tuple[float, float] 
         raise InputError(f"{len(one)} and {len(two)} values are no pairs")
     if len(one) < 3 or len(set(one)) == 1 or len(set(two)) == 1:
         return None
-    found = spearmanr(one, two)
-    return float(found.statistic), float(found.pvalue)
+    result = spearmanr(one, two)
+    return float(result.statistic), float(result.pvalue)

@@ -54,60 +54,62 @@ class TextCounts(NamedTuple):
 
 
 def readability(text: str) -> tuple[float, float] | None:
-    """(FRE, FKGL): FRE is easier the higher, FKGL is a US school grade. Counted as ``COUNTER``.
+    """Return (FRE, FKGL): FRE is easier the higher, FKGL is a US school grade.
 
-    None without words and for a text that is not English: the formulas are fitted to English.
+    Counted as ``COUNTER``. None without words and for a text that is not English: the formulas are
+    fitted to English.
     """
-    found = counts(text)
-    return flesch(found) if found.words and is_english(text) else None
+    text_counts = counts(text)
+    return flesch(text_counts) if text_counts.words and is_english(text) else None
 
 
-def flesch(found: TextCounts) -> tuple[float, float]:
-    """206.835 - 1.015 ASL - 84.6 ASW (Flesch 1948), 0.39 ASL + 11.8 ASW - 15.59 (Kincaid 1975).
+def flesch(text: TextCounts) -> tuple[float, float]:
+    """Compute reading ease (Flesch 1948) and grade level (Kincaid 1975).
 
-    ASL: words a sentence; ASW: syllables a word.
+    206.835 - 1.015 ASL - 84.6 ASW, and 0.39 ASL + 11.8 ASW - 15.59. ASL: words a sentence; ASW:
+    syllables a word.
     """
-    asl, asw = found.words / found.sentences, found.syllables / found.words
+    asl, asw = text.words / text.sentences, text.syllables / text.words
     return 206.835 - 1.015 * asl - 84.6 * asw, 0.39 * asl + 11.8 * asw - 15.59
 
 
 def counts(text: str) -> TextCounts:
-    """What the formulas count: a number is one word, however it is written."""
-    found = sentences(text)
-    said = [word for sentence in found for word in _WORD.findall(sentence)]
-    return TextCounts(len(found), len(said), sum(map(syllables, said)))
+    """Count what the formulas need: a number is one word, however it is written."""
+    parts = sentences(text)
+    words = [word for sentence in parts for word in _WORD.findall(sentence)]
+    return TextCounts(len(parts), len(words), sum(map(syllables, words)))
 
 
 def is_english(text: str) -> bool:
-    """Whether the letters are Latin and the small words are not those of another language."""
+    """Return whether the letters are Latin and the small words are of no other language."""
     letters = [letter for letter in text if letter.isalpha()]
-    said = re.findall(r"[^\W\d_]+", text.lower())
+    words = re.findall(r"[^\W\d_]+", text.lower())
     return (
         bool(letters)
         and sum(letter.isascii() for letter in letters) >= 0.9 * len(letters)
-        and sum(word in _ENGLISH for word in said) >= sum(word in _OTHERS for word in said)
+        and sum(word in _ENGLISH for word in words) >= sum(word in _OTHERS for word in words)
     )
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text in order; an item of a list and a row of a table are their own.
+    """Split a text into sentences; an item of a list and a row of a table are their own.
 
     A point ends one where white space and a capital or a digit follow; not within a number, after
     initials ("U.S.") nor after an abbreviation that a name or number follows ("Fig. 5").
     """
-    found = []
+    parts = []
     for block in _blocks(text):
         start = 0
         for end in _END.finditer(block):
             if not _abbreviated(end[1], block[end.end() :]):
-                found.append(block[start : end.end()])
+                parts.append(block[start : end.end()])
                 start = end.end()
-        found.append(block[start:])
-    return [part.strip() for part in found if _WORD.search(part)]
+        parts.append(block[start:])
+    return [part.strip() for part in parts if _WORD.search(part)]
 
 
 def syllables(word: str) -> int:
-    """Syllables of one word as it is read aloud, by rule: one a digit, one a letter of initials."""
+    """Count the syllables of a word read aloud: one a digit, one a letter of initials."""
     total = 0
     for part in _PART.findall(word):
         spelled = part.isupper() and len(part) <= 5
@@ -117,7 +119,7 @@ def syllables(word: str) -> int:
 
 
 def _blocks(text: str) -> list[str]:
-    """Paragraphs, items, headings and rows, each on one line and without its mark."""
+    """Split into paragraphs, items, headings and rows, one a line and without its mark."""
     blocks = [""]
     for line in text.splitlines():
         mark = _ITEM.match(line)
@@ -130,7 +132,7 @@ def _blocks(text: str) -> list[str]:
 
 
 def _abbreviated(word: str, rest: str) -> bool:
-    """Whether the point after a word is an abbreviation's and ends no sentence."""
+    """Return whether the point after a word is an abbreviation's and ends no sentence."""
     word = word.lstrip("\"'“‘([*")
     if word.lower() in _BEFORE_NAMES or _INITIALS.fullmatch(word):
         return True
@@ -138,7 +140,7 @@ def _abbreviated(word: str, rest: str) -> bool:
 
 
 def _spoken(word: str) -> int:
-    """Vowel groups of an English word, less silent ones, plus two vowels that are both heard."""
+    """Count vowel groups of an English word, less silent ones, plus vowels that part."""
     word = re.sub(r"['’].*", "", word)
     heard = _SILENT.sub("", _SOFT.sub("s", word))
     return max(1, len(_VOWELS.findall(heard)) + len(_HIATUS.findall(heard)))

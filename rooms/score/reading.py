@@ -89,7 +89,7 @@ class ClaimReading(Record):
     class_word: str | None = None
 
     def holds_for(self, value: float) -> bool | None:
-        """Whether the claim's number holds for a magnitude; None where it gives no number.
+        """Return whether the claim's number holds for a magnitude; None where it gives no number.
 
         In the claim's own unit, signs aside.
         """
@@ -112,7 +112,7 @@ class StatedRange(Record):
     limit: bool = False
 
     def holds_for(self, value: float) -> bool:
-        """Whether a magnitude lies inside, up to the rounding of floating point."""
+        """Return whether a magnitude lies inside, up to the rounding of floating point."""
         size = abs(value)
         slack = EXACT * max(1.0, size)
         above = size > self.low + slack if self.open_low else size >= self.low - slack
@@ -121,7 +121,7 @@ class StatedRange(Record):
 
 
 def stated_range(text: str) -> StatedRange | None:
-    """The precision rule of the prompts: what a number, as a claim writes it, holds for.
+    """Return what a number, as a claim writes it, holds for: the precision rule of the prompts.
 
     Its margin on either side; a range or a limit as it says. None without a number, for a date, and
     where there are several numbers that are no range.
@@ -146,7 +146,7 @@ def stated_range(text: str) -> StatedRange | None:
 def readable_runs(
     evidence: Sequence[Evidence], tools: Mapping[str, Tool]
 ) -> tuple[ReadableRun, ...]:
-    """What claims can be about: the outputs of the runs by name, with no value of them."""
+    """List what claims can be about: the outputs of the runs by name, with no value of them."""
     return tuple(
         ReadableRun(
             number=number,
@@ -158,13 +158,13 @@ def readable_runs(
 
 
 def _given(evidence: Evidence) -> str:
-    """The arguments of a run that have a value."""
+    """Return the arguments of a run that have a value."""
     values = {name: value for name, value in evidence.call.arguments.items() if value is not None}
     return json.dumps(values, ensure_ascii=False)
 
 
 def _outputs(tool: Tool, evidence: Evidence) -> tuple[ReadableOutput, ...]:
-    """The outputs that are there and are one number or word."""
+    """Return the outputs that are there and are one number or word."""
     return tuple(
         ReadableOutput(
             name=output.name,
@@ -184,7 +184,7 @@ async def read_claims(
     *,
     claims_per_call: int = CLAIMS_PER_CALL,
 ) -> tuple[ClaimReading, ...]:
-    """What each claim says, in order; no call without claims.
+    """Read what each claim says, in order; no call without claims.
 
     Raises ModelError where a reply, after one repair, leaves a claim out or names an output or a
     run that is not listed.
@@ -227,7 +227,7 @@ _SIGNS = {"rises": 1, "falls": -1, "same": 0}
 
 
 def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
-    """Whether two answers rest on the same tool calls, in any order."""
+    """Return whether two answers rest on the same tool calls, in any order."""
     left = list(two)
     for call in one:
         if call not in left:
@@ -237,7 +237,7 @@ def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
 
 
 def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> float | None:
-    """Of the numbers, directions and classes that two answers give, the share the other repeats.
+    """Return the share of numbers, directions and classes that the other answer repeats.
 
     Both were read against the runs of the first question. A claim about no listed output is not
     compared; None where nothing was said of any.
@@ -245,9 +245,9 @@ def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> flo
     repeated: list[bool] = []
     for claims, others in ((one, two), (two, one)):
         for claim in claims:
-            told = [_said(other) for other in others if _same(other, claim)]
+            statements = [_said(other) for other in others if _same(other, claim)]
             for kind, what in _said(claim).items():
-                repeated.append(any(kind in t and _equal(what, t[kind]) for t in told))
+                repeated.append(any(kind in t and _equal(what, t[kind]) for t in statements))
     return sum(repeated) / len(repeated) if repeated else None
 
 
@@ -257,7 +257,7 @@ def moved(
     before: Sequence[Evidence],
     after: Sequence[Evidence],
 ) -> bool | None:
-    """Whether an answer moved as the simulator did, in its numbers and in their differences.
+    """Return whether an answer moved as the simulator did, in its numbers and in their differences.
 
     ``old`` was read against the runs ``before``, ``new`` against the runs ``after``; run k of the
     one is run k of the other with an argument changed. Compared are each number with its new run,
@@ -266,9 +266,9 @@ def moved(
     """
     right: list[bool] = []
     for claim in new:
-        told = _said(claim)
+        statement = _said(claim)
         size, base = (_size(after, run, claim.output) for run in (claim.run, claim.against))
-        number, start = told.get("number"), _size(before, claim.run, claim.output)
+        number, start = statement.get("number"), _size(before, claim.run, claim.output)
         if size is None:
             continue
         if base is not None and claim.direction is not None:
@@ -283,18 +283,18 @@ def moved(
 
 
 def _same(one: ClaimReading, two: ClaimReading) -> bool:
-    """Whether two claims are about the same output of the same run or runs."""
+    """Return whether two claims are about the same output of the same run or runs."""
     return (one.output, one.run, one.against) == (two.output, two.run, two.against)
 
 
 def _said(claim: ClaimReading) -> dict[str, object]:
-    """What a claim says of a listed output, by kind."""
-    said = {
+    """Return what a claim says of a listed output, by kind."""
+    statement = {
         "number": stated_range(claim.value or ""),
         "direction": claim.direction,
         "class": claim.class_word and claim.class_word.casefold(),
     }
-    return {} if claim.output is None else {kind: what for kind, what in said.items() if what}
+    return {} if claim.output is None else {kind: what for kind, what in statement.items() if what}
 
 
 def _equal(one: object, two: object) -> bool:
@@ -304,19 +304,19 @@ def _equal(one: object, two: object) -> bool:
 
 
 def _middle(stated: StatedRange) -> float:
-    """The number itself; of a limit, the limit."""
+    """Return the number itself; of a limit, the limit."""
     return stated.low if math.isinf(stated.high) else (stated.low + stated.high) / 2
 
 
 def _size(evidence: Sequence[Evidence], run: int | None, output: str | None) -> float | None:
-    """A run's output; None where there is no such number."""
+    """Return a run's output; None where there is no such number."""
     known = run is not None and 1 <= run <= len(evidence)
     value = evidence[run - 1].outputs.get(output or "") if run and known else None
     return float(value) if isinstance(value, int | float) and value is not True else None
 
 
 def _follows(was: StatedRange, told: StatedRange, start: float, size: float) -> bool:
-    """Whether two stated numbers differ as the two runs do, as far as their rounding tells."""
+    """Return whether two stated numbers differ as the two runs do, within their rounding."""
     if told.low < was.high and was.low < told.high:
         return told.holds_for(start) or (was.holds_for(start) and was.holds_for(size))
     return _sign(told.low - was.low) == _sign(abs(size) - abs(start))

@@ -51,12 +51,12 @@ class AnswerToScore(Record):
     @property
     def runs(self) -> tuple[Evidence, ...]:
         """The simulator runs among the evidence."""
-        return tuple(one for one in self.evidence if isinstance(one, Evidence))
+        return tuple(piece for piece in self.evidence if isinstance(piece, Evidence))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The evidence in words."""
-        return tuple(one if isinstance(one, str) else one.text for one in self.evidence)
+        return tuple(piece if isinstance(piece, str) else piece.text for piece in self.evidence)
 
 
 Votes = tuple[tuple[DetailMark, ...] | None, ...]
@@ -95,5 +95,5 @@ class ScoredAnswer(Record):
 
 
 def table_of(place: Results, domain: str) -> Path:
-    """The measures of a domain's answers, by method."""
+    """Return the table of the measures of a domain's answers, by method."""
     return place.metrics / f"score-{domain}.csv"

@@ -55,7 +55,7 @@ ROLES = {
 
 
 def hazard_questions(count: int, seed: int = 0) -> list[Question]:
-    """Distinct questions by drawn profiles: a hazard, a county of it, then the rest by chance.
+    """Draw distinct questions by profiles: a hazard, a county of it, then the rest by chance.
 
     They have no reference and no simulator. Raises InputError for fewer than one.
     """
@@ -64,8 +64,8 @@ def hazard_questions(count: int, seed: int = 0) -> list[Question]:
     pairs, professions = _table("hazards.csv"), _table("professions.csv")
     hazards = sorted({row["hazard"] for row in pairs})
     draw = random.Random(seed)  # noqa: S311 a seeded draw
-    found: dict[str, Question] = {}
-    while len(found) < count:
+    questions: dict[str, Question] = {}
+    while len(questions) < count:
         hazard = draw.choice(hazards)
         where = draw.choice([row for row in pairs if row["hazard"] == hazard])
         who, years = draw.choice(professions), draw.choice(TIMELINES)
@@ -73,20 +73,20 @@ def hazard_questions(count: int, seed: int = 0) -> list[Question]:
         place = f"{where['county']}, {where['state']}"
         named = hazard if hazard == "coastal flooding" else _article(hazard)
         text = asked.format(sector=who["sector"], hazard=named, place=place, years=years)
-        told = (
+        words = (
             f"I work as {_article(who['profession'])} and plan for the next {years} years. {text}"
         )
-        found.setdefault(told, _question(DOMAIN, told, f"{DOMAIN}-{_digest(hazard, place)}"))
-    return list(found.values())
+        questions.setdefault(words, _question(DOMAIN, words, f"{DOMAIN}-{_digest(hazard, place)}"))
+    return list(questions.values())
 
 
 def asked_by_roles(questions: Sequence[Question]) -> list[Question]:
-    """Each question of a simulator's domain as each of the domain's roles asks it.
+    """Return each question of a simulator's domain as each of the domain's roles asks it.
 
     What is asked, the scenario and the reference stay, so answers differ by who asks alone. Raises
     InputError for a domain without roles.
     """
-    found = []
+    asked = []
     for question in questions:
         if question.domain not in ROLES:
             known = ", ".join(ROLES)
@@ -94,8 +94,8 @@ def asked_by_roles(questions: Sequence[Question]) -> list[Question]:
         for role, why in ROLES[question.domain].items():
             text = f"I am {_article(role)}. {why} {question.text}"
             new = {"text": text, "question_id": f"{question.domain}-{_digest(text)}"}
-            found.append(question.model_copy(update=new))
-    return found
+            asked.append(question.model_copy(update=new))
+    return asked
 
 
 def _question(domain: str, text: str, scenario: str) -> Question:

@@ -97,15 +97,15 @@ NOT_ASKED = {
 
 
 def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
-    """The claims of the context: the sentences of each run's text, one an output; no model."""
-    texts = (one if isinstance(one, str) else one.text for one in evidence)
+    """Return the claims of the context: the sentences of each run's text, one an output."""
+    texts = (piece if isinstance(piece, str) else piece.text for piece in evidence)
     return list(dict.fromkeys(part for text in texts for part in sentences(text)))
 
 
 async def measured(
     asked: ScoredAnswer, settings: ScoreParams, similar: Scorer, fits: Scorer
 ) -> ScoredAnswer:
-    """The answer with its values. A measure that was not asked for has no value and no reason.
+    """Measure an answer. A measure that was not asked for has no value and no reason.
 
     ``similar`` compares texts, ``fits`` says how well one fits a question.
     """
@@ -162,18 +162,18 @@ async def _similarities(
 
 
 def _robustness(asked: ScoredAnswer) -> dict[str, float | None]:
-    given, said = asked.given, asked.readings
+    given, readings = asked.given, asked.readings
     values: dict[str, float | None] = {}
-    own = said.get("answer")
+    own = readings.get("answer")
     if (again := given.paraphrased) is not None:
         rests = again.failure is None and (given.calls or again.calls)
         values["same_calls"] = float(same_calls(given.calls, again.calls)) if rests else None
         values["same_claims"] = None
-        if own is not None and (other := said.get("paraphrase")) is not None:
+        if own is not None and (other := readings.get("paraphrase")) is not None:
             values["same_claims"] = same_claims(own, other)
     if (again := given.perturbed) is not None:
         values["moved"] = None
-        if own is not None and (other := said.get("perturbation")) is not None:
+        if own is not None and (other := readings.get("perturbation")) is not None:
             right = moved(own, other, given.runs, again.evidence)
             values["moved"] = None if right is None else float(right)
     return values
@@ -184,40 +184,42 @@ def _evidence(asked: ScoredAnswer) -> dict[str, float | None]:
     values: dict[str, float | None] = {"evidence_used": used}
     if asked.forced or "forcing" in asked.reasons:
         full, *without, alone = [confidence(row) for row in asked.forced] or [None, None]
-        known = [one for one in without if one is not None]
+        known = [value for value in without if value is not None]
         use = context_use(full, known) if full is not None else (None, None)
         values |= dict(zip(("context_use", "context_use_relative"), use, strict=True))
-        told = full is not None and alone is not None and bool(known)
-        values["evidence_gain"] = gain(full, alone) if told else None  # type: ignore[arg-type]
+        known_both = full is not None and alone is not None and bool(known)
+        values["evidence_gain"] = gain(full, alone) if known_both else None  # type: ignore[arg-type]
     if asked.verdicts or "dependence" in asked.reasons:
         full_verdicts, *rest = asked.verdicts or ((),)
-        shares = [one for one in evidence_dependence(full_verdicts, rest) if one is not None]
+        shares = [value for value in evidence_dependence(full_verdicts, rest) if value is not None]
         values["evidence_dependence"] = sum(shares) / len(shares) if shares else None
     return values
 
 
 def score_rows(
-    found: Sequence[ScoredAnswer], settings: MetricSettings, domain: str
+    answers: Sequence[ScoredAnswer], settings: MetricSettings, domain: str
 ) -> Iterator[Measurement]:
-    """Every measure of every method: its mean over the answers that have it, one row each.
+    """Yield every measure of every method: its mean over the answers that have it, one row each.
 
     ``coverage``: the share that it is defined for, of the answers that it was asked of. Intervals
     draw scenarios. After them, with ``baseline``, what each method has more than closed book, over
     the questions where both have a value.
     """
     order: dict[str, int] = {method: place for place, method in enumerate(FINAL)}
-    lines = sorted({_line(one) for one in found}, key=lambda line: (order.get(line[0], 99), line))
+    lines = sorted(
+        {_line(answer) for answer in answers}, key=lambda line: (order.get(line[0], 99), line)
+    )
     for metric in MEASURES:
-        valued = [(one, one.values[metric]) for one in found if metric in one.values]
+        valued = [(answer, answer.values[metric]) for answer in answers if metric in answer.values]
         if not valued:
             continue
-        closed = {_question(one): value for one, value in valued if _is_closed_book(one)}
+        closed = {_question(answer): value for answer, value in valued if _is_closed_book(answer)}
         differences = [
-            (one, _less(value, closed[_question(one)]))
-            for one, value in valued
-            if not _is_closed_book(one) and _question(one) in closed
+            (answer, _less(value, closed[_question(answer)]))
+            for answer, value in valued
+            if not _is_closed_book(answer) and _question(answer) in closed
         ]
-        names = dict.fromkeys(_scenario(one) for one, _ in valued)
+        names = dict.fromkeys(_scenario(answer) for answer, _ in valued)
         scenarios = {scenario: place for place, scenario in enumerate(names)}
         weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
         row = Measurement(family="score", domain=domain, metric=metric)
@@ -235,11 +237,11 @@ def _mean(
     scenarios: Mapping[str, int],
     weights: Floats,
 ) -> Measurement:
-    """The row with the mean of the values that are there; ``weights`` as ``scenario_weights``."""
+    """Return the row with the mean of the values there are; ``weights``: by scenario and draw."""
     known = np.array([value is not None for _, value in valued], dtype=float)
-    place = np.array([scenarios[_scenario(one)] for one, _ in valued])
+    place = np.array([scenarios[_scenario(answer)] for answer, _ in valued])
     draws = ratio(np.array([value or 0.0 for _, value in valued]), known, place, weights)
-    reasons = (one.reasons[row.metric] for one, _ in valued if row.metric in one.reasons)
+    reasons = (answer.reasons[row.metric] for answer, _ in valued if row.metric in answer.reasons)
     reason = "; ".join(dict.fromkeys(reasons)) or "no answer"
     counted = replace(row, n=int(known.sum()), coverage=float(known.mean()))
     return filled(counted, estimate(draws, len(scenarios), reason))

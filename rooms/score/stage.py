@@ -34,7 +34,7 @@ from simulrag.stage import Outcome, Stage
 
 
 def file_of(place: Results, domain: str) -> Path:
-    """What models said of a domain's answers, and the values."""
+    """Return the file of what models said of a domain's answers, and of the values."""
     return place.data / "score" / f"{domain}.jsonl"
 
 
@@ -77,7 +77,7 @@ async def make(at: StageContext) -> Outcome:
 
 
 def _table(domain: str, rows: Iterable[Measurement]) -> str:
-    """The means as Markdown, a line a measure of a method."""
+    """Show the means as Markdown, a line a measure of a method."""
     shown = (
         (
             MEASURES[row.metric].title,
@@ -95,7 +95,7 @@ def _table(domain: str, rows: Iterable[Measurement]) -> str:
 
 
 def read_pairs(answers: Path, benchmark: Path) -> list[AnsweredQuestion]:
-    """The complete answers of a file with their questions."""
+    """Read the complete answers of a file with their questions."""
     pairs = answered_questions(record_lines(answers, Answer), answers, read_questions(benchmark))
     return [pair for pair in pairs if pair.answer.failure is None]
 
@@ -105,7 +105,7 @@ def givens(
     claims: Mapping[tuple[str, AnswerVariant], tuple[str, ...]],
     variants: Sequence[VariantAnswers] = (),
 ) -> Iterator[AnswerToScore]:
-    """The answers to one question, one a method, with the same method's answers to its variants.
+    """Yield the answers to one question, one a method, with those to its variants.
 
     ``claims``: of final answers, by question and line.
     """
@@ -147,9 +147,9 @@ async def _answer(
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether something of an answer could not be asked."""
+    """Return whether something of an answer could not be asked."""
     path = file_of(place, domain)
-    return path.is_file() and any(one.failures for one in record_lines(path, ScoredAnswer))
+    return path.is_file() and any(answer.failures for answer in record_lines(path, ScoredAnswer))
 
 
 STAGE = Stage(

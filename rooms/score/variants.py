@@ -33,8 +33,8 @@ class RewordedQuestion(Reply):
 
 
 def _with_a_word_before(prompted: Prompted) -> object:
-    told = prompted.text("situation" if prompted.has("situation") else "question")
-    return {"question": f"{sentence(prompted.seed)} {told}"}
+    words = prompted.text("situation" if prompted.has("situation") else "question")
+    return {"question": f"{sentence(prompted.seed)} {words}"}
 
 
 SCORE_PARAPHRASE = Task(
@@ -44,13 +44,17 @@ SCORE_PERTURB = Task("score_perturb", RewordedQuestion, tokens=230, stand_in=_wi
 
 
 async def paraphrase(question: Question, ask: Asker) -> Variant:
-    """The question worded anew; a reply that changes a number goes back to the model once."""
+    """Word the question anew; a reply that changes a number goes back to the model once."""
     given = numbers(question.text)
 
     def check(reply: RewordedQuestion) -> None:
-        said = numbers(reply.question)
-        lost = [one.written for one in given if not any(one.repeats(other) for other in said)]
-        new = [one.written for one in said if not any(one.repeats(other) for other in given)]
+        stated = numbers(reply.question)
+        lost = [
+            number.written for number in given if not any(number.repeats(other) for other in stated)
+        ]
+        new = [
+            number.written for number in stated if not any(number.repeats(other) for other in given)
+        ]
         if lost or new:
             raise ValueError(f"numbers left out: {lost or 'none'}; numbers added: {new or 'none'}")
         _differs(reply, question)
@@ -66,7 +70,9 @@ def other_scenario(question: Question, template: Template, seed: int) -> Sampled
     """Another scenario of the question's own template; None where it has only one."""
     own = seed + crc32(question.question_id.encode())
     drawn = islice(scenario_stream([template], own, question.domain), 2)
-    return next((one for one in drawn if one.scenario_id != question.scenario_id), None)
+    return next(
+        (scenario for scenario in drawn if scenario.scenario_id != question.scenario_id), None
+    )
 
 
 async def perturb(
@@ -78,7 +84,7 @@ async def perturb(
     seed: int,
     simulator_seed: int,
 ) -> Variant:
-    """The question about another scenario, which the simulator runs: what the answer must become.
+    """Ask the question about another scenario, which the simulator runs.
 
     Where there is no such scenario, or the simulator refuses it, the failure says so.
     """
@@ -87,11 +93,15 @@ async def perturb(
     scenario = other_scenario(question, template, seed)
     if scenario is None:
         return Variant(failure="its template has no other scenario")
-    wanted = [one for value in scenario.shown.values() for one in numbers(f"{abs(value):g}")]
+    wanted = [number for value in scenario.shown.values() for number in numbers(f"{abs(value):g}")]
 
     def check(reply: RewordedQuestion) -> None:
-        said = numbers(reply.question)
-        lost = [one.written for one in wanted if not any(one.repeats(other) for other in said)]
+        stated = numbers(reply.question)
+        lost = [
+            number.written
+            for number in wanted
+            if not any(number.repeats(other) for other in stated)
+        ]
         if lost:
             raise ValueError(f"the question does not give {', '.join(lost)} of the situation")
         _differs(reply, question)
