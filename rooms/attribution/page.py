@@ -216,12 +216,12 @@ SECTION = ReportSection(
 class Why:
     """What the claims of an answer stand on, to show."""
 
-    found: Attribution
+    attribution: Attribution
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return one object a claim, in the order of the answer's claims."""
         fields = {"text", "support", "shares", "conditions", "failure"}
-        return [claim.model_dump(mode="json", include=fields) for claim in self.found.claims]
+        return [claim.model_dump(mode="json", include=fields) for claim in self.attribution.claims]
 
     def show(self) -> None:
         """Print the class of each claim, as it was drafted, and what each source adds."""
@@ -230,7 +230,7 @@ class Why:
         from rich.text import Text
 
         table = Table("claim, as drafted", "stands on", "simulator", "documents", title="Why")
-        for claim in self.found.claims:
+        for claim in self.attribution.claims:
             simulator, documents = "-", "-"
             if claim.shares is not None:
                 simulator = f"{claim.shares.simulator:+.2f}"

@@ -141,12 +141,12 @@ async def make(at: StageContext) -> Outcome:
         )
     asked = tasks(questions, simulators)
     async with at.asking(here=True) as bench:
-        runs = {name: bench.simulate(one) for name, one in simulators.items()}
+        runs = {name: bench.simulate(simulator) for name, simulator in simulators.items()}
         answer = partial(work, params=at.params, source=at.item, runs=runs)
-        found = await at.over("answer", asked, answer, bench)
-        write_records(places.answers(at.place, at.item), found)
-    failures = [one.failure for one in found]
-    return Outcome.of(stage_table(at.item, found), "questions answered", failures)
+        answers = await at.over("answer", asked, answer, bench)
+        write_records(places.answers(at.place, at.item), answers)
+    failures = [answered.failure for answered in answers]
+    return Outcome.of(stage_table(at.item, answers), "questions answered", failures)
 
 
 def tasks(questions: list[Formed], simulators: Mapping[Condition, Simulator]) -> list[Asked]:

@@ -170,10 +170,10 @@ async def _written(
         level=level,
         base=base,
     )
-    found = reply.parsed
-    if isinstance(found, WrittenChoice):
-        return make.choice(level, found.question, found.correct, found.distractors)
-    return make.freeform(level, found.question, found.answer)
+    written = reply.parsed
+    if isinstance(written, WrittenChoice):
+        return make.choice(level, written.question, written.correct, written.distractors)
+    return make.freeform(level, written.question, written.answer)
 
 
 async def _cloze(ask: Asker, make: Maker) -> Formed | Rejection:

@@ -122,6 +122,14 @@ async def generate(
 
     Questions are in the seeds' order, so that a larger ``n`` keeps those of a smaller one. A reply
     that stays unusable refuses its question. Raises ModelError where the provider is not reached.
+
+    Args:
+        ask: Who audits.
+        seeds: What questions are written of, in their order.
+        source: The domain or corpus that the summary names.
+        n: Questions wanted.
+        concurrency: Seeds that are written of at a time.
+        accepted: Called for each question that passes its audits.
     """
     if n < 1:
         raise InputError(f"{n} questions cannot be made; ask for 1 or more")
@@ -156,7 +164,7 @@ async def generate(
         requested=n,
         accepted=min(n, len(questions)),
         seeds=drawn,
-        by_form=_counted(f"{one.form} {one.level}" for one in questions[:n]),
+        by_form=_counted(f"{question.form} {question.level}" for question in questions[:n]),
         rejected=len(refused),
         rejected_by_reason=_counted(k for one in refused for k in {r.kind for r in one.rejections}),
         exhausted=drawn == len(seeds),
@@ -225,28 +233,29 @@ class Maker:
 
 async def _audited(ask: Asker, written: Written) -> list[Formed | Refused]:
     """Audit the questions of a seed: those that pass, and those that do not."""
-    questions = [one for one in written.questions if not isinstance(one, Rejection)]
+    questions = [question for question in written.questions if not isinstance(question, Rejection)]
     try:
-        found = await audited(ask, questions, written.given)
+        audits = await audited(ask, questions, written.given)
     except ModelError as error:
         lost = (Rejection(kind=unusable(error), detail=str(error)),)
         return [
-            Refused(scenario_id=one.scenario_id, rejections=lost, question=one) for one in questions
+            Refused(scenario_id=question.scenario_id, rejections=lost, question=question)
+            for question in questions
         ]
-    return [one if one.valid.passed else _refused(one) for one in found]
+    return [question if question.valid.passed else _refused(question) for question in audits]
 
 
 def _sifted(results: Sequence[Formed | Refused]) -> tuple[list[Formed], list[Refused]]:
     """Return the questions without those that repeat an earlier one, and all that is refused."""
     kept: list[Formed] = []
     refused: list[Refused] = []
-    for one in results:
-        if isinstance(one, Refused):
-            refused.append(one)
-        elif (again := repeats(one, kept)) is not None:
-            refused.append(_refused(one, again))
+    for question in results:
+        if isinstance(question, Refused):
+            refused.append(question)
+        elif (again := repeats(question, kept)) is not None:
+            refused.append(_refused(question, again))
         else:
-            kept.append(one)
+            kept.append(question)
     return kept, refused
 
 

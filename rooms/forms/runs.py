@@ -72,7 +72,17 @@ def from_runs(
     seed: int,
     simulator_seed: int = 0,
 ) -> list[Seed]:
-    """Return at most ``seeds`` scenarios, each giving a question, a harder one and a cloze."""
+    """Return at most ``seeds`` scenarios, each giving a question, a harder one and a cloze.
+
+    Args:
+        templates: What scenarios are drawn of.
+        simulations: Runs the scenarios and their neighbours.
+        ask: Who writes.
+        source: The domain's name.
+        seeds: How many scenarios.
+        seed: Of the draw of scenarios and of the options' order.
+        simulator_seed: Of the runs.
+    """
     drawn = max(seeds, NEIGHBOURS * len(templates))
     scenarios = list(islice(scenario_stream(templates, seed, source), drawn))
     by_id = {template.template_id: template for template in templates}

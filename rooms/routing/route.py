@@ -205,6 +205,14 @@ async def near_misses(
     refused for one argument and runs with another, or one that runs without what is asked. A call
     that does not run proves nothing, and its question is left out. Raises ModelError where there is
     no valid reply.
+
+    Args:
+        name: The source that they come near.
+        sources: All sources; what another one answers is no near miss.
+        ask: Who writes.
+        runs: Runs the source's calls.
+        seed: Of those runs.
+        count: Questions wanted.
     """
     simulator = sources[name]
 

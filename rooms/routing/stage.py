@@ -67,12 +67,12 @@ async def make(at: StageContext) -> Outcome:
         written = near_misses(at.item, sources, bench.gateway, bench.runs, seed, count)
         misses = await bench.waiting.unless(written)
         asked = [*own, *out_of_reach(at.project, at.item), *(misses or [])]
-        found = await at.over("routing", asked, partial(_work, sources=sources), bench)
-        write_records(file_of(at.place, at.item), found)
-        text = json.dumps(sent(found), indent=2) + "\n"
+        questions = await at.over("routing", asked, partial(_work, sources=sources), bench)
+        write_records(file_of(at.place, at.item), questions)
+        text = json.dumps(sent(questions), indent=2) + "\n"
         write_text(counts_of(at.place, at.item), text)
-    failures = [one.failure for one in found]
-    return Outcome.of(stage_table(at.item, found), "questions", failures)
+    failures = [question.failure for question in questions]
+    return Outcome.of(stage_table(at.item, questions), "questions", failures)
 
 
 async def _work(bench: StageResources, asked: Routed, sources: Mapping[str, Simulator]) -> Routed:

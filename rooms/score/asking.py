@@ -136,7 +136,7 @@ class _OneAnswer:
     async def votes(self, claims: Sequence[str]) -> Any:
         fields = declared(self.given.runs, self.panel.tools)
 
-        async def one(ask: Asker, sample: int) -> Votes:
+        async def vote(ask: Asker, sample: int) -> Votes:
             marked = await ask_in_batches(
                 SCORE_DETAILS,
                 claims,
@@ -147,11 +147,11 @@ class _OneAnswer:
                 context="\n\n".join(self.given.texts),
                 fields=fields,
             )
-            return tuple(tuple(getattr(one, name) for name in DETAILS) for one in marked)
+            return tuple(tuple(getattr(claim, name) for name in DETAILS) for claim in marked)
 
         none: Votes = (None,) * len(claims)
         judges = enumerate(self.panel.judges, start=1)
-        asked = (self.tried(f"judge {number}", one(*judge), none) for number, judge in judges)
+        asked = (self.tried(f"judge {number}", vote(*judge), none) for number, judge in judges)
         return tuple(await together(asked))
 
     async def readings(self, claims: Sequence[str]) -> Any:
@@ -168,15 +168,15 @@ class _OneAnswer:
 
         variants = {"paraphrase": given.paraphrased, "perturbation": given.perturbed}
         work = {
-            name: again(one)
-            for name, one in variants.items()
-            if one is not None and one.failure is None
+            name: again(variant)
+            for name, variant in variants.items()
+            if variant is not None and variant.failure is None
         }
         if work:
             work["answer"] = read(given.question, claims, given.runs)
-        tried = (self.tried(f"reading {name}", one, None) for name, one in work.items())
-        found = zip(work, await together(tried), strict=True)
-        return {name: said for name, said in found if said is not None}
+        tried = (self.tried(f"reading {name}", reading, None) for name, reading in work.items())
+        readings = zip(work, await together(tried), strict=True)
+        return {name: claims_read for name, claims_read in readings if claims_read is not None}
 
     async def verdicts(self, claims: Sequence[str]) -> Any:
         """Verify by all facts, then without each, where that is asked for."""
@@ -223,7 +223,7 @@ class _OneAnswer:
             return tuple(reply.parsed.questions)
 
         tries = (("asking back", work()), ("asking plainly", plainly()))
-        masked, plain = await together(self.tried(name, one, {}) for name, one in tries)
+        masked, plain = await together(self.tried(name, asking, {}) for name, asking in tries)
         return masked | plain
 
     async def forced(

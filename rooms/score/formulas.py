@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from simulrag.errors import InputError
 from simulrag.method.numbers import numbers
-from simulrag.records import DECIDED, Record, VerdictStatus
+from simulrag.records import DECIDED, VerdictStatus
 
 Mark = Literal["yes", "no", "n/a"]
 """The detail is stated and evidence holds it; is stated and it does not; is not stated."""
@@ -92,41 +92,25 @@ Scorer = Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]
 """How well each text fits a query: a reranker's scores, or similarities. Any scale."""
 
 
-class LeftOut(Record):
-    """What each part adds to the fit of an answer: the score with it less that without it.
-
-    ``score``: of the whole answer. ``shares``: one a part, in the answer's order. ``order``: the
-    parts' indices by falling share; ``below_zero``: those that take away.
-    """
-
-    score: float
-    shares: tuple[float, ...]
-    order: tuple[int, ...]
-    below_zero: tuple[int, ...]
-
-
 async def asked_back(question: str, asked: Sequence[str], score: Scorer) -> float | None:
     """Return mean similarity of a question with those that a model asked back; None without any."""
     return fmean(await score(question, asked)) if asked else None
 
 
-async def leave_one_out(question: str, parts: Sequence[str], score: Scorer) -> LeftOut | None:
-    """Compute Eq. 3 of SCORE over the sentences or paragraphs of an answer.
+async def leave_one_out(
+    question: str, parts: Sequence[str], score: Scorer
+) -> tuple[float, ...] | None:
+    """Compute Eq. 3 of SCORE: what each sentence or paragraph adds to the fit of an answer.
 
-    None where there is nothing to leave out, or nothing would be left to score.
+    The score with it less that without it, so a part below 0 takes away. None where there is
+    nothing to leave out, or nothing would be left to score.
     """
     if len(parts) < 2:
         return None
     texts = [_joined(*parts)]
     texts += [_joined(*parts[:at], *parts[at + 1 :]) for at in range(len(parts))]
     whole, *without = await score(question, texts)
-    shares = tuple(whole - score_without for score_without in without)
-    return LeftOut(
-        score=whole,
-        shares=shares,
-        order=tuple(sorted(range(len(shares)), key=lambda at: -shares[at])),
-        below_zero=tuple(at for at, share in enumerate(shares) if share < 0),
-    )
+    return tuple(whole - less for less in without)
 
 
 def _joined(*parts: str) -> str:

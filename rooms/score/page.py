@@ -42,12 +42,12 @@ READS = ("data/metrics",)
 def read(outs: RunOutputs) -> dict[str, list[Measurement]] | None:
     """Read the rows of the domains that were scored; files of an earlier run are passed over."""
     wanted = outs.params.room(ScoreParams).domains if outs.ours else outs.domains
-    found = {
+    tables = {
         name: DomainTable.of(name, rows_of(read_table(path))).rows("score")
         for name in wanted
         if (path := table_of(outs.place, name)).is_file()
     }
-    return found or None
+    return tables or None
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
@@ -64,13 +64,13 @@ def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
     """Yield a picture a leading measure: a row a method."""
     looks: dict[str, Look] = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
     for name in DRAWN:
-        found = [row for row in rows if row.metric == name and not row.baseline]
+        drawn = [row for row in rows if row.metric == name and not row.baseline]
         title = MEASURES[name].title
-        if any(row.value is not None for row in found):
+        if any(row.value is not None for row in drawn):
             yield dot_figure(
                 domain,
                 "score",
-                [(method_name(row.method), row, looks.get(row.method, BLUE)) for row in found],
+                [(method_name(row.method), row, looks.get(row.method, BLUE)) for row in drawn],
                 title.lower(),
                 caption=f"{title.lower()} by method",
                 of="answers",
@@ -92,16 +92,16 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
     cells = []
     lacking: dict[str, list[str]] = {}
     for name, measure in MEASURES.items():
-        found = _by_line(row for row in means if row.metric == name)
+        by_line = _by_line(row for row in means if row.metric == name)
         less = _by_line(row for row in differences if row.metric == name)
-        if found:
+        if by_line:
             places = 4 if "forcing" in measure.needs else 3 if measure.needs else 1
-            shown = [interval(found.get(line), places=places) for line in lines]
+            shown = [interval(by_line.get(line), places=places) for line in lines]
             shown += [interval(less.get(line), places=places, signed=True) for line in compared]
-            shares = dict.fromkeys(percent(row.coverage) for row in found.values())
-            numbers = dict.fromkeys(count(row.n) for row in found.values())
+            shares = dict.fromkeys(percent(row.coverage) for row in by_line.values())
+            numbers = dict.fromkeys(count(row.n) for row in by_line.values())
             cells.append((measure.title, *shown, ", ".join(numbers), ", ".join(shares)))
-            for reason in dict.fromkeys(row.reason for row in found.values() if row.reason):
+            for reason in dict.fromkeys(row.reason for row in by_line.values() if row.reason):
                 lacking.setdefault(reason, []).append(measure.title)
         elif measure.needs and (off := NOT_ASKED.get(measure.needs[0])):
             lacking.setdefault(off, []).append(measure.title)

@@ -88,16 +88,6 @@ class ClaimReading(Record):
     direction: Literal["rises", "falls", "same"] | None = None
     class_word: str | None = None
 
-    def holds_for(self, value: float) -> bool | None:
-        """Return whether the claim's number holds for a magnitude; None where it gives no number.
-
-        In the claim's own unit, signs aside.
-        """
-        if self.value is None:
-            return None
-        stated = stated_range(self.value)
-        return None if stated is None else stated.holds_for(value)
-
 
 class StatedRange(Record):
     """The magnitudes that a number holds for; ``open_low`` and ``open_high``: without that end.

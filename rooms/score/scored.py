@@ -153,8 +153,8 @@ async def _similarities(
     question, answer = asked.given.question, asked.given.answer
     yield "relevance", await asked_back(question, asked.asked_back, similar)
     yield "relevance_unmasked", await asked_back(question, asked.asked_plainly, similar)
-    left = await leave_one_out(question, sentences(answer), fits)
-    yield "detrimental", len(left.below_zero) / len(left.shares) if left else None
+    adds = await leave_one_out(question, sentences(answer), fits)
+    yield "detrimental", sum(share < 0 for share in adds) / len(adds) if adds else None
     for name, again in _variants(asked).items():
         if again.failure is None:
             (alike,) = await similar(answer, [again.answer])

@@ -44,7 +44,9 @@ async def make(at: StageContext) -> Outcome:
     score = params.room(ScoreParams)
     pairs = read_pairs(place.answers(item), at.benchmark)[: score.questions]
     finals = record_lines(place.final_claims(item), FinalClaims)
-    claims = {(one.question_id, one.line): one.claims for one in finals if one.failure is None}
+    claims = {
+        (final.question_id, final.line): final.claims for final in finals if final.failure is None
+    }
     templates = read_templates(place.templates(item))
     simulator = params.load_simulator(item, at.project.root)
     seed = params.simulator(item).seed
@@ -57,7 +59,11 @@ async def make(at: StageContext) -> Outcome:
         vary = partial(_vary, templates=templates, seed=score.seed)
         # What waits for a batch keeps nothing from being asked that does not need it.
         variants = await bench.waiting.unless(at.over("vary", varied, vary, bench)) or []
-        asked = [(pair, one) for pair, two in zip(varied, variants, strict=False) for one in two]
+        asked = [
+            (pair, variant)
+            for pair, both_of in zip(varied, variants, strict=False)
+            for variant in both_of
+        ]
         answers_at = beside(at, bench, "answers", "answer", simulator=simulator, seed=seed)
         async with answers_at as answering:
             answer = at.over("answer", asked, partial(_answer, params=params), answering)
@@ -68,11 +74,11 @@ async def make(at: StageContext) -> Outcome:
             for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
             if not score.methods or given.method in score.methods
         ]
-        found = await at.over("score", items, desk.score, bench)
-        write_records(file_of(place, item), found)
-    rows = list(score_rows(found, params.metrics, item))
+        scored = await at.over("score", items, desk.score, bench)
+        write_records(file_of(place, item), scored)
+    rows = list(score_rows(scored, params.metrics, item))
     write_table(table_of(place, item), rows)
-    failures = [one.reasons.get("answer") for one in found]
+    failures = [answer.reasons.get("answer") for answer in scored]
     return Outcome.of(_table(item, rows), "answers scored", failures)
 
 

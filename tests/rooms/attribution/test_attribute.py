@@ -1,4 +1,4 @@
-"""The claims of one question: what is asked, what is known already, and what fails."""
+"""The claims of one question: what is asked, what is known already, what fails, and the prompt."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from flows.hooks import prompts_of
 from rooms.attribution.attribute import attribute, rerun
 from rooms.attribution.chances import Chances, context_of, items_of
 from rooms.attribution.settings import AttributionParams
 from simulrag.calls import CallCache
 from simulrag.errors import ModelUnavailable
 from simulrag.method.simulation import Simulations
+from simulrag.models.gateway import Gateway
+from simulrag.models.providers.registry import make_provider
+from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Claim, Evidence, Retrieval, Verdict
-from simulrag.testing import ScriptedModel
+from simulrag.testing import LoopbackServer, ScriptedModel, stand_in
 from tests import making
 from tests.making import ALIGNED, SILENT, corrected
+from tests.recorded import ROOT
 from tests.unit.questions.conftest import Corridor
 
 WRONG = corrected("It is so.")
@@ -211,3 +216,29 @@ async def test_rerun_of_all_runs_of_an_answer(tmp_path: Path) -> None:
     (claim,) = found.claims
     assert [(item.item, item.value) for item in claim.items] == [("corridor.compare#0", 0.5)]
     assert claim.support == "simulator"
+
+
+async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) -> None:
+    claims = [Claim(text="The idling time changes by about 3.00 percent."), Claim(text="Odd.")]
+    told = answer(*claims, evidence=(run_of("It rains."), documents("It is dry.")))
+    stated = AttributionParams(chances="stated")
+    with (
+        LoopbackServer(stand_in()) as server,
+        CallCache(tmp_path / "cache", stage="test") as cache,
+    ):
+        settings = ModelSettings(provider="openai", model="m", base_url=server.url)
+        gateway = Gateway(make_provider(settings), settings, cache, prompts_of(ROOT / "prompts"))
+        support = await attribute("q?", told, gateway, stated)
+        made = cache.counts()["misses"]
+        assert await attribute("q?", told, gateway, stated) == support
+        await gateway.close()
+    assert cache.counts()["misses"] == made
+    assert set(gateway.usage) == {"chance_shown"}
+    assert support.failure is None
+
+
+def test_without_evidence_the_prompt_says_so() -> None:
+    message = prompts_of(ROOT / "prompts").render(
+        "chance_shown", question="Q?", context="", claims=["A."]
+    )[1]
+    assert "<evidence>\nNo evidence is shown.\n</evidence>" in message.content

@@ -1,4 +1,4 @@
-"""Shapley's axioms, sampling beside exact values, and the two cheaper estimators."""
+"""Shapley's axioms, sampling, the two cheaper estimators, and the game of two sources."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import math
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from rooms.attribution.game import (
+    FourChances,
     Value,
     alone,
+    by_source,
     leave_one_out,
     sets_asked,
     shapley,
+    support_of,
 )
 
 
@@ -45,14 +51,6 @@ def test_efficiency(n: int) -> None:
     assert math.fsum(found) == pytest.approx(gain if n else 0.0, abs=1e-12)
 
 
-def test_of_one_item_it_is_the_gain() -> None:
-    assert shapley_values(lambda items: 0.3 + 0.4 * len(items), 1) == [pytest.approx(0.4)]
-
-
-def test_symmetry() -> None:
-    assert shapley_values(majority, 3) == [pytest.approx(1 / 3)] * 3
-
-
 def test_a_worked_example() -> None:
     """Two gloves for the left hand and one for the right: 1/6, 1/6, 2/3."""
     found = shapley_values(lambda items: float(2 in items and len(items) > 1), 3)
@@ -64,13 +62,6 @@ def test_an_item_that_adds_nothing_gets_exactly_nothing() -> None:
     found = shapley_values(lambda items: value(items - {3}), 4)
     assert found[3] == 0.0
     assert found[:3] == [pytest.approx(one) for one in shapley_values(value, 3)]
-
-
-def test_the_names_of_items_do_not_matter() -> None:
-    value, order = table(4), [2, 0, 3, 1]
-    renamed = shapley_values(lambda items: value(frozenset(order[i] for i in items)), 4)
-    plain = shapley_values(value, 4)
-    assert renamed == [pytest.approx(plain[i]) for i in order]
 
 
 def test_linearity() -> None:
@@ -146,3 +137,55 @@ def test_a_further_item_leaves_what_earlier_ones_are_worth_by_themselves() -> No
     assert alone(value, 4)[:3] == alone(value, 3)
     assert len(sets_asked(lambda v: alone(v, 4))) == 5
     assert len(sets_asked(lambda v: leave_one_out(v, 4))) == 5
+
+
+chance = st.floats(0, 1)
+
+
+def conditions(none: float, documents: float, simulator: float, both: float) -> FourChances:
+    return FourChances(none=none, documents=documents, simulator=simulator, both=both)
+
+
+@given(chance, chance, chance, chance)
+def test_it_is_the_shapley_value_of_two_players(n: float, d: float, s: float, b: float) -> None:
+    shares = by_source(conditions(n, d, s, b))
+    game = {frozenset[int](): n, frozenset({0}): d, frozenset({1}): s, frozenset({0, 1}): b}
+    documents, simulator = (one.value for one in shapley(game.__getitem__, 2))
+    assert shares.documents == pytest.approx(documents, abs=1e-12)
+    assert shares.simulator == pytest.approx(simulator, abs=1e-12)
+    assert shares.documents + shares.simulator == pytest.approx(b - n, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ((0.5, 0.5, 1.0, 1.0), "simulator"),
+        ((0.5, 1.0, 0.5, 1.0), "documents"),
+        ((0.5, 1.0, 1.0, 1.0), "both"),  # each says all of it: 0.25 each
+        ((0.5, 0.5, 0.5, 1.0), "both"),  # only together: 0.25 each
+        ((0.5, 0.5, 0.5, 0.5), "neither"),
+        ((0.5, 0.5, 0.0, 0.0), "against"),
+        ((0.5, 0.0, 1.0, 0.5), "against"),  # the simulator says so, the documents deny it
+        ((0.5, 0.0, 1.0, 1.0), "against"),  # also where the simulator has the last word
+        ((0.9, 0.9, 0.9, 0.9), "neither"),  # known without evidence
+    ],
+)
+def test_classes(told: tuple[float, float, float, float], expected: str) -> None:
+    assert support_of(conditions(*told)) == expected
+
+
+def test_the_threshold_itself_counts() -> None:
+    told = conditions(0.1, 0.1, 0.3, 0.3)  # 0.3 - 0.1 is 0.19999999999999998
+    assert support_of(told) == "simulator"
+    assert support_of(told, threshold=0.21) == "neither"
+
+
+@pytest.mark.parametrize("threshold", [0.0, -0.2, 1.1])
+def test_impossible_thresholds(threshold: float) -> None:
+    with pytest.raises(ValueError, match="threshold"):
+        support_of(conditions(0.5, 0.5, 0.5, 0.5), threshold)
+
+
+def test_a_chance_lies_between_0_and_1() -> None:
+    with pytest.raises(ValidationError):
+        conditions(0.5, 0.5, 1.2, 1.0)

@@ -1,4 +1,4 @@
-"""Which evidence the recorded answers' claims stand on: the stage, the report and ``ask --why``."""
+"""Which evidence the recorded answers' claims stand on: plan, stage, report and ``ask --why``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,35 @@ from flows.files import read_records
 from rooms.attribution.records import Attribution
 from simulrag.records import Answer
 from tests.integration.projects import change_params, copy_finished, simulrag, stats
+from tests.rooms.planning import PAID, planned, to_plan_in
+
+QUESTIONS = 15
+STATED = {"domains": ["urban"], "chances": "stated"}
+
+
+def test_answers_that_nobody_gave_yet_are_held_by_stand_ins(tmp_path: Path) -> None:
+    benchmark = "data/recorded/benchmark-urban.parquet"
+    to_plan_in(tmp_path, benchmark, **{"llm.answer": PAID})
+    assert planned(tmp_path, "attribution") == {}
+    change_params(tmp_path, attribution=STATED)
+    found = planned(tmp_path, "attribution")
+    # Nothing and all shown, stated twice, all claims at once.
+    calls = {("attribution@urban", "chance_shown"): QUESTIONS * 2 * 2}
+    assert {task: row.calls for task, row in found.items()} == calls
+    change_params(tmp_path, attribution=STATED | {"estimator": "rerun"})
+    (rerun,) = planned(tmp_path, "attribution").values()
+    assert rerun.calls
+    assert rerun.input_tokens
+    assert rerun.output_tokens
+
+
+def test_of_recorded_answers_verdicts_need_no_call_and_stated_chances_do(tmp_path: Path) -> None:
+    to_plan_in(tmp_path, "data/recorded", attribution={"domains": ["urban"]})
+    assert planned(tmp_path, "attribution") == {}
+    change_params(tmp_path, attribution=STATED | {"repeats": 1})
+    (known,) = planned(tmp_path, "attribution").values()
+    assert known.calls == known.known
+    assert known.known + known.cached >= 2 * QUESTIONS
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +85,3 @@ def test_ask_why(project: Path) -> None:
     assert "claim, as drafted" in shown
     plain = simulrag(project, "ask", found.question_id, check=True).stdout
     assert "as drafted" not in plain
-
-
-def test_a_domain_that_does_not_run_is_named(project: Path, tmp_path: Path) -> None:
-    other = copy_finished(project, tmp_path / "other")
-    change_params(other, **{"attribution.domains": ["ubran"]})
-    done = simulrag(other, "stage", "attribution", "--domain", "urban")
-    assert done.returncode == 2
-    assert "attribution.domains: 'ubran' is not among the domains that run: urban" in done.stderr

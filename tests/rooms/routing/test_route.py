@@ -15,12 +15,8 @@ from simulators.base import ArgumentError, Simulator
 from simulators.registry import load
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelUnavailable, ReplyInvalid
-from simulrag.method.recipes import answer_question
-from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
-from simulrag.method.steps import Backends
 from simulrag.testing.scripted import ScriptedModel
-from tests.making import question
 from tests.recorded import ROOT
 
 
@@ -160,23 +156,6 @@ async def test_without_sources_nobody_is_asked() -> None:
     model = ScriptedModel()
     assert (await route("How long?", {}, model)).chosen is None
     assert model.asked == []
-
-
-async def test_where_no_source_fits_the_answer_is_closed_book_and_unverified(
-    tmp_path: Path,
-) -> None:
-    model = ScriptedModel("It rains.")
-    with CallCache(tmp_path, stage="test") as cache:
-        use = Backends(model, Simulations(NoSource(), cache))
-        settings = MethodSettings().for_one_question()
-        answer = await answer_question(question(text="Does it rain?", domain="none"), use, settings)
-    assert answer.failure is None
-    assert answer.text == "It rains."
-    assert answer.verified is False
-    assert answer.retrieval is not None
-    assert answer.retrieval.status == "not_applicable"
-    assert answer.final.statements == ()
-    assert [asked["task"] for asked in model.asked] == ["closed_book"]
 
 
 def test_nothing_can_be_run_without_a_source() -> None:

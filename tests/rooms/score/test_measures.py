@@ -161,9 +161,8 @@ async def test_a_sentence_that_takes_away_is_found() -> None:
     parts = ["Snow is white", "the peak comes in week nine", "the peak is high"]
     found = await leave_one_out("peak week", parts, lengths)
     assert found is not None
-    assert found.order[0] == 1
-    assert set(found.below_zero) == {0, 2}
-    assert found.shares[1] == pytest.approx(1 - 0.03)
+    assert found[1] == pytest.approx(1 - 0.03)
+    assert [share < 0 for share in found] == [True, False, True]
     assert await leave_one_out("peak", ["one"], lengths) is None
     assert await leave_one_out("peak", [], lengths) is None
     assert await asked_back("peak week", ["peak week", "week"], lengths) == 1.5

@@ -75,7 +75,6 @@ def test_what_a_number_holds_for(text: str, inside: list[float], outside: list[f
 @pytest.mark.parametrize("text", ["", "a lot", "2022-11-15", "5, 7 and 9"])
 def test_what_is_not_one_number_is_not_compared(text: str) -> None:
     assert stated_range(text) is None
-    assert ClaimReading(kind="number", value=text).holds_for(5) is None
 
 
 def test_the_list_shows_no_value_and_no_output_that_is_missing() -> None:
@@ -95,7 +94,7 @@ async def test_claims_are_read_in_order_over_calls() -> None:
     assert [len(str(call["claims"]).split(",")) for call in ask.asked] == [10, 11]
     assert len(readings) == 21
     assert (readings[1].output, readings[1].run, readings[1].against) == ("co2_mg", 2, 1)
-    assert readings[1].holds_for(-13.9)
+    assert readings[1].value == "about 14"
     assert readings[0] == readings[20] == ClaimReading(kind="other")
 
 

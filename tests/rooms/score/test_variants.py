@@ -1,4 +1,4 @@
-"""Paraphrases keep every number; perturbations are other scenarios that the simulator ran."""
+"""Paraphrases keep every number, perturbations are scenarios that were run; what they will cost."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from simulrag.method.simulation import Simulations
 from simulrag.questions.records import Template
 from simulrag.testing import ScriptedModel
 from tests.making import question
+from tests.rooms.planning import PAID, planned, to_plan_in
 
 QUESTION = question(text="Limits drop by 23 percent. What happens?", reference_answer="")
 
@@ -62,3 +63,14 @@ async def test_a_perturbation_is_another_scenario_with_its_runs(
         assert "gridlock" in (refused.failure or "")
         none = await perturb(QUESTION, None, model, runs, seed=1, simulator_seed=0)
         assert "no template" in (none.failure or "")
+
+
+def test_every_stand_in_fits_the_step_that_asked_for_it(tmp_path: Path) -> None:
+    """Of an own benchmark to be made, with all that is asked of models, so nothing is uncounted."""
+    models = {f"llm.{role}": PAID for role in ("benchmark", "answer", "judge")}
+    settings = {"domains": ["urban"], "variants": 1, "samples": 2, "dependence": True}
+    wanted = {"score": settings, "benchmark.questions": 2}
+    found = planned(to_plan_in(tmp_path, **models, **wanted), "score")
+    asked = {"details", "mask", "ask_back", "paraphrase", "perturb"}
+    assert {f"score_{name}" for name in asked} < {task for _, task in found}
+    assert all(task.calls and task.input_tokens and task.output_tokens for task in found.values())
