@@ -17,8 +17,7 @@ from benchmarks.stub_runs import PER_CLAIM, answer, method
 from simulators.registry import load
 from simulrag.method.settings import MethodSettings
 from simulrag.models.base import Message
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import LoopbackServer, stand_in
 
 DOMAINS = ("urban", "climate", "epidemiology")
 QUESTIONS = 20

@@ -30,7 +30,7 @@ from simulrag.models.providers.base import Provider
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Answer, Question
-from simulrag.testing.stand_in import question
+from simulrag.testing.loopback import question
 
 ROOT = Path(__file__).resolve().parents[1]
 PER_CLAIM = ClaimsPerCall(boundary=1, verify=1, verbalized=1)

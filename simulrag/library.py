@@ -26,9 +26,8 @@ from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import packaged_prompts
-from simulrag.models.providers.registry import make_provider
+from simulrag.models.providers.registry import make_provider, model_settings
 from simulrag.models.settings import BudgetLimits, ModelSettings
-from simulrag.models.specification import model_settings
 from simulrag.progress import Progress, Watched, on_stderr
 from simulrag.records import Answer, MissingPoint, Question, Statement
 from simulrag.shown import as_html, claims_frame, counted, is_marked, left_out

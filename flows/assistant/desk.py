@@ -14,7 +14,7 @@ from simulators.base import ArgumentError, Simulator, is_remote
 from simulators.json_schema import JsonShape
 from simulators.registry import load, reaches_out, sources_of
 from simulrag.errors import InputError
-from simulrag.models.specification import model_settings
+from simulrag.models.providers.registry import model_settings
 
 ALLOW = "--allow-calls-that-cost"
 _DOMAIN = {"type": "string", "description": "a domain of the project, such as urban"}

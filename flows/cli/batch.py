@@ -12,8 +12,7 @@ import typer
 from flows.cli.output import Json, show
 
 if TYPE_CHECKING:
-    from simulrag.models.batch.rounds import BatchProgress
-    from simulrag.models.batch.spending import BatchBudget
+    from simulrag.models.batch.rounds import BatchBudget, BatchProgress
     from simulrag.models.pending import PendingStore
 
 batch_app = typer.Typer(
@@ -137,7 +136,7 @@ def _store() -> Iterator[tuple[PendingStore, Path]]:
 def _budget() -> Iterator[BatchBudget]:
     from flows.params import open_project
     from simulrag.calls import CallCache
-    from simulrag.models.batch.spending import BatchBudget
+    from simulrag.models.batch.rounds import BatchBudget
     from simulrag.models.budget import Account
     from simulrag.models.prices import read_prices
 

@@ -78,7 +78,7 @@ def chosen_model(
 ) -> ModelSettings | None:
     """The model of ``--model``, if any. Raises InputError for its options without it."""
     from simulrag.errors import InputError
-    from simulrag.models.specification import model_settings
+    from simulrag.models.providers.registry import model_settings
 
     if model is not None:
         return model_settings(model, endpoint, key_env=key_env, free=free)

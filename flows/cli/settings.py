@@ -43,8 +43,7 @@ def use(
     from flows.plan.plan import make_plan, plan_text
     from flows.project import find_project
     from flows.running.bench import located
-    from simulrag.models.providers.registry import make_provider
-    from simulrag.models.specification import model_settings
+    from simulrag.models.providers.registry import make_provider, model_settings
 
     project = find_project()
     settings = model_settings(model, endpoint, key_env=key_env, free=free)

@@ -43,9 +43,9 @@ from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Completion, Request
 from simulrag.models.gateway import Gateway
-from simulrag.models.parsing import InvalidReply, valid_reply
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.replies import InvalidReply, valid_reply
 from simulrag.models.settings import ModelSettings
 from simulrag.records import CHARACTERS_PER_TOKEN, Evidence, ToolCall, Usage
 from simulrag.stage import Role, Stage

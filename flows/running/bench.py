@@ -23,10 +23,9 @@ from simulators.base import Simulator
 from simulrag.calls import CallCache
 from simulrag.errors import BudgetSpent, CallsPending, InputError
 from simulrag.method.simulation import Simulations
-from simulrag.models.batched import Batched
 from simulrag.models.budget import Budget, open_budget
 from simulrag.models.gateway import Gateway
-from simulrag.models.pending import PendingCalls
+from simulrag.models.pending import Batched, PendingCalls
 from simulrag.models.prices import read_prices
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings

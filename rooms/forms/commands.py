@@ -47,7 +47,7 @@ def generate(
         write,
     )
     from rooms.forms.settings import FormsParams
-    from simulrag.models.specification import model_settings
+    from simulrag.models.providers.registry import model_settings
 
     project = find_project()
     params = load_params(project.params)

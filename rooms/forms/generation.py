@@ -25,8 +25,7 @@ from rooms.forms.records import (
 from simulrag.errors import InputError, ModelError
 from simulrag.method.asking import together
 from simulrag.models.base import Asker
-from simulrag.models.parsing import unusable
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import Reply, Text, unusable
 from simulrag.records import Domain, Record
 from simulrag.stand_in import RIGHT, Prompted, sentence
 

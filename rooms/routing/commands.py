@@ -33,7 +33,7 @@ def route(
     from flows.params import load_params
     from flows.project import find_project
     from simulrag.errors import InputError
-    from simulrag.models.specification import model_settings
+    from simulrag.models.providers.registry import model_settings
 
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")

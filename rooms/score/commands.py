@@ -52,7 +52,7 @@ def score(
     from rooms.score.page import score_figures, score_table
     from rooms.score.scored import score_rows
     from rooms.score.settings import ScoreParams
-    from simulrag.models.specification import model_settings
+    from simulrag.models.providers.registry import model_settings
 
     project = find_project()
     params = load_params(project.params)

@@ -4,9 +4,8 @@ from simulrag.calls.cache import CacheAnswer, CallCache, CallResult, Mode, asked
 from simulrag.calls.exchange import ImportReport, copy_cache, export_cache, import_cache
 from simulrag.calls.inspection import cache_stats, read_calls, verify_cache
 from simulrag.calls.keys import CallKind, call_key, canonical_json
-from simulrag.calls.ledger import Ledger
-from simulrag.calls.places import CachePlace, RedisPlace, parse_place
-from simulrag.calls.stored import StageRun, StoredCall
+from simulrag.calls.rows import Ledger, StageRun, StoredCall
+from simulrag.calls.store import CachePlace, RedisPlace, parse_place
 
 __all__ = [
     "CacheAnswer",

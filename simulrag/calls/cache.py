@@ -19,18 +19,17 @@ from pydantic import JsonValue
 
 from simulrag.calls.exchange import ImportReport, export_calls, import_calls
 from simulrag.calls.keys import CallKind, canonical_json, key_of, request_text
-from simulrag.calls.ledger import Ledger
-from simulrag.calls.places import CachePlace
-from simulrag.calls.store import open_store
-from simulrag.calls.stored import (
+from simulrag.calls.rows import (
     CALL,
     STAGE,
+    Ledger,
     StageRun,
     StoredCall,
     corrupt,
     from_text,
     row_text,
 )
+from simulrag.calls.store import CachePlace, open_store
 from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
 
 log = logging.getLogger(__name__)

@@ -25,9 +25,7 @@ from pydantic import ValidationError
 
 from simulrag.calls.inspection import read_calls, read_row
 from simulrag.calls.keys import encoded, key_of
-from simulrag.calls.places import CachePlace
-from simulrag.calls.store import holds_rows, open_store, scan_store
-from simulrag.calls.stored import (
+from simulrag.calls.rows import (
     CALL,
     SPENT,
     STAGE,
@@ -37,6 +35,7 @@ from simulrag.calls.stored import (
     parse_json,
     row_text,
 )
+from simulrag.calls.store import CachePlace, holds_rows, open_store, scan_store
 from simulrag.errors import CacheError, EnvironmentFault, InputError
 from simulrag.records import Record, Usage
 

@@ -15,9 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from simulrag.calls.places import CERTIFICATES_VARIABLE, PASSWORD_VARIABLE, RedisPlace
-from simulrag.calls.store import PATIENCE_S, ScannedRow
-from simulrag.calls.stored import SPENT, corrupt
+from simulrag.calls.rows import SPENT, corrupt
+from simulrag.calls.store import (
+    CERTIFICATES_VARIABLE,
+    PASSWORD_VARIABLE,
+    PATIENCE_S,
+    RedisPlace,
+    ScannedRow,
+)
 from simulrag.errors import CacheError, EnvironmentFault
 
 try:

@@ -1,6 +1,6 @@
 """What may be spent: an upper bound is reserved before each paid call, and settled after it.
 
-Spent is what the call cache's ledger says (``simulrag.calls.ledger``): usage times the price. A
+Spent is what the call cache's ledger says (``simulrag.calls.rows``): usage times the price. A
 budget so holds over stages and restarts, and what is stored costs nothing. A call begins where
 spent, all that is under way and its own bound stay within the limits together: the limits are
 never passed by one process, nor by several that share a cache in Redis. Processes that share a

@@ -7,17 +7,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from simulrag.calls import CallCache, CallResult
+from simulrag.calls.inspection import explain_miss
 from simulrag.errors import CacheError, NotStored, ReplyInvalid
-from simulrag.models.base import Completion, Message, ProviderReply, Request, add_usage
+from simulrag.models.base import Completion, FirstTokens, Message, ProviderReply, Request, add_usage
 from simulrag.models.live import LiveReplies, Replies
-from simulrag.models.logprobs import read_response, response_of
-from simulrag.models.misses import WAYS_ON, explain_miss
-from simulrag.models.parsing import InvalidReply, valid_reply, without_thought
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import REPLY_MB, Provider
+from simulrag.models.replies import InvalidReply, valid_reply, without_thought
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.task import Task
@@ -27,6 +26,12 @@ if TYPE_CHECKING:
 
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
+_TOKENS = TypeAdapter(FirstTokens)
+WAYS_ON = (
+    "Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with operations.budget, a "
+    "server of your own (`simulrag use http://HOST:PORT/v1#MODEL`), or batch files "
+    "(operations.mode: deferred without replay, then `simulrag batch`)"
+)
 
 
 class GatewayCounts(NamedTuple):
@@ -251,3 +256,23 @@ class Gateway:
             f"the call '{task}' of {self._live.named} is not stored and calls are only replayed. "
             f"{why} {WAYS_ON}"
         )
+
+
+def response_of(request: Request, text: str, tokens: FirstTokens) -> JsonValue:
+    """What is stored of a reply."""
+    if request.sampling.top_logprobs is None:
+        return text
+    return {"text": text, "first_tokens": [[token, value] for token, value in tokens]}
+
+
+def read_response(request: Request, stored: JsonValue) -> tuple[JsonValue, FirstTokens]:
+    """The reply in what is stored, and its first tokens. Raises InvalidReply."""
+    if request.sampling.top_logprobs is None:
+        return stored, ()
+    try:
+        if not isinstance(stored, dict):
+            raise ValueError("no object of text and first tokens")
+        return stored["text"], _TOKENS.validate_python(stored["first_tokens"])
+    except (KeyError, ValueError) as error:
+        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise InvalidReply(f"stored without its log-probabilities: {problem}") from None

@@ -22,8 +22,8 @@ from simulrag.errors import (
     ProviderDown,
 )
 from simulrag.models.base import Message, ProviderReply, Request, add_usage
-from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.base import Provider
+from simulrag.models.replies import reply_schema
 from simulrag.models.settings import ModelSettings
 from simulrag.records import CHARACTERS_PER_TOKEN, Usage
 

@@ -1,18 +1,30 @@
-"""What the JSON contracts of the tasks' replies have in common; each stands beside its task.
+"""What a model's reply must be: the base of its classes, its JSON schema, how a text is validated.
 
-Types are strict: the string "false" is not a boolean and "0" not an integer. A reply that does
-not fit goes back to the model once, with the validation error.
+Types are strict: the string "false" is not a boolean and "0" not an integer. A reply that has to be
+guessed at goes back to the model once, with what is wrong. A text may hold one JSON object: by
+itself, in a code fence or between prose without brackets.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Annotated, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StrictStr, ValidationError
+
+from simulrag.errors import ModelError, ReplyInvalid, ReplyRefused, ReplyTruncated
+
+if TYPE_CHECKING:
+    from simulrag.models.base import Request
 
 Text = Annotated[StrictStr, Field(min_length=1)]
+
+_SHOWN_ERRORS = 5
+THOUGHT_BEGINS, THOUGHT_ENDS = "<think>", "</think>"
 
 
 class Reply(BaseModel):
@@ -52,3 +64,180 @@ def misnumbered(numbers: Iterable[int], count: int) -> list[str]:
         "unknown": sorted(number for number in times if not 0 <= number < count),
     }
     return [f"{name}: {', '.join(map(str, which))}" for name, which in problems.items() if which]
+
+
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+
+class InvalidReply(ValueError):  # noqa: N818 a finding about the reply, not a fault of ours
+    """The reply does not fit; the text says why, in words that a model can act on."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in unique:
+            raise InvalidReply(f"the key '{key}' appears twice in one object")
+        unique[key] = value
+    return unique
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidReply(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise InvalidReply(f"the number {text[:20]} is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
+)
+
+
+def find_object(text: str) -> str:
+    """The one JSON object in ``text``, as written.
+
+    Brackets outside it make the reply ambiguous (two objects, a broken outer one, a list), so they
+    are refused. Raises InvalidReply.
+    """
+    start = text.find("{")
+    if start < 0:
+        raise InvalidReply("the reply holds no JSON object")
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()):
+            raise InvalidReply("the JSON is cut off before its end") from None
+        where = error.pos - start
+        raise InvalidReply(f"no valid JSON at character {where}: {error.msg}") from None
+    except UnicodeEncodeError:
+        raise InvalidReply("the JSON holds half of a surrogate pair") from None
+    except RecursionError:
+        raise InvalidReply("the JSON is nested too deeply") from None
+    if set(text[:start] + text[end:]) & set("{}[]"):
+        raise InvalidReply("the reply holds more than one JSON object; return exactly one")
+    return text[start:end]
+
+
+def plain_text(text: str) -> str:
+    """The reply without the white space around it. Raises InvalidReply where nothing is left.
+
+    Half of a surrogate pair is refused too: it has no UTF-8 form, so no table could hold it.
+    """
+    text = text.strip()
+    if not text:
+        raise InvalidReply("the reply is empty")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidReply("the reply holds half of a surrogate pair") from None
+    return text
+
+
+def without_thought(text: str) -> str:
+    """The reply without what a reasoning model's server left before it: ``<think>...</think>``.
+
+    A chat template may have written the opening tag into the prompt, so that the closing one is
+    alone, at the end of its line. Raises InvalidReply for a thought without an end.
+    """
+    before, closing, after = text.partition(THOUGHT_ENDS)
+    start = before.lstrip()[: len(THOUGHT_BEGINS)]
+    if start == THOUGHT_BEGINS and not closing:
+        raise InvalidReply(f"the reply begins with {THOUGHT_BEGINS} and never ends that thought")
+    alone = closing and THOUGHT_BEGINS not in before and after.startswith("\n")
+    return after if start == THOUGHT_BEGINS or alone else text
+
+
+def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
+    """The reply in ``text`` as ``schema``, without coercion ("false" is not a boolean).
+
+    Raises InvalidReply.
+    """
+    json_text = find_object(text)
+    try:
+        return schema.model_validate_json(json_text, strict=True)
+    except ValidationError as error:
+        raise InvalidReply(_problems(error)) from None
+
+
+def valid_reply(request: Request, text: JsonValue) -> tuple[str, Any]:
+    """A reply's text and its parsed form, which passed the request's own check.
+
+    Raises InvalidReply.
+    """
+    if not isinstance(text, str):
+        raise InvalidReply("the reply is no text")
+    text = plain_text(without_thought(text))
+    parsed = None if request.schema is None else parse_reply(text, request.schema)
+    if request.check is not None:
+        try:
+            request.check(text if parsed is None else parsed)
+        except ValueError as error:
+            raise InvalidReply(str(error)) from None
+    return text, parsed
+
+
+def _problems(error: ValidationError) -> str:
+    shown = [
+        f"{'.'.join(str(part) for part in item['loc']) or 'the reply'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_input=False)
+    ]
+    more = len(shown) - _SHOWN_ERRORS
+    return "; ".join(shown[:_SHOWN_ERRORS]) + (f"; and {more} more" if more > 0 else "")
+
+
+@lru_cache(maxsize=256)
+def _schema_text(schema: type[BaseModel]) -> str:
+    return json.dumps(_structure(schema.model_json_schema()))
+
+
+def reply_schema(schema: type[BaseModel]) -> dict[str, JsonValue]:
+    """The JSON schema that a provider is shown: only its structure.
+
+    Docstrings are written for readers of the code, so descriptions are left out: they would be
+    sent to the model and change the call's key with every reworded docstring. The root's title
+    (the model's name) stays, since providers name the schema by it.
+    """
+    structure: dict[str, JsonValue] = json.loads(_schema_text(schema))
+    return structure
+
+
+def _structure(node: dict[str, Any], root: bool = True) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in node.items():
+        if key == "description" or (key == "title" and not root):
+            continue
+        if key in {"properties", "$defs"}:
+            kept[key] = {name: _structure(child, root=False) for name, child in value.items()}
+        else:
+            kept[key] = _nested(value)
+    return kept
+
+
+def _nested(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _structure(value, root=False)
+    if isinstance(value, list):
+        return [_nested(item) for item in value]
+    return value
+
+
+Unusable = Literal["invalid_reply", "refused", "truncated"]
+_UNUSABLE: dict[type[ModelError], Unusable] = {
+    ReplyInvalid: "invalid_reply",
+    ReplyRefused: "refused",
+    ReplyTruncated: "truncated",
+}
+
+
+def unusable(error: ModelError) -> Unusable:
+    """The kind of rejection for a reply that stays unusable; what was not reached is raised."""
+    kind = _UNUSABLE.get(type(error))
+    if kind is None:
+        raise error
+    return kind

@@ -11,8 +11,7 @@ from pydantic import Field
 from simulrag.errors import ModelError
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.parsing import unusable
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import Reply, Text, unusable
 from simulrag.questions.check import Problem, check_reference
 from simulrag.questions.records import AskedValue, SetUpTemplate, Template, asked_value
 from simulrag.questions.scenarios import SampledScenario

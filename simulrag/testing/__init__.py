@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from simulrag.testing.loopback import LoopbackServer, canned
+from simulrag.testing.loopback import LoopbackServer, canned, stand_in
 from simulrag.testing.scripted import ScriptedModel
-from simulrag.testing.stand_in import stand_in
 
 __all__ = ["LoopbackServer", "ScriptedModel", "canned", "stand_in"]

@@ -12,8 +12,7 @@ import argparse
 import threading
 from contextlib import suppress
 
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import LoopbackServer, stand_in
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from simulrag.errors import (
 from simulrag.method.verification import VERBALIZED
 from simulrag.models.batch.lines import BatchLimits, Part
 from simulrag.models.batch.rounds import (
+    BatchBudget,
     counts,
     export,
     export_plain,
@@ -37,11 +38,9 @@ from simulrag.models.batch.rounds import (
     status,
     submit,
 )
-from simulrag.models.batch.spending import BatchBudget
-from simulrag.models.batched import Batched
 from simulrag.models.budget import Account
 from simulrag.models.gateway import Gateway
-from simulrag.models.pending import Batch, PendingCalls, PendingStore
+from simulrag.models.pending import Batch, Batched, PendingCalls, PendingStore
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider

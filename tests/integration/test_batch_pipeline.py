@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.testing import LoopbackServer, stand_in
-from simulrag.testing.stand_in import question
+from simulrag.testing.loopback import question
 from tests.integration.projects import copy_project, dvc, simulrag, stub_model, write_questions
 from tests.integration.terminal import Terminal
 

@@ -14,10 +14,9 @@ from simulrag.calls import CallCache, Mode
 from simulrag.errors import CallsPending, ModelError
 from simulrag.method.verification import VERBALIZED
 from simulrag.models.batch.rounds import read_files
-from simulrag.models.batched import Batched
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
-from simulrag.models.pending import BatchReply, PendingCall, PendingCalls, PendingStore
+from simulrag.models.pending import Batched, BatchReply, PendingCall, PendingCalls, PendingStore
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.registry import make_provider

@@ -14,8 +14,7 @@ import pytest
 
 from flows.params import load_params
 from simulrag.records import Question
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import question, stand_in
+from simulrag.testing.loopback import LoopbackServer, question, stand_in
 from tests.integration.projects import ROOT, copy_finished, copy_project, simulrag
 from tests.integration.terminal import Terminal
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import question, stand_in
+from simulrag.testing.loopback import LoopbackServer, question, stand_in
 from simulrag.testing.wires import Body, schema_name
 from tests.integration.projects import ROOT, copy_project
 from tests.integration.terminal import Terminal

@@ -17,8 +17,7 @@ import psutil
 import pytest
 
 from simulrag.calls import verify_cache
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import LoopbackServer, stand_in
 from tests.integration.projects import (
     copy_project,
     dvc,

@@ -15,8 +15,7 @@ import pytest
 
 from simulrag.calls import read_calls
 from simulrag.testing import LoopbackServer, stand_in
-from simulrag.testing.loopback import CUT_OFF, RESET, Logged, fails
-from simulrag.testing.stand_in import question
+from simulrag.testing.loopback import CUT_OFF, RESET, Logged, fails, question
 from simulrag.testing.wires import Act
 from tests.integration.projects import copy_project, start_answers, stub_model, write_questions
 

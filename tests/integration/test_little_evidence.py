@@ -9,7 +9,7 @@ import pytest
 
 from flows.project import Project
 from simulrag.testing import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import stand_in
 from simulrag.testing.wires import Body, schema_name
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import copy_project, simulrag, stub_roles

@@ -21,11 +21,11 @@ from simulrag.errors import EnvironmentFault, InputError, ModelError, NotOffered
 from simulrag.method.verification import BOUNDARY, Boundary
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
-from simulrag.models.parsing import reply_schema
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers import local
 from simulrag.models.providers.local import LocalProvider, content_hash
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.replies import reply_schema
 from simulrag.models.settings import ModelSettings
 
 SHORT = Sampling(max_output_tokens=48)

@@ -17,7 +17,7 @@ from simulrag.metrics.table import read_table as read_metrics
 from simulrag.metrics.table import select
 from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import stand_in
 from tests.integration.projects import change_params, copy_project, simulrag
 from tests.unit.questions.test_by_hand import block
 from tests.unit.simulators import reservoir

@@ -20,8 +20,7 @@ from flows.params_file import changed
 from flows.project import Project
 from flows.refresh.periods import seed_of
 from flows.refresh.refresh import pasts
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import LoopbackServer, stand_in
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
     SIMULRAG,

@@ -13,8 +13,7 @@ from simulrag.calls import CallCache
 from simulrag.method.verification import VERBALIZED, Verbalized
 from simulrag.models.gateway import Gateway
 from simulrag.models.prompts import packaged_prompts
-from simulrag.models.providers.registry import make_provider
-from simulrag.models.specification import model_settings
+from simulrag.models.providers.registry import make_provider, model_settings
 
 pytestmark = pytest.mark.slow
 COMMAND = (sys.executable, "-m", "simulrag.testing", "--port")

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import cache_stats
-from simulrag.testing.loopback import HANG, Act, LoopbackServer
-from simulrag.testing.stand_in import question, stand_in
+from simulrag.testing.loopback import HANG, Act, LoopbackServer, question, stand_in
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
     copy_project,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.testing import LoopbackServer
-from simulrag.testing.stand_in import stand_in
+from simulrag.testing.loopback import stand_in
 from tests.integration.projects import ROOT
 from tests.unit.simulators import reservoir
 

@@ -1,20 +1,51 @@
-"""One round of batches: export or submit what waits, ask about it, import what came back."""
+"""One round of batches: export or submit what waits, ask about it, import what came back.
+
+The upper bound of a batch must fit into the budget before it is sent. Spent is what the ledger
+says. Calls that are in a batch already, or whose replies no stage has taken yet, are in no row of
+the call cache and count too.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from simulrag.errors import EnvironmentFault, InputError, SimulRAGError
-from simulrag.models.batch.lines import BatchLimits, Part, parts
-from simulrag.models.batch.remote import connected, was_not_taken
-from simulrag.models.batch.results import ImportedReplies, take_results
-from simulrag.models.pending import Batch, PendingCall, PendingStore
-from simulrag.models.providers.batches import BatchState
+from simulrag.errors import (
+    BudgetMissing,
+    BudgetSpent,
+    EnvironmentFault,
+    InputError,
+    ModelError,
+    ModelThrottled,
+    ModelUnreachable,
+    ReplyRefused,
+    SimulRAGError,
+)
+from simulrag.models.batch.lines import (
+    BatchLimits,
+    ImportedReplies,
+    Part,
+    messages_of,
+    parts,
+    provider_of,
+    sampling_of,
+    take_results,
+)
+from simulrag.models.budget import Account, Amount
+from simulrag.models.live import longest_prompt
+from simulrag.models.pending import BATCH, Batch, PendingCall, PendingStore, Target
+from simulrag.models.prices import no_price
+from simulrag.models.providers.faults import CONNECT_TIMEOUT_S, ODD_SHAPE, read_key
+from simulrag.models.providers.sdk import Batches, BatchState
+from simulrag.models.settings import BudgetLimits
 from simulrag.records import Record
 
 _ASKED = ("sample_index", "messages", "schema")
+
+READ_TIMEOUT_S = 600.0
 
 
 class WrittenBatch(Record):
@@ -185,3 +216,98 @@ def _put_back(store: PendingStore, name: str) -> int:
     left = [call for call in store.calls() if call.batch == name and call.reply is None]
     store.put(*(call.model_copy(update={"batch": None}) for call in left))
     return len(left)
+
+
+class BatchBudget:
+    """The budget of a project as ``submit`` asks it, part by part."""
+
+    def __init__(self, limits: BudgetLimits, account: Account) -> None:
+        self._limits = limits
+        self._account = account
+
+    def check(self, store: PendingStore, part: Part) -> None:
+        """Do nothing where the part may be sent.
+
+        Raises BudgetMissing for paid calls without a limit, BudgetSpent where the part does not fit
+        and InputError where a model has no price or its replies no longest length.
+        """
+        provider = provider_of(part.target)
+        if not provider.paid:
+            return
+        if not self._limits.given:
+            raise BudgetMissing(
+                f"a batch of {len(part.calls)} calls to {part.target.provider}:{part.target.model} "
+                "costs money and there is no budget; nothing was sent. Set operations.budget in "
+                "params.yaml, for example 'budget: {usd: 5}'"
+            )
+        self._account.update()
+        under_way = self._sum(call for call in store.calls() if not call.waiting)
+        bound = self._sum(part.calls)
+        spent = self._account.spent
+        if not (spent + under_way + bound).within(self._limits):
+            raise BudgetSpent(
+                f"the batch {part.name} of {len(part.calls)} calls may cost up to {bound.usd:.2f} "
+                f"USD and {bound.tokens:,} tokens; with {spent.usd:.2f} USD and {spent.tokens:,} "
+                f"tokens spent, and {under_way.usd:.2f} USD and {under_way.tokens:,} tokens in "
+                "batches, the budget would be passed. It was not sent: raise operations.budget, or "
+                "lower sampling.max_output_tokens, which bounds each reply"
+            )
+
+    def _sum(self, calls: Iterable[PendingCall]) -> Amount:
+        return sum(map(self._amount, calls), start=Amount())
+
+    def _amount(self, call: PendingCall) -> Amount:
+        """What a call took, where its reply is here; else the most that it may take."""
+        name = call.target.full_name
+        provider = provider_of(call.target)
+        if not provider.paid:
+            return Amount()
+        if call.reply is not None:
+            return self._account.amount(name, call.reply.usage, call.reply.service)
+        if self._limits.usd is not None and self._account.prices.find(name) is None:
+            raise no_price(name)
+        request: Any = call.request
+        prompt = longest_prompt(messages_of(call), request["schema"])
+        longest = sampling_of(call).max_output_tokens or provider.max_output_tokens
+        return self._account.bound(name, prompt, longest, BATCH)
+
+
+@contextmanager
+def connected(target: Target) -> Iterator[Batches]:
+    """The batches of a target's provider.
+
+    Errors of the SDK come out as ours, without the key: ModelError, EnvironmentFault for a key that
+    is missing or not accepted, InputError for what the server does not know. ``was_not_taken``
+    tells which of them leave no doubt that nothing was sent.
+    """
+    import importlib
+
+    provider = provider_of(target)
+    server, batches = provider.server, provider.batches
+    key = read_key(server.key_variable, server.base_url)
+    sdk = importlib.import_module(provider.sdk)
+    client = getattr(sdk, batches.client)
+    timeout = sdk.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+    failure: SimulRAGError
+    try:
+        # Retries are off: a repeated POST could make, and bill, a batch twice.
+        options = {
+            "api_key": key,
+            "base_url": server.base_url,
+            "max_retries": 0,
+            "timeout": timeout,
+        }
+        with client(**options) as opened:
+            yield batches(opened, key)
+        return
+    except sdk.APIError as error:
+        failure = server.failure(error, sdk, key)
+    except (ValueError, *ODD_SHAPE):
+        failure = server.odd_shape()
+    raise failure  # outside the handler: the SDK's error, which quotes the server, is not chained
+
+
+def was_not_taken(error: SimulRAGError) -> bool:
+    """The provider certainly made no batch: a timeout or a lost connection leaves that open."""
+    never = (ReplyRefused, ModelThrottled, ModelUnreachable)
+    return isinstance(error, never) or not isinstance(error, ModelError)

@@ -1,9 +1,14 @@
-"""What an official SDK's error means. OpenAI's and Anthropic's name their errors alike."""
+"""What an official SDK's error means, and how keys stay out of every text that goes on.
+
+OpenAI's and Anthropic's SDKs name their errors alike. A key is read from the environment only.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -16,20 +21,20 @@ from simulrag.errors import (
     ModelUnavailable,
     ModelUnreachable,
     ReplyRefused,
-    ReplyTruncated,
     SimulRAGError,
 )
-from simulrag.models.providers.credentials import scrub
-from simulrag.records import Usage
+
+NO_KEY = "no-key-needed"
+"""Sent to a server of one's own that asks for no key: the SDKs insist on some text."""
+
+_SHORTEST_SECRET = 8
+_SHOWN_CHARACTERS = 300
 
 CONNECT_TIMEOUT_S = 10.0
-
 ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError)
 """What reading an answer of another shape raises: the SDKs do not validate what servers send."""
-
 THROTTLED = frozenset({429, 529})
 """Too many calls: of this account, or (529, Anthropic) of all customers together."""
-
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
 _LENGTHS = frozenset({"max_tokens", "max_output_tokens", "max_completion_tokens"})
 _FIELDS = frozenset({"temperature", "top_p", "seed", "reasoning_effort"}) | _LENGTHS
@@ -40,6 +45,49 @@ _FIELD_NAMED = re.compile(
 )
 _OVERFLOW = re.compile(r"context (?:length|window|limit)|prompt is too long|maximum context", re.I)
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
+
+
+def read_key(variable: str | None, base_url: str) -> str:
+    """The value of an environment variable, or NO_KEY where none is named.
+
+    Raises EnvironmentFault where it is not set.
+    """
+    if variable is None:
+        return NO_KEY
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise EnvironmentFault(
+            f"the environment variable {variable} is not set; it must hold the key for {base_url} "
+            "(set it there, never in a file of the project)"
+        )
+    return key
+
+
+def known_key(variable: str | None) -> str:
+    """The same where it is set, "" where not: for texts that must not hold it."""
+    return "" if variable is None else os.environ.get(variable, "").strip()
+
+
+def scrub(text: str, key: str) -> str:
+    """``text`` on one short line, without the key that a server may have quoted in it."""
+    return " ".join(without_key(text, key).split())[:_SHOWN_CHARACTERS]
+
+
+def without_key(text: str, key: str) -> str:
+    """``text`` with the key replaced by ``***``, also where JSON escapes a part of it."""
+    # Shorter ones are placeholders such as "EMPTY", which may well be words of a reply.
+    if len(key) < _SHORTEST_SECRET or key == NO_KEY:
+        return text
+    if "\\" not in text:
+        return text.replace(key, "***")
+    return _spellings(key).sub("***", text)
+
+
+@lru_cache(maxsize=16)
+def _spellings(key: str) -> re.Pattern[str]:
+    r"""A text's every spelling within a JSON string: each letter plain, as ``\u0073`` or ``\/``."""
+    letters = (rf"(?:{re.escape(one)}|\\u{ord(one):04x}|\\{re.escape(one)})" for one in key)
+    return re.compile("".join(letters), re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -147,30 +195,3 @@ def _refused_field(error: Any, said: str) -> str | None:
         return named
     found = _FIELD_NAMED.search(said)
     return None if found is None else found[1] or found[2]
-
-
-MAX_DIGITS = 12
-"""Of a count of tokens that can be one."""
-
-
-def count(usage: Any, field: str) -> int:
-    """A count of tokens as a server sent it; 0 for what is not a count."""
-    value = getattr(usage, field, None)
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < MAX_DIGITS:
-        value = int(value)
-    return value if type(value) is int and 0 < value < 10**MAX_DIGITS else 0
-
-
-def cut_off(limit: int | None, usage: Usage) -> ModelError:
-    """A reply that met the limit of output tokens."""
-    return ReplyTruncated(
-        f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
-        "raise sampling.max_output_tokens or the server's limit",
-        usage=usage,
-    )
-
-
-def schema_title(schema: dict[str, Any]) -> str:
-    """The name of a schema as the wires take it."""
-    title = str(schema.get("title", "Reply"))
-    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in title)[:64]

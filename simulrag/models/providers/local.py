@@ -27,9 +27,8 @@ from simulrag.errors import (
     ReplyTruncated,
 )
 from simulrag.models.base import Measure, Message, ProviderReply, Sampling
-from simulrag.models.logprobs import first_tokens
 from simulrag.models.providers.base import Provider, measured_text
-from simulrag.models.providers.faults import cut_off, schema_title
+from simulrag.models.providers.wires import cut_off, first_tokens, schema_title
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 

@@ -2,23 +2,78 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import JsonValue
 
 from simulrag.errors import ModelUnavailable, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.providers.base import Provider, is_own_server
-from simulrag.models.providers.batches import Batches
-from simulrag.models.providers.credentials import known_key, read_key
-from simulrag.models.providers.faults import ODD_SHAPE, Server
+from simulrag.models.providers.faults import ODD_SHAPE, Server, known_key, read_key
 from simulrag.models.settings import ModelSettings
+from simulrag.records import Record
+
+if TYPE_CHECKING:
+    from simulrag.models.batch.lines import Part
 
 MAX_WAIT_S = 120.0
 """The SDKs keep a Retry-After up to this; beyond it they wait as if there were none."""
+
+
+class BatchState(Record):
+    """How far a batch is. ``done`` counts requests that have a result, failed ones too."""
+
+    status: str
+    ended: bool
+    done: int = 0
+    total: int = 0
+    problem: str = ""
+
+
+class Batches(ABC):
+    """A provider's batches, by its SDK's client of the class ``client``.
+
+    ``most_requests`` and ``most_bytes``: what one may hold. ``result``: the field that a result's
+    line is known by.
+    """
+
+    client: ClassVar[str]
+    most_requests: ClassVar[int]
+    most_bytes: ClassVar[int]
+    result: ClassVar[str]
+
+    def __init__(self, client: Any, key: str) -> None:
+        self._client = client
+        self._key = key
+
+    @staticmethod
+    @abstractmethod
+    def request(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A call's line beside its ``custom_id``."""
+
+    @staticmethod
+    @abstractmethod
+    def body(content: dict[str, Any]) -> dict[str, Any] | str | None:
+        """The reply in a result's line, as the interface sends it.
+
+        A text: why asking again mends nothing. None: the provider failed and is to be asked again.
+        Raises ValueError for what is no result.
+        """
+
+    @abstractmethod
+    def create(self, batch: Part) -> str:
+        """Send a batch; its id at the provider."""
+
+    @abstractmethod
+    def state(self, id: str) -> BatchState:
+        """How far it is."""
+
+    @abstractmethod
+    def results(self, id: str) -> Iterator[str]:
+        """The result lines of a batch that has ended."""
 
 
 class SdkProvider(Provider):

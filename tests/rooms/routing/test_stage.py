@@ -15,7 +15,7 @@ from flows.files import read_records
 from rooms.routing.page import routing_scores
 from rooms.routing.route import Routed
 from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.stand_in import question, stand_in
+from simulrag.testing.loopback import question, stand_in
 from tests.integration.projects import change_params, copy_project, write_questions
 from tests.rooms.planning import PAID, planned, to_plan_in
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import RedisPlace, parse_place
-from simulrag.calls.places import pending_place
+from simulrag.calls.store import pending_place
 from simulrag.errors import InputError
 
 

@@ -12,7 +12,7 @@ from flows.params import check_params, describe, load_params, unknown
 from flows.params_file import changed as changed_text
 from flows.project import Project, find_project
 from simulrag.errors import InputError
-from simulrag.models.specification import model_settings
+from simulrag.models.providers.registry import model_settings
 
 ROOT = Path(__file__).resolve().parents[3]
 

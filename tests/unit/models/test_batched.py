@@ -12,11 +12,11 @@ import pytest
 from simulrag.calls import CallCache, cache_stats
 from simulrag.errors import CallsPending, ModelUnavailable, NotOffered
 from simulrag.models.base import Message, Request
-from simulrag.models.batched import Batched
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import (
     Batch,
+    Batched,
     BatchReply,
     PendingCalls,
     PendingStore,

@@ -30,7 +30,7 @@ from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.anthropic import OFFICIAL_URL as ANTHROPIC_URL
 from simulrag.models.providers.base import Provider
-from simulrag.models.providers.credentials import NO_KEY
+from simulrag.models.providers.faults import NO_KEY
 from simulrag.models.providers.openai import OFFICIAL_URL as OPENAI_URL
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings

@@ -19,7 +19,7 @@ from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.prices import PriceTable
 from simulrag.models.prompts import packaged_prompts
-from simulrag.models.providers.credentials import without_key
+from simulrag.models.providers.faults import without_key
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Usage

@@ -10,8 +10,8 @@ from simulrag.calls import CallCache, CallResult
 from simulrag.errors import CacheError, InputError
 from simulrag.models.base import Message, Request, Sampling
 from simulrag.models.gateway import Gateway
-from simulrag.models.logprobs import first_tokens
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.providers.wires import first_tokens
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer
 from simulrag.testing.loopback import Act

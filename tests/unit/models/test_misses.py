@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from simulrag.calls import CallCache, CallResult
-from simulrag.models.misses import explain_miss
+from simulrag.calls.inspection import explain_miss
 
 
 async def paid() -> CallResult:

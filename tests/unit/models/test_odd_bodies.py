@@ -10,8 +10,8 @@ import pytest
 from simulrag.errors import InputError, ModelError, ReplyRefused
 from simulrag.method.verification import Verbalized
 from simulrag.models.base import Message, ProviderReply, Sampling
-from simulrag.models.parsing import InvalidReply, parse_reply, reply_schema
 from simulrag.models.providers.registry import make_provider
+from simulrag.models.replies import InvalidReply, parse_reply, reply_schema
 from simulrag.testing import LoopbackServer, canned
 from simulrag.testing.loopback import Act
 from tests.unit.models.conftest import KEY, KEY_VARIABLE, settings_of

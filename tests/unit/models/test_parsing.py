@@ -13,14 +13,8 @@ from simulrag.method.claims import ClaimPairs, Decomposition, Entailment
 from simulrag.method.retrieval import ToolCalls
 from simulrag.method.verification import Boundary, Verbalized, Verification
 from simulrag.models.base import Request
-from simulrag.models.parsing import (
-    InvalidReply,
-    parse_reply,
-    plain_text,
-    reply_schema,
-    valid_reply,
-)
-from simulrag.models.providers.strictness import strict_schema
+from simulrag.models.providers.wires import strict_schema
+from simulrag.models.replies import InvalidReply, parse_reply, plain_text, reply_schema, valid_reply
 from simulrag.questions.templates import Templates
 from simulrag.questions.writing import TaggedClaim
 

@@ -9,7 +9,7 @@ import pytest
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.models.providers import registry
 from simulrag.models.providers.base import is_own_server
-from simulrag.models.providers.credentials import NO_KEY, scrub
+from simulrag.models.providers.faults import NO_KEY, scrub
 from simulrag.models.providers.registry import is_local, make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import ScriptedModel

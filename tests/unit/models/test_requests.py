@@ -10,10 +10,10 @@ from simulrag.errors import InputError
 from simulrag.method.retrieval import ToolCalls
 from simulrag.method.verification import Boundary, Verbalized
 from simulrag.models.base import Message, Sampling
-from simulrag.models.parsing import reply_schema
 from simulrag.models.providers.anthropic import DEFAULT_MAX_TOKENS
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.providers.sdk import SdkProvider
+from simulrag.models.replies import reply_schema
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.testing import LoopbackServer

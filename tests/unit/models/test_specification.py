@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulrag.errors import InputError
+from simulrag.models.providers.registry import model_settings
 from simulrag.models.settings import ModelSettings
-from simulrag.models.specification import model_settings
 
 
 @pytest.mark.parametrize(
